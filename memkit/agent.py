@@ -29,16 +29,17 @@ from memkit.runtime.loop.session_memory import SessionTools
 from memkit.runtime.loop.turn import AgentResponse
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.runtime.loop.working import WorkingMemory
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.context import MainContext
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.recall import RecallMemory
-from memkit.runtime.memory.record import Origin
-from memkit.runtime.memory.sealing import Sealer
-from memkit.runtime.memory.session_file import Kept, masked_tree
-from memkit.runtime.memory.summary import Summarise
-from memkit.runtime.memory.times import to_text
-from memkit.runtime.memory.tools import MemoryTools
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.runtime.memory.gate.secrets import masked_tree
+from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.record.stamps import to_text
+from memkit.runtime.memory.tiers.budget import Summarise
+from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import Kept
+from memkit.runtime.memory.tiers.tools import MemoryTools
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, UsageError
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.archive_reader import ArchiveReader
-from memkit.runtime.memory.record import Origin
-from memkit.runtime.memory.sealing import NoSealer, Sealer
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
+from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.record.stamps import seconds_before
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
-from memkit.runtime.memory.times import seconds_before
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, cache_folder, find_store, state_folder
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard
     from memkit.runtime.loop.interface import DeclaredTool, Model
     from memkit.runtime.memory.interface import Gate
-    from memkit.runtime.memory.log import Log
-    from memkit.runtime.memory.recall import RecallMemory
+    from memkit.runtime.memory.log.log import Log
+    from memkit.runtime.memory.tiers.recall import RecallMemory
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
@@ -133,7 +133,7 @@ class Workspace:
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
         from memkit.llm.summaries import contradictions_by
-        from memkit.runtime.memory.gate import WriteGate
+        from memkit.runtime.memory.gate.gate import WriteGate
 
         asked = contradictions_by(self.language_model)
         long_term = self.settings["privacy.long_term"] != "off"
@@ -242,7 +242,7 @@ class Workspace:
     @property
     def recall(self) -> RecallMemory:
         """Return the turns of every session on this machine, as long as the store keeps them."""
-        from memkit.runtime.memory.recall import RecallMemory
+        from memkit.runtime.memory.tiers.recall import RecallMemory
 
         policy = self.memory_settings.recall
         return RecallMemory(self.sessions, self.clock, policy.ttl, policy.max_items, self.sealer)
@@ -258,7 +258,7 @@ class Workspace:
     def machine(self) -> MachineState:
         """Return what this machine alone holds on people."""
         from memkit.interchange.memkit import MachineState
-        from memkit.runtime.memory.recall import RecallMemory
+        from memkit.runtime.memory.tiers.recall import RecallMemory
         from memkit.store.checkpoints import Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)

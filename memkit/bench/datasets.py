@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.conversation import Utterance
-from memkit.runtime.memory.text import words
+from memkit.runtime.memory.tiers.conversation import Utterance
+from memkit.runtime.memory.words.text import words
 
 
 @dataclass(frozen=True)

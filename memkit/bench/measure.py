@@ -13,9 +13,10 @@ from typing import Protocol
 
 from memkit.bench.datasets import Dialogue
 from memkit.errors import UsageError
-from memkit.runtime.memory.conversation import Conversation, Recipe
-from memkit.runtime.memory.text import STOP_WORDS, folded
-from memkit.runtime.memory.vectors import Embedder, reciprocal_ranks
+from memkit.runtime.memory.index.search import Embedder, reciprocal_ranks
+from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
+from memkit.runtime.memory.tiers.conversation import Recipe
+from memkit.runtime.memory.words.text import STOP_WORDS, folded
 
 PEER = "rank_bm25"
 PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.lines import encode_data
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.offers import IMPORTED_FIELDS, RESERVED
-from memkit.runtime.memory.record import JSON, MAX_LINE_BYTES, RECORD_FIELDS, Draft, field_problems
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, encode_data
+from memkit.runtime.memory.record.record import IMPORTED_FIELDS, RECORD_FIELDS, RESERVED, Draft, field_problems
 
 
 @dataclass(frozen=True)

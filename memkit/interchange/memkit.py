@@ -16,15 +16,14 @@ from typing import Any
 
 from memkit.interchange.containers import numbered_objects
 from memkit.interchange.interface import FoundMemory, ImportSource, Item, Passed, Unfit, Wishes, found
-from memkit.runtime.memory.access import Use
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.interface import Reason
-from memkit.runtime.memory.recall import RecallMemory, Turn
-from memkit.runtime.memory.record import JSON, Draft, Record
-from memkit.runtime.memory.replay import OPERATIONS, Event, fold
-from memkit.runtime.memory.sealing import Sealer
-from memkit.runtime.memory.session_file import SessionFile, held_sessions
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.access import Use
+from memkit.runtime.memory.record.errors import InvalidRecord, Reason
+from memkit.runtime.memory.record.events import OPERATIONS, Event, fold
+from memkit.runtime.memory.record.lines import JSON, Sealer
+from memkit.runtime.memory.record.record import Draft, Record
+from memkit.runtime.memory.tiers.recall import RecallMemory
+from memkit.runtime.memory.tiers.sessions import SessionFile, Turn, held_sessions
 from memkit.store.audit import AuditLog
 from memkit.store.checkpoints import Checkpoints
 

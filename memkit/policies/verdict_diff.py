@@ -20,7 +20,7 @@ from memkit.policies.analysis.values import Unknown
 from memkit.policies.files import FOLDER, load_policies, read_policy
 from memkit.runtime.guard.core import Call, Guard, Verdict
 from memkit.runtime.guard.interface import EFFECTS, strength
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects
 from memkit.store.revisions import parting, resolve

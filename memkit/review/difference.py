@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from memkit.domains import domain_findings
-from memkit.learned.shelf import FOLDER as LEARNED_FOLDER
-from memkit.learned.shelf import learned_findings
+from memkit.domains.files import domain_findings
+from memkit.domains.learned import FOLDER as LEARNED_FOLDER
+from memkit.domains.learned import learned_findings
 from memkit.policies.files import policy_findings
 from memkit.review.domain_changes import domain_changes
 from memkit.review.interface import Difference, ReviewSubject, SubjectChange, in_order
@@ -18,8 +18,8 @@ from memkit.review.policy_changes import policy_changes
 from memkit.review.setting_changes import setting_changes
 from memkit.review.sides import EXECUTABLE, LARGEST, LINK, FileState, Pair, StoreSide, StoreSides, paired
 from memkit.review.wording import quoted
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.sealing import Sealer
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.runtime.memory.record.lines import Sealer
 from memkit.skills.changes import skill_changes
 from memkit.skills.skill import read_skill, skill_findings
 from memkit.store.layout import MANIFEST

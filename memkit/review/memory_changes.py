@@ -10,14 +10,14 @@ from typing import Any
 from memkit.review.interface import ReviewSubject, SubjectChange
 from memkit.review.sides import StoreSide
 from memkit.review.wording import quoted, value
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.pieces import Piece, pieces
-from memkit.runtime.memory.record import JSON, Record, is_sealed, replaced_by
-from memkit.runtime.memory.replay import Event, Located, fold, in_order
-from memkit.runtime.memory.sealing import Sealer, shown
-from memkit.runtime.memory.shards import MONTH
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.runtime.memory.log.check import ShardPiece as Piece
+from memkit.runtime.memory.log.check import pieces
+from memkit.runtime.memory.log.shards import MONTH
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.events import Event, Located, fold, in_order
+from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, is_sealed, shown
+from memkit.runtime.memory.record.record import Record, replaced_by
 from memkit.terminal import counted
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.review.interface import SubjectChange
-from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.skills.changes import version_key
 from memkit.terminal import one_line
 

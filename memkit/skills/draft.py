@@ -16,7 +16,7 @@ from typing import Any
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.terminal import harmless, one_line
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")

@@ -16,12 +16,13 @@ from memkit.interchange.containers import numbered_objects
 from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
 from memkit.interchange.memkit import KINDS, problem
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.interface import Decision, Reason
-from memkit.runtime.memory.lines import encode_data
-from memkit.runtime.memory.masking import masked
-from memkit.runtime.memory.record import JSON, Draft, Origin, is_sealed
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed
+from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.record.stamps import parse_time
 from memkit.workspace import Workspace
 
 # Write down everything that is held on a user.

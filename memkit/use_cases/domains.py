@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from memkit.domain_proofs import DomainProof, prove_domain
-from memkit.domains import (
+from memkit.domains.files import (
     DOMAIN,
     FOLDER,
     PROBLEMS,
@@ -19,11 +18,11 @@ from memkit.domains import (
     load_domain,
     problem_files,
 )
+from memkit.domains.learned import LearnedMethods
+from memkit.domains.proofs import BUDGET, DomainProof, prove_domain
 from memkit.drawing.interface import Drawing, Form, draw
-from memkit.drawing.task_network import task_network
+from memkit.drawing.planning import task_network
 from memkit.errors import NegativeAnswer, StoreFault, UsageError
-from memkit.learned.judging import BUDGET
-from memkit.learned.shelf import Shelf
 from memkit.lint.files import source_at, sources_of_store, store_above
 from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
@@ -60,7 +59,7 @@ def listed(root: Path, path: Path) -> ListedDomain:
     """Return what is told of the domain of a store that lies at ``path``."""
     shown = f"{FOLDER}/{path.name}"
     domain = load_domain(path, name=shown, stem=path.stem)
-    learned = Shelf.of_store(root, path.stem).entries()
+    learned = LearnedMethods.of_store(root, path.stem).entries()
     return ListedDomain(path.stem, shown, domain, len(problem_files(root, path.stem)), len(learned))
 
 
@@ -253,7 +252,7 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
     domain = find_domain(named, root)
     learned = []
     if root is not None and not is_file_name(named) and domain_file(named, root).is_relative_to(root):
-        learned = Shelf.of_store(root, named).methods(domain, lambda reason: None)
+        learned = LearnedMethods.of_store(root, named).methods(domain, lambda reason: None)
     graph = task_network(domain, learned)
     drawings = {form: draw(graph, form) for form in files}
     for form, path in files.items():

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit import __version__
-from memkit.domains import load_domains
+from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, StoreFault
 from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, Journal
-from memkit.runtime.memory.errors import ArchiveError
-from memkit.runtime.memory.sealing import clear_lines
-from memkit.runtime.memory.tokens import counter
+from memkit.runtime.memory.log.check import clear_lines
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.tiers.budget import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.runtime.memory.recall import Turn
-from memkit.runtime.memory.session_file import session_owners
+from memkit.runtime.memory.tiers.sessions import Turn, session_owners
 from memkit.skills.draft import default_name, draft_text, worked
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
 from memkit.store.file_history import FileHistory

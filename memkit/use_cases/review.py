@@ -12,7 +12,7 @@ from memkit.review.difference import changed_paths, difference
 from memkit.review.interface import Difference, Review
 from memkit.review.lint_delta import lint_delta
 from memkit.review.sides import sides_of
-from memkit.runtime.memory.sealing import NoSealer, Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.store.config import read_manifest
 
 

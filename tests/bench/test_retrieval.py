@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from conversations import conversations
+from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 
 from memkit.bench.datasets import BenchQuestion, Dialogue, load_dataset
 from memkit.bench.measure import MEANING, MODES, RECIPES, measure, ranker
 from memkit.cli import bench as command
 from memkit.cli.main import run
-from memkit.runtime.memory.conversation import Recipe, Utterance
 
 Bench = Callable[..., dict[str, Any]]
 WORDED = [mode for mode in MODES if mode not in MEANING]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from memkit.runtime.memory.tiers.sessions import Turn
 
 from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.memory.recall import Turn
 from memkit.skills.draft import WorkedCall, WorkedRequest, draft_text, worked
 from memkit.skills.running import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings

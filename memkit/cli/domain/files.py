@@ -12,15 +12,15 @@ import click
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, detached_findings, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.domains import DOMAIN
+from memkit.domains.files import DOMAIN
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
 from memkit.lint.interface import Finding, LintReport
 from memkit.lint.reports import text_report
 from memkit.lint.rules import RULES
 from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
-from memkit.runtime.htn.data import head_text
-from memkit.runtime.htn.terms import ROOT_TYPE, parameters_text
+from memkit.runtime.htn.language.data import head_text
+from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
 from memkit.use_cases.convert_domain import convert_domain
 from memkit.use_cases.domains import (

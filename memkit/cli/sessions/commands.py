@@ -12,9 +12,9 @@ from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line, user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import MemkitError
-from memkit.runtime.memory.errors import ArchiveError
-from memkit.runtime.memory.recall import Turn
-from memkit.runtime.memory.times import parse_time
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.stamps import parse_time
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.skills.draft import read_call
 from memkit.store.sessions import SessionCard
 from memkit.terminal import counted, one_line

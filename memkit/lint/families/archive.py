@@ -10,11 +10,11 @@ from pathlib import Path
 
 from memkit.lint.files import opened_shard, shards_of
 from memkit.lint.interface import Finding, Rule, SourceFile
-from memkit.runtime.memory.errors import InvalidRecord
-from memkit.runtime.memory.lines import decode_line
-from memkit.runtime.memory.log import is_whole
-from memkit.runtime.memory.record import JSON, Record
-from memkit.runtime.memory.replay import Event
+from memkit.runtime.memory.log.log import is_whole
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.record.record import Record
 
 _PLACE = "archive/2026-11/writer.jsonl"
 _RECORD = (

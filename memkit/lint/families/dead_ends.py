@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from memkit.runtime.htn.conditions import bound, walk
 from memkit.runtime.htn.core import (
     Arithmetic,
     Compare,
@@ -26,10 +25,9 @@ from memkit.runtime.htn.core import (
     term_text,
 )
 from memkit.runtime.htn.errors import Path
-from memkit.runtime.htn.evaluation import compared
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.numbers import number_text
-from memkit.runtime.htn.terms import is_variable
+from memkit.runtime.htn.language.conditions import bound, conjuncts, walk
+from memkit.runtime.htn.language.terms import is_variable, number_text
+from memkit.runtime.htn.verification.evaluation import compared
 
 
 @dataclass(frozen=True)

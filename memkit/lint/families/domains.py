@@ -52,7 +52,7 @@ def of_domain(file: Checked) -> Iterator[Finding]:
     if file.source.kind == "hddl":
         yield from _in_hddl(file)
         return
-    from memkit.domains import domain_findings
+    from memkit.domains.files import domain_findings
 
     found = list(against_schema(domain_findings(file.document, file.name), file, _CODES))
     yield from found
@@ -97,7 +97,7 @@ def unbound_operators(files: Collection) -> Iterator[Finding]:
 
 
 def _in_hddl(file: Checked) -> Iterator[Finding]:
-    from memkit.domains import load_domain
+    from memkit.domains.files import load_domain
     from memkit.lint.families.faults import domain_faults
 
     path = file.source.path

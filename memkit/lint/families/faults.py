@@ -7,7 +7,6 @@ from typing import Any
 
 from memkit.lint.families.dead_ends import Fault, ending_faults, is_quantified
 from memkit.lint.families.tool_names import nearest
-from memkit.runtime.htn.conditions import bound, condition_variables, walk
 from memkit.runtime.htn.core import (
     Change,
     Compare,
@@ -25,9 +24,8 @@ from memkit.runtime.htn.core import (
     term_text,
 )
 from memkit.runtime.htn.errors import Path
-from memkit.runtime.htn.joins import conjuncts
-from memkit.runtime.htn.numbers import Number, fluents_of
-from memkit.runtime.htn.terms import ROOT_TYPE, Parameter, is_variable, variables_of
+from memkit.runtime.htn.language.conditions import bound, condition_variables, conjuncts, walk
+from memkit.runtime.htn.language.terms import ROOT_TYPE, Number, Parameter, fluents_of, is_variable, variables_of
 
 
 def domain_faults(domain: Domain) -> Iterator[Fault]:

@@ -28,8 +28,8 @@ from memkit.lint.families.readings import (
 )
 from memkit.lint.families.skills import PLACE, SKILL
 from memkit.lint.interface import Checked, Finding, Rule, value_at
-from memkit.runtime.memory.hostile import suspicions
-from memkit.runtime.memory.secrets import SECRET, find_secrets
+from memkit.runtime.memory.gate.hostile import suspicions
+from memkit.runtime.memory.gate.secrets import SECRET, find_secrets
 from memkit.store.yaml import Document, KeyPath
 from memkit.terminal import one_line
 

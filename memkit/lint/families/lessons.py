@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memkit.domain_proofs import expectation_of, require_domain
-from memkit.domains import document_problem, domain_file, load_domain
+from memkit.domains.files import document_problem, domain_file, load_domain
+from memkit.domains.learned import read_method
+from memkit.domains.proofs import expectation_of, require_domain
 from memkit.errors import MemkitError, NotFound, UsageError
-from memkit.learned.shelf import read_method
 from memkit.lint.interface import Checked, Collection, Finding
-from memkit.runtime.htn.checks import check_domain
 from memkit.runtime.htn.core import Domain, HtnError, Problem
+from memkit.runtime.htn.language.domain import check_domain
 from memkit.store.schema import check, load_schema
 
 _ORIGIN = ("task", "provider", "at")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from memkit.lint.families.order_commands import CHANGE, FOLLOW, URL, WEAKEN, WRITE, HostileOrder
-from memkit.runtime.memory.hostile_patterns import CLAUSE, DIRECTIVES, DROP, RULES, WHOSE
+from memkit.runtime.memory.gate.hostile import CLAUSE, DIRECTIVES, DROP, RULES, WHOSE
 
 _DROPS = (
     "ignor|disregard|forget|overrid|overrul|bypass|neglect|abandon|follow|obey|set aside|attention|"

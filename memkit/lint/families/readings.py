@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.lint.interface import value_at
-from memkit.runtime.memory.hostile import LOOKALIKES, hidden_places
-from memkit.runtime.memory.wording import APOSTROPHES
+from memkit.runtime.memory.gate.hostile import LOOKALIKES, hidden_places
+from memkit.runtime.memory.words.wording import APOSTROPHES
 from memkit.store.yaml import Document, KeyPath
 
 _DECLINES = (
