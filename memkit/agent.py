@@ -13,8 +13,9 @@ from typing import Any
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
-from memkit.policies.recorded_calls import recordable
-from memkit.runtime.guard.core import Judge
+from memkit.policies.verdict_diff import recordable
+from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
+from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.htn.language.domain import Domain
 from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.bound import declared_tools
@@ -66,7 +67,7 @@ class Parts:
     sessions: Path
     clock: Callable[[], datetime]
     model: Model
-    guard: Judge
+    guard: PolicyJudge
     persona: str
     domains: Mapping[str, Domain] = field(default_factory=dict)
     learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
@@ -419,8 +420,6 @@ class DomainPlanner:
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:
     """Return an evolutionary search for an expression through ``pairs`` of x and wanted y."""
-    from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
-
     fitness = partial(fitness_mean_squared_error, target=list(pairs))
     return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
 

@@ -24,7 +24,7 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
     from memkit.embeddings.nearest import NearestIndex
-    from memkit.interchange.machine import Machine
+    from memkit.interchange.memkit import MachineState
     from memkit.llm.patience import Patience
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
@@ -313,15 +313,15 @@ class Workspace:
         return RunLog(state_folder(self.root) / "skills", self.clock)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> MachineState:
         """Return what this machine alone holds on people."""
-        from memkit.interchange.machine import Machine
+        from memkit.interchange.memkit import MachineState
         from memkit.runtime.memory.tiers.recall import RecallMemory
         from memkit.store.checkpoints import Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
         steps = Checkpoints(self.checkpoints, self.sealer)
-        return Machine(self.archive, recall, self.sessions, steps, self.audit, self.sealer)
+        return MachineState(self.archive, recall, self.sessions, steps, self.audit, self.sealer)
 
     @property
     def session_book(self) -> SessionBook:

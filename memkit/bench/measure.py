@@ -1,15 +1,166 @@
-"""Recall and reciprocal rank, per way to search, granularity and type of question."""
+"""The ways to search that a benchmark compares, and what they reach: recall and reciprocal rank."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from statistics import median
+from typing import Protocol
 
-from memkit.bench.interface import Dialogue
-from memkit.bench.modes import Ranker
+from memkit.bench.datasets import Dialogue
+from memkit.errors import UsageError
+from memkit.runtime.memory.index.search import Embedder, reciprocal_ranks
+from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
+from memkit.runtime.memory.tiers.conversation import Recipe
+from memkit.runtime.memory.words.text import STOP_WORDS, folded
+
+PEER = "rank_bm25"
+PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)
+
+
+class Ranker(Protocol):
+    """One dialogue, ready to be searched in one way."""
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the places of the turns found, best first."""
+        ...
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions found, best first."""
+        ...
+
+
+class RecipeRanker:
+    """memkit's own search with some of its ingredients."""
+
+    def __init__(self, dialogue: Dialogue, recipe: Recipe) -> None:
+        self._conversation = Conversation(dialogue.turns, recipe)
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns as ``conversation_search`` ranks them."""
+        return [place for _, place in self._conversation.rank(query, today)]
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions by their own score."""
+        return [session for _, session in self._conversation.rank_sessions(query, today)]
+
+
+class PeerRanker:
+    """``rank_bm25`` as its own documentation uses it: text split at blanks, BM25Okapi as it comes."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
+        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
+        self._turns = _okapi([turn.text.split() for turn in dialogue.turns])
+        self._sessions = _okapi([" ".join(whole[name]).split() for name in self._names])
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns with a score above nothing."""
+        return self._turns(query)
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions with a score above nothing."""
+        return [self._names[place] for place in self._sessions(query)]
+
+
+def _okapi(documents: Sequence[Sequence[str]]) -> Callable[[str], list[int]]:
+    from rank_bm25 import BM25Okapi  # and numpy with it: only a benchmark needs them
+
+    if not any(documents):
+        return lambda query: []  # the library divides by the number of words
+    index = BM25Okapi(documents)
+
+    def ask(query: str) -> list[int]:
+        scores = index.get_scores(query.split()).tolist()
+        return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
+
+    return ask
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case."""
+    return re.findall(r"\w+", folded(text))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case, stop words left out."""
+    return [word for word in plain_words(text) if word not in STOP_WORDS]
+
+
+RECIPES = {
+    "words": PLAIN._replace(tokens=plain_words, terms=plain_words),
+    "stop-words": PLAIN._replace(tokens=plain_words, terms=content_words),
+    "stems": PLAIN,
+    "dates": PLAIN._replace(dates=True),
+    "neighbours": PLAIN._replace(dates=True, near=Recipe().near),
+    "speaker": PLAIN._replace(dates=True, near=Recipe().near, speaker=Recipe().speaker),
+    "captions": Recipe(session=0.0),
+    "default": Recipe(),
+}
+"""Each has the ingredients of the one before and one more; captions brings relative dates with it."""
+MEANING = ("vectors", "hybrid")
+"""By an embedding model alone, and its ranks fused with those of the default."""
+MODES = (PEER, *RECIPES, *MEANING)
+
+
+class MeaningRanker:
+    """The nearest vectors, compared with every one, so that no approximate index stands between."""
+
+    def __init__(self, dialogue: Dialogue, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
+        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
+        self._turns = embedder.embed([turn.text for turn in dialogue.turns])
+        self._sessions = embedder.embed([" ".join(whole[name]) for name in self._names])
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns by the angle of their vectors."""
+        return self._nearest(query, self._turns)
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions by the angle of their vectors."""
+        return [self._names[place] for place in self._nearest(query, self._sessions)]
+
+    def _nearest(self, query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
+        import numpy  # comes with the peer
+
+        (asked,) = self._embedder.embed([query])
+        angles = (numpy.asarray(vectors) @ numpy.asarray(asked)).tolist() if vectors else []
+        return sorted((place for place, angle in enumerate(angles) if angle > 0), key=lambda place: -angles[place])
+
+
+class HybridRanker:
+    """Words and meaning, fused by reciprocal rank as the archive fuses them."""
+
+    def __init__(self, words: Ranker, meaning: Ranker) -> None:
+        self._arms = (words, meaning)
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns that either arm finds."""
+        sums = reciprocal_ranks(arm.turns(query, today) for arm in self._arms)
+        return sorted(sums, key=lambda place: (-sums[place], place))
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions that either arm finds."""
+        sums = reciprocal_ranks(arm.sessions(query, today) for arm in self._arms)
+        return sorted(sums, key=lambda session: (-sums[session], session))
+
+
+def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
+    """Return ``dialogue`` ready to be searched in the way called ``mode``; those by meaning need an embedder."""
+    if mode == PEER:
+        return PeerRanker(dialogue)
+    if mode in RECIPES:
+        return RecipeRanker(dialogue, RECIPES[mode])
+    if embedder is None:
+        raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
+    meaning = MeaningRanker(dialogue, embedder)
+    return meaning if mode == "vectors" else HybridRanker(RecipeRanker(dialogue, RECIPES["default"]), meaning)
+
 
 ALL = "all"
 GRANULARITIES = ("turn", "session")

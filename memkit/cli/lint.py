@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from memkit.lint.interface import Finding, LintReport
 
 _FORMATS = {
-    "text": "text:text_report",
-    "concise": "text:concise_report",
-    "sarif": "sarif:sarif_report",
-    "github": "services:github_report",
-    "gitlab": "services:gitlab_report",
-    "junit": "services:junit_report",
+    "text": "reports",
+    "concise": "reports",
+    "sarif": "services",
+    "github": "services",
+    "gitlab": "services",
+    "junit": "services",
 }
-"""The module and function of each; one run needs one of them."""
+"""The module of each; one run needs one of them."""
 
 
 @click.command("lint", cls=MemkitCommand)
@@ -121,8 +120,7 @@ def _write_schemas(front: Front) -> None:
 
 
 def _formatted(report: LintReport, form: str) -> str:
-    module, _, function = _FORMATS[form].partition(":")
-    text: str = getattr(import_module(f"memkit.lint.formats.{module}"), function)(report)
+    text: str = getattr(import_module(f"memkit.lint.{_FORMATS[form]}"), f"{form}_report")(report)
     return text
 
 
@@ -163,4 +161,4 @@ def rule(front: Front, code: str | None) -> None:
         front.answer({"rules": rules}, [f"{each.code}  {each.name:28} {each.what}" for each in RULES.values()])
     else:
         found, page = explain_rule(code)
-        front.answer(asdict(found), page.rstrip("\n"))
+        front.answer(found.told(), page.rstrip("\n"))

@@ -9,12 +9,14 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.review.interface import Difference, Review
+from memkit.review.pages import markdown, page
+from memkit.review.text import difference_data, difference_lines, review_data, review_lines
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
 
 if TYPE_CHECKING:
-    from memkit.review.interface import Difference
-    from memkit.review.review import Review
+    from memkit.review.interface import Difference, Review
 
 # ``memkit diff``: what changed between two commits, or since one, by meaning.
 
@@ -32,8 +34,6 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
     A and B are branches, tags or ids of commits; A...B is what B did since it parted from A, A alone compares with the
     work tree, and nothing at all is what is in no commit yet. "!" marks what needs a second look.
     """
-    from memkit.review.formats.data import difference_data
-    from memkit.review.formats.text import difference_lines
     from memkit.use_cases.review import compare_commits
 
     found = compare_commits(find_store(front.store), span)
@@ -66,10 +66,6 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
     A..B, A...B and A are those of 'memkit diff'. Exit code 1 says stop: a call that a hard policy decided comes out
     weaker, the policies do not load, lines of the archive were taken out or edited, or lint has new errors.
     """
-    from memkit.review.formats.data import review_data
-    from memkit.review.formats.markdown import markdown
-    from memkit.review.formats.page import page
-    from memkit.review.formats.text import review_lines
     from memkit.use_cases.review import review_commits
 
     if as_markdown and front.json:

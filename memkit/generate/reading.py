@@ -11,7 +11,8 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.generate.content import SHEETS, Content, SkillSheet, by_name, digest
 from memkit.resources import resource
-from memkit.skills import agent_skill, load_skill
+from memkit.skills.sheet import agent_skill
+from memkit.skills.skill import load_skill
 from memkit.store.config import DEFAULTS, flat, load_settings, tree
 from memkit.store.layout import require_inside
 from memkit.store.schema import check, load_schema

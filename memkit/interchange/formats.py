@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.interchange.interface import Reader, Source
-from memkit.interchange.json_text import BOM, is_json_lines, numbered_objects, whole_document
-from memkit.interchange.sqlite_file import is_sqlite, tables
+from memkit.interchange.containers import BOM, is_json_lines, is_sqlite, numbered_objects, tables, whole_document
+from memkit.interchange.interface import ImportSource, Reader
 from memkit.runtime.memory.record.errors import Reason
 
 FORMATS: Mapping[str, str] = {
@@ -18,7 +17,7 @@ FORMATS: Mapping[str, str] = {
     "mem0": "memkit.interchange.mem0:Mem0Reader",
     "letta": "memkit.interchange.letta:LettaReader",
     "langgraph": "memkit.interchange.langgraph:LangGraphReader",
-    "claude": "memkit.interchange.claude:ClaudeReader",
+    "claude": "memkit.interchange.markdown:ClaudeReader",
     "markdown": "memkit.interchange.markdown:MarkdownReader",
 }
 """Name → ``module:Class``, imported when asked for."""
@@ -36,7 +35,7 @@ def open_reader(name: str) -> Reader:
     return reader
 
 
-def format_of(source: Source) -> str:
+def format_of(source: ImportSource) -> str:
     """Return the format that a file or folder shows to be in; raises ``UsageError`` where it shows none."""
     found = _by_shape(source)
     if found is None:
@@ -44,7 +43,7 @@ def format_of(source: Source) -> str:
     return found
 
 
-def _by_shape(source: Source) -> str | None:
+def _by_shape(source: ImportSource) -> str | None:
     if source.path is not None and source.path.is_dir():
         if (source.path / "system").is_dir():
             return "letta"
@@ -58,19 +57,14 @@ def _by_shape(source: Source) -> str | None:
     if suffix in LINES or not start:
         return _by_keys(_first_object(source)) or "memkit"
     if start[:1] in (b"{", b"["):
-        return _by_keys(_sample(source))
+        return _by_keys(_first_object(source) if is_json_lines(source) else whole_document(source))
     if source.path is not None and suffix in (".md", ".markdown"):
         ours = source.path.name in ("MEMORY.md", "CLAUDE.md", "CLAUDE.local.md")
         return "claude" if ours or start.startswith(b"---") else "markdown"
     return None
 
 
-def _sample(source: Source) -> Any:
-    """Return the first object of JSON lines, or the whole document."""
-    return _first_object(source) if is_json_lines(source) else whole_document(source)
-
-
-def _first_object(source: Source) -> Any:
+def _first_object(source: ImportSource) -> Any:
     with source.opened() as file:
         lines = islice(numbered_objects(file), LOOKED_AT)
         return next((data for _, data in lines if not isinstance(data, Reason)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from memkit.errors import UsageError
+from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.record import Draft
+from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, encode_data
+from memkit.runtime.memory.record.record import IMPORTED_FIELDS, RECORD_FIELDS, RESERVED, Draft, field_problems
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMemory:
     """A memory that a file holds, ready to be offered."""
 
     line: int
@@ -44,7 +47,7 @@ class Passed:
     count: int = 1
 
 
-Item = Found | Unfit | Passed
+Item = FoundMemory | Unfit | Passed
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Source:
+class ImportSource:
     """What is imported: a file or a folder, or standard input kept in a file without a name."""
 
     name: str
@@ -91,9 +94,69 @@ class Source:
 class Reader(Protocol):
     """Reads one format."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield what ``source`` holds, in its order.
 
         Raises:
             UsageError: The file as a whole is not in this format, or a wish is missing.
         """
+
+
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+OFFERED = tuple(name for name in Draft._fields if name != "extra")
+
+
+FOREIGN_CONFIDENCE = 0.8
+"""Of what another system stored without saying how sure it was."""
+
+
+def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
+    """Return the memory of another system: its owner is who it names, else who the person who imports names."""
+    owner = data.get("user_id") or wishes.user or wishes.fallback
+    return found(line, {"confidence": FOREIGN_CONFIDENCE, **data, "user_id": owner}, wishes, replaces=replaces)
+
+
+def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
+    """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
+    problem = _problem(data, wishes)
+    if problem:
+        return Unfit(line, (problem,))
+    given = {key: value for key, value in data.items() if value is not None}
+    defaults: dict[str, JSON] = {"type": wishes.kind, "importance": wishes.importance, "source": "imported"}
+    known = defaults | {key: given[key] for key in OFFERED if key in given}
+    tags = known.pop("tags", ())
+    brought = [key for key in given if key in IMPORTED_FIELDS]
+    unknown = [key for key in data if key not in RECORD_FIELDS]
+    extra = {key: data[key] for key in (*brought, *unknown)}
+    draft = Draft(**known, tags=tuple(tags), extra=extra)  # type: ignore[arg-type]
+    return FoundMemory(line, str(given["user_id"]), draft, replaces)
+
+
+def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
+    absent = [key for key in ("text", "user_id") if data.get(key) is None]
+    if absent:
+        return Reason("schema", f"A memory needs {' and '.join(absent)}.")
+    reserved = [key for key in RESERVED if key in data]
+    if reserved:
+        return Reason("schema", f"{', '.join(reserved)} cannot be a field of a memory.")
+    own_id = data.get("id")
+    problems = field_problems(data)
+    if not problems and own_id is not None and not ID.fullmatch(str(own_id)):
+        problems = ["id is not letters, digits and . _ : - alone, at most 128 of them."]
+    if not problems:
+        problems = _unwritable(data)
+    if problems:
+        return Reason("schema", masked(problems[0]))
+    if wishes.user is not None and data["user_id"] != wishes.user:
+        return Reason("other_user", "The line is about another user than the one it is imported for.")
+    return None
+
+
+def _unwritable(data: Mapping[str, JSON]) -> list[str]:
+    try:
+        size = len(encode_data(data).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        return [f"This cannot be written as JSON: {error}."]
+    if size > MAX_LINE_BYTES:
+        return [f"The memory has {size:,} bytes with all its fields; {MAX_LINE_BYTES:,} is the most."]
+    return []

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.interchange.found import foreign
-from memkit.interchange.interface import Item, Source, Unfit, Wishes
-from memkit.interchange.json_text import Line, objects, parsed_object
-from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.interchange.containers import Line, is_sqlite, objects, opened_table, parsed_object
+from memkit.interchange.interface import ImportSource, Item, Unfit, Wishes, foreign
 from memkit.runtime.memory.record.errors import Reason
 from memkit.runtime.memory.record.lines import JSON
 
@@ -21,7 +19,7 @@ TEXTS = ("content", "text", "memory", "data", "fact")
 class LangGraphReader:
     """Reads the items of a store."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory an item.
 
         Raises:
@@ -40,14 +38,14 @@ class LangGraphReader:
                 yield _memory(number, entry, wishes, labelled=labelled)
 
 
-def _items(source: Source) -> Iterator[Line]:
+def _items(source: ImportSource) -> Iterator[Line]:
     if is_sqlite(source):
         yield from _rows(source)
     else:
         yield from objects(source, "items", "results")
 
 
-def _names_users(source: Source, user: str) -> bool:
+def _names_users(source: ImportSource, user: str) -> bool:
     """Return whether namespaces name this user, so that an item which does not is another's."""
     entries = (entry for _, entry in _items(source) if not isinstance(entry, Reason))
     return any(user in _labels(entry) for entry in entries)
@@ -102,7 +100,7 @@ def _text_of(value: JSON, wishes: Wishes) -> tuple[str | None, JSON]:
     return None, None
 
 
-def _rows(source: Source) -> Iterator[Line]:
+def _rows(source: ImportSource) -> Iterator[Line]:
     with opened_table(source, "store", COLUMNS) as (sql, columns):
         times = [name if name in columns else f"NULL AS {name}" for name in ("created_at", "updated_at", "expires_at")]
         rows = sql.execute(f"SELECT prefix, key, value, {', '.join(times)} FROM store ORDER BY prefix, key")

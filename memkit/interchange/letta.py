@@ -12,11 +12,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.interchange.folder import pages
-from memkit.interchange.interface import Item, Passed, Source, Wishes
-from memkit.interchange.json_text import whole_document
-from memkit.interchange.markdown import memory
-from memkit.interchange.markdown_lists import Bullet, read_lists
+from memkit.interchange.containers import whole_document
+from memkit.interchange.interface import ImportSource, Item, Passed, Wishes
+from memkit.interchange.markdown import Bullet, memory, pages, read_lists
 
 LEFT = {
     "messages": "Conversations are no facts.",
@@ -35,7 +33,7 @@ NOT_OF_THE_USER = ("persona", "system", "skills", "tool_usage_rules")
 class LettaReader:
     """Reads blocks of core memory."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory a line of each block."""
         if source.path is not None and source.path.is_dir():
             yield from _folder(source, wishes)
@@ -65,10 +63,10 @@ def _block(place: int, block: Any, wishes: Wishes) -> Iterator[Item]:
     else:
         own_id = block.get("id")
         name = own_id if isinstance(own_id, str) and own_id else label
-        yield from _lines(value, label, f"letta:{name}", wishes)
+        yield from _bullets_and_lines(value, label, f"letta:{name}", wishes)
 
 
-def _lines(text: str, label: str, source_url: str, wishes: Wishes) -> Iterator[Item]:
+def _bullets_and_lines(text: str, label: str, source_url: str, wishes: Wishes) -> Iterator[Item]:
     """Yield one memory a bullet, and one a line of running text."""
     lists = read_lists(text)
     said = text.splitlines()
@@ -98,7 +96,7 @@ def _left(document: Mapping[str, Any]) -> Iterator[Passed]:
             yield Passed(name, why, count=count)
 
 
-def _folder(source: Source, wishes: Wishes) -> Iterator[Item]:
+def _folder(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     for page in pages(source):
         if isinstance(page, Passed):
             yield page
@@ -109,7 +107,7 @@ def _folder(source: Source, wishes: Wishes) -> Iterator[Item]:
         elif place.parts[0] == "system" and place.stem in NOT_OF_THE_USER:
             yield Passed(page.name, "It says what the agent is, not who the user is.")
         else:
-            yield from _lines(page.text, place.stem, f"letta:{page.name}", wishes)
+            yield from _bullets_and_lines(page.text, place.stem, f"letta:{page.name}", wishes)
 
 
 def _list(holder: Mapping[str, Any], name: str) -> list[Any]:

@@ -1,15 +1,122 @@
-"""Plain lists in Markdown: one memory a bullet, the headings above it as tags."""
+"""Memories as Markdown: lists of facts, files of a folder, and the memory files of Claude Code."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.interchange.found import foreign
-from memkit.interchange.interface import Item, Passed, Source, Wishes
-from memkit.interchange.markdown_lists import Bullet, read_lists
+from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
 from memkit.runtime.memory.record.fields import MAX_NAME
 from memkit.runtime.memory.words.text import fingerprint
+
+BULLET = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>\S.*)")
+BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?=\S)")
+HEADING = re.compile(r" {0,3}(?P<level>#{1,6})[ \t]+(?P<text>.*?)[ \t]*#*[ \t]*")
+FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})")
+RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
+
+
+@dataclass
+class Bullet:
+    """One entry of a list."""
+
+    line: int
+    text: str
+    headings: tuple[str, ...]
+    done: bool | None = None
+    """Whether its box is ticked; None without a box."""
+    indent: int = 0
+
+
+@dataclass
+class Lists:
+    """What a text in Markdown holds."""
+
+    bullets: list[Bullet] = field(default_factory=list)
+    paragraphs: list[Bullet] = field(default_factory=list)
+    """Running text, as if each paragraph were a bullet."""
+    code: int = 0
+    """Blocks of code, which are passed over."""
+
+
+def read_lists(text: str) -> Lists:
+    r"""Return the bullets and paragraphs of ``text``.
+
+    A bullet that ends with a colon introduces those below it and is put before each: it is no statement of its own.
+
+    >>> [bullet.text for bullet in read_lists("- Drinks:\n  - likes tea\n- plays chess").bullets]
+    ['Drinks: likes tea', 'plays chess']
+    """
+    lists = Lists()
+    headings: list[tuple[int, str]] = []
+    current: Bullet | None = None
+    for number, line in _prose(text, lists):
+        if not line.strip() or RULE.fullmatch(line):
+            current = None
+        elif match := HEADING.fullmatch(line):
+            level = len(match["level"])
+            headings = [*(held for held in headings if held[0] < level), (level, match["text"])]
+            current = None
+        elif match := BULLET.fullmatch(line):
+            current = _bullet(number, match, headings)
+            lists.bullets.append(current)
+        elif current is not None:
+            current.text += f" {line.strip()}"
+        else:
+            current = Bullet(number, line.strip(), _names(headings))
+            lists.paragraphs.append(current)
+    lists.bullets = list(_introduced(lists.bullets))
+    return lists
+
+
+def _prose(text: str, lists: Lists) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines outside of code and comments, each of these as one blank line."""
+    closing, in_comment = "", False
+    for number, line in enumerate(text.splitlines(), 1):
+        if in_comment or (not closing and line.lstrip().startswith("<!--")):
+            _, ends, line = line.partition("-->")  # what stands behind a comment is said to the reader
+            in_comment = not ends
+            if not line.strip():
+                continue
+        fence = FENCE.match(line)
+        if closing:
+            if fence and fence["fence"].startswith(closing) and not line.strip(" \t`~"):
+                closing = ""
+        elif fence:
+            closing = fence["fence"]
+            lists.code += 1
+            yield number, ""
+        else:
+            yield number, line
+
+
+def _bullet(number: int, match: re.Match[str], headings: list[tuple[int, str]]) -> Bullet:
+    box = BOX.match(match["text"])
+    text = match["text"][box.end() :] if box else match["text"]
+    done = box["mark"] in "xX" if box else None
+    return Bullet(number, text.strip(), _names(headings), done, len(match["indent"].expandtabs(4)))
+
+
+def _names(headings: list[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(text for _, text in headings if text)
+
+
+def _introduced(bullets: list[Bullet]) -> Iterator[Bullet]:
+    """Yield the bullets that say something, each after what introduces it."""
+    above: list[tuple[int, str]] = []
+    for place, bullet in enumerate(bullets):
+        above = [held for held in above if held[0] < bullet.indent]
+        follower = bullets[place + 1] if place + 1 < len(bullets) else None
+        if bullet.text.endswith(":") and follower and follower.indent > bullet.indent:
+            above.append((bullet.indent, bullet.text))
+            continue
+        bullet.text = " ".join([*(text for _, text in above), bullet.text])
+        yield bullet
+
 
 LARGEST_TEXT = 16 * 1024 * 1024
 
@@ -17,7 +124,7 @@ LARGEST_TEXT = 16 * 1024 * 1024
 class MarkdownReader:
     """Reads bullets; what stands around them is no memory."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory a bullet."""
         with source.opened() as file:
             lists = read_lists(decoded(source.name, file.read(LARGEST_TEXT + 1)))
@@ -50,3 +157,98 @@ def decoded(name: str, data: bytes) -> str:
     if "\0" in text:
         raise UsageError(f"{name} is not a text: it holds bytes of zero.")
     return text
+
+
+MOST_FILES = 10_000
+
+
+@dataclass(frozen=True)
+class FolderPage:
+    """A text with the fields that stand before it."""
+
+    name: str
+    """Where it lies in the folder."""
+    fields: dict[str, str]
+    text: str
+
+
+def pages(source: ImportSource) -> Iterator[FolderPage | Passed]:
+    """Yield the Markdown files of a folder by name, or the one file; links are named and not followed."""
+    if source.path is None or not source.path.is_dir():
+        with source.opened() as file:
+            text = decoded(source.name, file.read(LARGEST_TEXT + 1))
+        yield _page(source.path.name if source.path else "stdin", text)
+        return
+    seen = 0
+    for folder, folders, files in os.walk(source.path, followlinks=False):
+        folders.sort()
+        for name in sorted(files):
+            path = Path(folder) / name
+            place = path.relative_to(source.path).as_posix()
+            seen += 1
+            if seen > MOST_FILES:
+                raise UsageError(f"{source.name} holds more than {MOST_FILES:,} files. Is it the right folder?")
+            if path.is_symlink() or not path.is_file():
+                yield Passed(place, "A link is not followed.")
+            elif path.suffix == ".md":
+                yield _page(place, _text(path))
+        for linked in [name for name in folders if (Path(folder) / name).is_symlink()]:
+            yield Passed(linked, "A link is not followed.")
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return decoded(str(path), file.read(LARGEST_TEXT + 1))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _page(name: str, text: str) -> FolderPage:
+    """Return a text without its front matter, whose lines become blank ones so that numbers stay true."""
+    lines = text.splitlines()
+    if not lines or lines[0].strip() != "---":
+        return FolderPage(name, {}, text)
+    end = next((place for place, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
+    pairs = (line.partition(":") for line in lines[1:end])
+    fields = {key.strip(): value.strip().strip("'\"") for key, colon, value in pairs if colon}
+    return FolderPage(name, fields, "\n".join([""] * (end + 1) + lines[end + 1 :]) if end else text)
+
+
+INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
+POINTER = re.compile(r"\[[^\]]*\]\((?!\w+:)[^)\s]+\.md(?:#[^)]*)?\)")
+"""A link to another file of the folder, which is how the index names its topics."""
+INCLUDE = re.compile(r"@\S+")
+
+
+class ClaudeReader:
+    """Reads one memory a bullet, and one a paragraph of a topic that has no bullets."""
+
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+        """Yield the memories of every file, by name."""
+        for page in pages(source):
+            if isinstance(page, Passed):
+                yield page
+            elif page.name.rpartition("/")[2] in INSTRUCTIONS:
+                why = "It holds instructions, which are no facts: draft a skill or a policy from it."
+                yield Passed(page.name, why)
+            else:
+                yield from _memories(page, wishes)
+
+
+def _memories(page: FolderPage, wishes: Wishes) -> Iterator[Item]:
+    lists = read_lists(page.text)
+    is_index = page.name.rpartition("/")[2] == "MEMORY.md"
+    tags = [page.fields[key] for key in ("name", "type") if page.fields.get(key)]
+    for bullet in lists.bullets or ([] if is_index else lists.paragraphs):
+        if INCLUDE.match(bullet.text):
+            yield Passed(f"reference in {page.name}", "A reference is not followed.", line=bullet.line)
+        elif is_index and POINTER.match(bullet.text):
+            yield Passed(f"entry of {page.name}", "It names a topic, which is read by itself.", line=bullet.line)
+        else:
+            yield memory(bullet, wishes, source_url=f"claude:{page.name}", tags=tags)
+    left = len(lists.paragraphs) if lists.bullets or is_index else 0
+    if left:
+        yield Passed(f"paragraph of {page.name}", "Beside bullets, running text is no memory.", count=left)
+    if lists.code:
+        yield Passed(f"block of code in {page.name}", "Code is no memory.", count=lists.code)

@@ -7,10 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from memkit.interchange.found import foreign
-from memkit.interchange.interface import Item, Passed, Source, Unfit, Wishes
-from memkit.interchange.json_text import objects
-from memkit.interchange.sqlite_file import is_sqlite, opened_table
+from memkit.interchange.containers import is_sqlite, objects, opened_table
+from memkit.interchange.interface import ImportSource, Item, Passed, Unfit, Wishes, foreign
 from memkit.runtime.memory.record.errors import Reason
 from memkit.runtime.memory.record.lines import JSON
 
@@ -27,7 +25,7 @@ HISTORY = frozenset({"memory_id", "new_memory", "event"})
 class Mem0Reader:
     """Reads the memories that Mem0 keeps."""
 
-    def read(self, source: Source, wishes: Wishes) -> Iterator[Item]:
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory after the other; of a history the last wording of each that was not deleted."""
         if is_sqlite(source):
             yield from _history(source, wishes)
@@ -50,7 +48,7 @@ def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes) -> Item:
     return foreign(number, data, wishes, replaces=own_id is not None)
 
 
-def _history(source: Source, wishes: Wishes) -> Iterator[Item]:
+def _history(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     with opened_table(source, "history", HISTORY) as (sql, columns):
         deleted = "is_deleted" if "is_deleted" in columns else "0"
         created = "created_at" if "created_at" in columns else "NULL"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
-from memkit.lint.interface import Edit, LintReport
+from memkit.lint.interface import LintReport, TextEdit
 from memkit.store.yaml import YamlError, load_yaml
 
 _MARK = "\ufeff"
@@ -37,7 +37,7 @@ def fixed_texts(report: LintReport) -> dict[Path, tuple[str, str]]:
     return found
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
     """Return ``text`` after ``edits``, whose offsets do not count a byte order mark."""
     shift = 1 if text.startswith(_MARK) else 0
     untouched = len(text)
@@ -66,11 +66,11 @@ def unified_diff(texts: dict[Path, tuple[str, str]], report: LintReport) -> str:
     parts: list[str] = []
     for path, (before, after) in texts.items():
         name = report.shown(path)
-        parts += difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
+        parts += difflib.unified_diff(_with_ends(before), _with_ends(after), f"a/{name}", f"b/{name}")
     return "".join(parts)
 
 
-def _lines(text: str) -> Sequence[str]:
+def _with_ends(text: str) -> Sequence[str]:
     return [line + "\n" for line in text.removesuffix("\n").split("\n")]
 
 

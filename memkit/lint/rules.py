@@ -1,36 +1,52 @@
-"""Every rule, by code."""
+"""Every rule, by code, and what they find in one file and in all files of a store.
+
+A new rule goes into the file of its family, with its text, its example and its check; its page is written from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memkit.errors import UsageError
-from memkit.lint.interface import Finding, Rule
-from memkit.lint.rules_archive import ARCHIVE_RULES
-from memkit.lint.rules_files import DOMAIN_RULES, POLICY_RULES
-from memkit.lint.rules_security import SECURITY_RULES
-from memkit.lint.rules_skills import SKILL_RULES
-from memkit.lint.rules_yaml import YAML_RULES
+from memkit.lint.accepted import suppressions
+from memkit.lint.families import (
+    archive,
+    domains,
+    hostile,
+    life_cycle,
+    neighbours,
+    policies,
+    skills,
+    tool_names,
+    trust,
+    yaml,
+)
+from memkit.lint.files import kind_of
+from memkit.lint.interface import Checked, Collection, Finding, Rule, SourceFile
+from memkit.store.schema import suggestion
+from memkit.store.yaml import YamlError
 
-_SKILLS = sorted((*SKILL_RULES, *SECURITY_RULES), key=lambda rule: rule.code)
+_FAMILIES = (skills, hostile, neighbours, policies, tool_names, life_cycle, archive, domains, yaml, trust)
 RULES: Mapping[str, Rule] = {
-    rule.code: rule for rule in (*_SKILLS, *POLICY_RULES, *ARCHIVE_RULES, *DOMAIN_RULES, *YAML_RULES)
+    rule.code: rule
+    for rule in sorted(
+        (rule for family in _FAMILIES for rule in family.RULES),
+        key=lambda rule: ("SPADY".find(rule.code[2]), rule.code),
+    )
 }
-
-
-def nearest(word: str, known: list[str]) -> str:
-    """Return `` Did you mean '…'?`` for the nearest known word, or nothing."""
-    import difflib  # a clean run asks for no suggestion
-
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
+_CHECKS: dict[str, list[Callable[[Checked], Iterable[Finding]]]] = {}
+for _rule in RULES.values():
+    for _kind in _rule.kinds or (kind_of(_rule.example),):
+        if _rule.check and _rule.check not in _CHECKS.setdefault(_kind, []):
+            _CHECKS[_kind].append(_rule.check)
+_TOGETHER = tuple(dict.fromkeys(rule.together for rule in RULES.values() if rule.together))
 
 
 def get_rule(code: str) -> Rule:
     """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
     rule = RULES.get(code.upper())
     if rule is None:
-        near = nearest(code.upper(), list(RULES)) or " 'memkit rule' lists them."
+        near = suggestion(code.upper(), list(RULES)) or " 'memkit rule' lists them."
         raise UsageError(f"There is no rule {code!r}.{near}")
     return rule
 
@@ -40,24 +56,34 @@ def faults(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if RULES[finding.code].severity != "note"]
 
 
-def chosen_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:
-    """Return the codes that begin with one of ``select`` (all when empty) and with none of ``ignore``.
-
-    Raises:
-        UsageError: Nothing begins with what was given, or no rule is left.
-    """
-    chosen = (_beginning(select) if select else frozenset(RULES)) - _beginning(ignore)
-    if not chosen:
-        raise UsageError("No rule is left: --ignore takes away all that --select names.")
-    return chosen
-
-
-def _beginning(prefixes: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
-    for prefix in (part.strip().upper() for text in prefixes for part in text.split(",")):
-        codes = {code for code in RULES if prefix and code.startswith(prefix)}
-        if not codes:
+def check_beginnings(prefixes: Iterable[str]) -> None:
+    """Raise ``UsageError`` with the nearest code or family where no rule begins with one of ``prefixes``."""
+    for prefix in prefixes:
+        if not prefix or not any(code.startswith(prefix) for code in RULES):
             families = sorted({code[:3] for code in RULES})
-            raise UsageError(f"No rule begins with {prefix!r}.{nearest(prefix, [*RULES, *families])}")
-        found |= codes
-    return frozenset(found)
+            raise UsageError(f"No rule begins with {prefix!r}.{suggestion(prefix, [*RULES, *families])}")
+
+
+def check_file(source: SourceFile, content: bytes) -> Checked:
+    """Return the file with what every rule finds in it alone; suppressions are not applied yet."""
+    file = Checked(source, content)
+    is_yaml = source.kind != "hddl" and source.path.suffix != ".csv"
+    try:
+        if is_yaml:
+            file.findings += yaml.as_written(file)
+    except YamlError as error:
+        file.findings.append(Finding(error.code, error.problem, source.path, error.line or 1, error.column))
+        return file
+    for check in _CHECKS[source.kind]:
+        file.findings += check(file)
+    if is_yaml:
+        if source.kind != "table" and not any(RULES[finding.code].spoils for finding in file.findings):
+            file.data = file.document.data
+        file.comments = tuple(suppressions(file.document))
+    return file
+
+
+def check_together(files: Collection) -> Iterator[Finding]:
+    """Yield what the rules find that look at more than one file of a store."""
+    for check in _TOGETHER:
+        yield from check(files)

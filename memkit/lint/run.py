@@ -1,26 +1,55 @@
-"""Run the rules over sources."""
+"""Run the rules over the files of stores, and do nothing twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from memkit.errors import StoreFault
-from memkit.lint.archive_cache import archive_findings
-from memkit.lint.interface import Finding, LintReport, Source
-from memkit.lint.sources import lies_inside, sources_of_store
-from memkit.lint.store_files import StoreFiles
-from memkit.lint.suppressions import apply_suppressions
-from memkit.runtime.memory.log.files import MACHINE
+from memkit.errors import StoreFault, UsageError
+from memkit.lint import cache
+from memkit.lint.accepted import apply_suppressions
+from memkit.lint.files import lies_inside, opened_shard, shards_of, sources_of_store
+from memkit.lint.interface import (
+    Checked,
+    Collection,
+    FileFindings,
+    Finding,
+    LintReport,
+    RuleSelection,
+    SourceFile,
+    Suppression,
+)
+from memkit.store.file_bytes import file_bytes, why_not
+from memkit.store.git_folder import known_git_folder
 from memkit.store.layout import MANIFEST
-from memkit.store.tracked import HOW_TO_CLEAN, is_tracked
 
-TRACKED = "MKA008"
+
+def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> RuleSelection:
+    """Return the rules whose codes begin with one of ``select`` (all when empty) and with none of ``ignore``.
+
+    Raises:
+        UsageError: Nothing begins with what was given, or no rule is left.
+    """
+    chosen = RuleSelection(_beginnings(select), _beginnings(ignore))
+    if chosen != RuleSelection():
+        from memkit.lint.rules import RULES, check_beginnings
+
+        check_beginnings([*chosen.select, *chosen.ignore])
+        if not any(code in chosen for code in RULES):
+            raise UsageError("No rule is left: --ignore takes away all that --select names.")
+    return chosen
+
+
+def _beginnings(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(part.strip().upper() for text in texts for part in text.split(","))
 
 
 def lint(
-    sources: Sequence[Source],
-    chosen: frozenset[str],
+    sources: Sequence[SourceFile],
+    chosen: RuleSelection,
     base: Path,
     *,
     since: str = "",
@@ -33,7 +62,7 @@ def lint(
 
     Args:
         sources: The files to check.
-        chosen: The codes of the rules that count.
+        chosen: The rules that count.
         base: What shown paths are relative to.
         since: The commit that versions are compared with; the last one where nothing is given.
         earlier: The files that they are compared with instead, by path in the store; then ``since`` only names these.
@@ -58,8 +87,8 @@ def lint(
 
 def _in_store(
     root: Path,
-    given: Sequence[Source],
-    chosen: frozenset[str],
+    given: Sequence[SourceFile],
+    chosen: RuleSelection,
     *,
     since: str,
     earlier: Mapping[str, bytes] | None,
@@ -72,16 +101,27 @@ def _in_store(
         for path, result in results.items():
             if path in paths:
                 found = [finding for finding in result.findings if finding.code in chosen]
-                yield from apply_suppressions(found, result.comments, path, chosen)
-    if root / MANIFEST in paths and TRACKED in chosen and is_tracked(root):
-        message = f"Git tracks {MACHINE}/, which holds sessions in clear text. {HOW_TO_CLEAN}"
-        yield Finding(TRACKED, message, root / MANIFEST, 1)
+                yield from _unsuppressed(found, result.comments, path, chosen)
+    if root / MANIFEST in paths:
+        from memkit.lint.families.archive import tracked_machine_folder
+
+        yield from (finding for finding in tracked_machine_folder(root) if finding.code in chosen)
     shards = [source for source in given if source.kind == "archive"]
     if shards:
-        yield from (finding for finding in archive_findings(shards, cached=cached) if finding.code in chosen)
+        yield from (finding for finding in _archive_findings(shards, cached=cached) if finding.code in chosen)
 
 
-def _source_lines(findings: Iterable[Finding], sources: Sequence[Source]) -> dict[tuple[Path, int], str]:
+def _unsuppressed(
+    found: list[Finding], comments: Sequence[Suppression], path: Path, chosen: RuleSelection
+) -> Sequence[Finding]:
+    if not comments:
+        return found
+    from memkit.lint.rules import RULES
+
+    return apply_suppressions(found, comments, path, chosen, list(RULES))
+
+
+def _source_lines(findings: Iterable[Finding], sources: Sequence[SourceFile]) -> dict[tuple[Path, int], str]:
     """Return the text of the lines that findings point at.
 
     Memory stays out of logs, and so does what lies outside of the store.
@@ -113,3 +153,142 @@ def _numbered(path: Path, last: int) -> Iterable[tuple[int, str]]:
     except OSError:
         # The finding itself says that the file cannot be read.
         return
+
+
+def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Finding]:
+    """Return what is wrong in the given shards of one store; an id may conflict with a line of any other shard."""
+    root = sources[0].root
+    paths = sorted({source.path for source in sources} | shards_of(root))
+    key = cache.digest(repr((cache.program_key(), [(str(path), _shard_digest(path)) for path in paths])).encode())
+    kept = cache.LintCache(root if cached else None)
+    known = kept.load("archive") or {}
+    if known.get("key") == key:
+        found = cache.unpacked(known["found"], root)
+    else:
+        from memkit.lint.families.archive import check_archive
+
+        found = {path: FileFindings([]) for path in paths}
+        for finding in check_archive([SourceFile(path, "archive", root) for path in paths]):
+            found[finding.path].findings.append(finding)
+        kept.keep("archive", {"key": key, "found": cache.packed(found, root)})
+    return [finding for source in sources if source.path in found for finding in found[source.path].findings]
+
+
+def _shard_digest(path: Path) -> str:
+    """Return what names the content of a shard; a link is not followed. Read in pieces, because it may be large."""
+    if path.is_symlink():
+        return "link"
+    with opened_shard(path) as file:
+        return hashlib.file_digest(file, hashlib.blake2b).hexdigest()
+
+
+_REPORT, _FILES = "report", "files"
+
+
+class StoreFiles:
+    """The YAML files of one store."""
+
+    def __init__(
+        self,
+        root: Path,
+        sources: Iterable[SourceFile],
+        *,
+        since: str = "",
+        earlier: Mapping[str, bytes] | None = None,
+        cached: bool = True,
+    ) -> None:
+        self.root = root
+        self._sources = [source for source in sources if source.kind != "archive"]
+        self._since = since
+        self._earlier = earlier
+        self._cache = cache.LintCache(root if cached else None)
+
+    def results(self) -> dict[Path, FileFindings]:
+        """Return what is found in each file; suppressions are not applied yet.
+
+        Raises:
+            StoreFault: The store is of a newer format.
+            UsageError: There is no commit to compare with, of those that a person named.
+        """
+        contents, results = self._read()
+        program, repository = cache.program_key(), known_git_folder(self.root)
+        head = repository.head_id if repository else None
+        keys = {path: cache.digest(content) for path, content in contents.items()}
+        named = sorted((str(path), key) for path, key in keys.items())
+        key = cache.digest(repr((program, self._since, head, sorted(map(str, results)), named)).encode())
+        kept = self._cache.load(_REPORT) or {}
+        if kept.get("key") == key and not self._since:
+            return results | cache.unpacked(kept["found"], self.root)
+        files = self._checked(contents, keys, program)
+        found = {file.source.path: FileFindings(list(file.findings), file.comments) for file in files}
+        for finding in self._together(files, contents, head):
+            found.setdefault(finding.path, results.get(finding.path, FileFindings([]))).findings.append(finding)
+        self._cache.keep(_REPORT, {"key": key, "found": cache.packed(found, self.root)})
+        return results | found
+
+    def _read(self) -> tuple[dict[Path, bytes], dict[Path, FileFindings]]:
+        """Return the content of each file that can be read, and a finding for each other one."""
+        contents: dict[Path, bytes] = {}
+        results: dict[Path, FileFindings] = {}
+        for source in self._sources:
+            fault = _not_to_read(source)
+            try:
+                content = b"" if fault else file_bytes(source.path)
+            except (OSError, ValueError) as error:
+                fault = Finding("MKY001", why_not(error), source.path, 1)
+            if fault:
+                results[source.path] = FileFindings([fault])
+            else:
+                contents[source.path] = content
+        return contents, results
+
+    def _checked(self, contents: dict[Path, bytes], keys: dict[Path, str], program: str) -> list[Checked]:
+        """Return each file, checked by itself now or by an earlier run."""
+        from memkit.lint import rules
+
+        kept = self._cache.load(_FILES) or {}
+        known = kept.get("files", {}) if kept.get("program") == program else {}
+        files, seen = [], {}
+        for source in self._sources:
+            if source.path not in contents:
+                continue
+            content = contents[source.path]
+            key = f"{keys[source.path]} {source.kind} {source.path.relative_to(self.root)}"
+            if key in known:
+                data, *found = known[key]
+                kept_findings = cache.unpacked_file(found, source.path)
+                file = Checked(source, content, data, kept_findings.findings, kept_findings.comments)
+            else:
+                file = rules.check_file(source, content)
+            files.append(file)
+            seen[key] = known.get(key) or [file.data, *cache.packed_file(file)]
+        if seen.keys() != known.keys():
+            self._cache.keep(_FILES, {"program": program, "files": seen})
+        return files
+
+    def _together(self, files: Sequence[Checked], contents: dict[Path, bytes], head: str | None) -> Iterator[Finding]:
+        from memkit.lint.families.life_cycle import committed_data, earlier_data, stood_before
+        from memkit.lint.rules import check_together
+
+        commit = self._since or head
+        before: dict[str, Any] = {}
+        stood: Callable[[str, bytes], bool] | None = None
+        if commit or self._earlier is not None:
+            named = {path.relative_to(self.root).as_posix(): content for path, content in contents.items()}
+            if self._earlier is not None:
+                before = earlier_data(self._earlier, named)
+            elif commit:
+                before = committed_data(self.root, named, commit)
+                stood = partial(stood_before, self.root, commit)
+        collection = Collection(self.root, files, before, self._since, stood)
+        yield from check_together(collection)
+
+
+def _not_to_read(source: SourceFile) -> Finding | None:
+    """Return why a file is not even opened."""
+    if not lies_inside(source):
+        return Finding("MKY009", "This is a symbolic link to something outside of the store.", source.path, 1)
+    if source.kind == "other":
+        message = "This file is not read. Name it *.yaml and put it directly into its folder."
+        return Finding("MKY010", message, source.path, 1)
+    return None

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.errors import PolicySetError
-from memkit.runtime.guard.policy import policy_faults
+from memkit.runtime.guard.core import Guard, policy_faults
+from memkit.runtime.guard.interface import PolicySetError
 from memkit.store.kind import Kind
 from memkit.store.layout import NAME, require_inside
 from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
@@ -52,20 +51,20 @@ class PolicyFile:
 
 
 @dataclass(frozen=True)
-class PolicySet:
+class LoadedPolicies:
     """The policies of a folder, compiled: all of them, or none and a guard that denies every call."""
 
     guard: Guard
     files: tuple[PolicyFile, ...] = ()
 
 
-def load_set(folder: Path) -> PolicySet:
+def load_set(folder: Path) -> LoadedPolicies:
     """Return the policies in ``folder`` with their guard; a set that does not load denies every call."""
     try:
         files = load_policies(folder)
-        return PolicySet(Guard([policy.data for policy in files]), tuple(files))
+        return LoadedPolicies(Guard([policy.data for policy in files]), tuple(files))
     except (UsageError, PolicySetError) as error:
-        return PolicySet(Guard.broken(str(error)))
+        return LoadedPolicies(Guard.broken(str(error)))
 
 
 def load_guard(folder: Path) -> Guard:

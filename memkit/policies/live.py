@@ -8,8 +8,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.policies.files import load_policies
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.errors import PolicySetError
-from memkit.runtime.guard.interface import JSON, Advice, Verdict
+from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
 from memkit.store.git import Git
 from memkit.store.last_good import LastGood
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.policies.files import PolicyFile
-from memkit.policies.tables import TableCase
+from memkit.policies.proving import TableCase
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.errors import PolicySetError, spell_path
-from memkit.runtime.guard.interface import EFFECTS, contribution, strength
+from memkit.runtime.guard.interface import EFFECTS, PolicySetError, contribution, spell_path, strength
 from memkit.runtime.guard.proof import Case, cases_of, guard_of_one
 
 KeyPath = tuple[str | int, ...]

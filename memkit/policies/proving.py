@@ -1,16 +1,161 @@
-"""Prove policies by their own tests and by the tables of the store."""
+"""Tables of policy tests, and what the tests of policies and tables prove."""
 
 from __future__ import annotations
 
+import csv
 import difflib
-from collections.abc import Sequence
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from memkit.errors import UsageError
-from memkit.policies.files import PolicyFile
-from memkit.policies.tables import TableCase
+from memkit.policies.files import FOLDER, PolicyFile
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.proof import Proof, TestResult, guard_of_one, prove
+from memkit.runtime.guard.interface import EFFECTS, Call
+from memkit.runtime.guard.proof import Case, Proof, TestResult, guard_of_one, prove, read_case
+from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
+from memkit.store.schema import check, load_schema
+from memkit.store.yaml import Document, load_yaml
+
+TABLES = f"{FOLDER}/tests"
+_OWN_COLUMNS = ("name", "policy", "tool", "expect")
+_MAX_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class TableCase:
+    """One row of a table."""
+
+    policy: str | None
+    """Which policy decides alone; without it the whole set decides."""
+    case: Case
+    path: str
+    line: int
+
+
+def load_tables(root: Path) -> list[TableCase]:
+    """Return every row of every table of the store at ``root``; raises ``UsageError`` with the place of a fault."""
+    try:
+        paths = sorted(path for path in (root / TABLES).iterdir() if not path.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [case for path in paths if path.suffix in _READERS for case in load_table(path)]
+
+
+def load_table(path: Path) -> list[TableCase]:
+    """Return the rows of one table."""
+    return list(_READERS[path.suffix](path, f"{TABLES}/{path.name}"))
+
+
+def _read_yaml(path: Path, name: str) -> Iterator[TableCase]:
+    document = load_yaml(path, name=name)
+    for finding in check(document.data, load_schema("policy-tests")):
+        line, column = finding.position(document)
+        raise UsageError(f"{name}:{line}:{column}: {finding.message}", path=name, line=line)
+    data = document.data
+    default = data.get("policy")
+    for index, test in enumerate(data.get("tests", ())):
+        case = read_case(test, ("tests", index))
+        yield TableCase(test.get("policy", default), case, name, document.position(case.path)[0])
+    yield from _yaml_rows(document, name, default)
+
+
+def _yaml_rows(document: Document, name: str, default: str | None) -> Iterator[TableCase]:
+    columns: Sequence[str] = document.data.get("columns", ())
+    for index, row in enumerate(document.data.get("rows", ())):
+        line = document.position(("rows", index))[0]
+        if len(row) != len(columns):
+            raise _fault(name, line, f"the row has {len(row)} cells, and there are {len(columns)} columns")
+        cells = {column: cell for column, cell in zip(columns, row, strict=True) if cell is not None}
+        yield _row(cells, document.data.get("call", {}), default, ("rows", index), (name, line))
+
+
+def _read_csv(path: Path, name: str) -> Iterator[TableCase]:
+    reader = csv.DictReader(io.StringIO(_csv_text(path, name), newline=""), restkey="", strict=True)
+    try:
+        columns = list(reader.fieldnames or ())
+        _check_columns(columns, name)
+        for index, row in enumerate(reader):
+            line = reader.line_num
+            if "" in row or None in row.values():
+                raise _fault(name, line, f"the row has not as many cells as there are columns, {len(columns)}")
+            cells = dict(_typed(column, cell, (name, line)) for column, cell in row.items() if cell)
+            yield _row(cells, {}, None, ("rows", index), (name, line))
+    except csv.Error as error:
+        raise _fault(name, reader.line_num or 1, f"it is no CSV: {error}") from error
+
+
+def _csv_text(path: Path, name: str) -> str:
+    try:
+        data = file_bytes(path)
+    except (OSError, ValueError) as error:
+        raise _fault(name, 1, why_not(error).rstrip(".")) from error
+    if len(data) > MAX_BYTES:
+        raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; part the table")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _fault(name, line, "it is no UTF-8") from error
+
+
+def _check_columns(columns: Sequence[str], name: str) -> None:
+    for column in columns:
+        plain = column.removesuffix(":")
+        if plain not in _OWN_COLUMNS and not plain.startswith(("args.", "context.")):
+            known = f"{', '.join(_OWN_COLUMNS)}, args.<name>, context.<name>"
+            raise _fault(name, 1, f"unknown column {column!r}; known are {known}")
+    if "expect" not in columns or len(set(columns)) < len(columns):
+        raise _fault(name, 1, "the first line names the columns, each once, 'expect' among them")
+
+
+def _typed(column: str, cell: str, place: tuple[str, int]) -> tuple[str, Any]:
+    """Return a cell as text, or as data where the column's name ends in a colon."""
+    if not column.endswith(":"):
+        return column, cell
+    try:
+        return column.removesuffix(":"), json.loads(cell)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise _fault(*place, f"what stands under {column!r} is not JSON: {error}") from None
+
+
+def _row(
+    cells: Mapping[str, Any],
+    start: Mapping[str, Any],
+    policy: str | None,
+    path: tuple[str | int, ...],
+    place: tuple[str, int],
+) -> TableCase:
+    """Return the case of one row; ``start`` is what the calls of all rows have in common."""
+    tool = cells.get("tool", start.get("tool"))
+    if not isinstance(tool, str):
+        raise _fault(*place, "the row names no tool")
+    if cells.get("expect") not in EFFECTS:
+        raise _fault(*place, f"{cells.get('expect')!r} is not one of {', '.join(EFFECTS)}")
+    args = {**start.get("args", {}), **_named("args.", cells)}
+    context = {**start.get("context", {}), **_named("context.", cells)}
+    name = str(cells.get("name") or _described(tool, args))
+    return TableCase(cells.get("policy", policy), Case(name, Call(tool, args, context), cells["expect"], path), *place)
+
+
+def _named(root: str, cells: Mapping[str, Any]) -> dict[str, Any]:
+    return {column.removeprefix(root): cell for column, cell in cells.items() if column.startswith(root)}
+
+
+def _described(tool: str, args: Mapping[str, Any]) -> str:
+    values = " ".join(str(value) for value in args.values())
+    return f"{tool} {values}"[:_MAX_SHOWN].strip()
+
+
+def _fault(name: str, line: int, message: str) -> UsageError:
+    return UsageError(f"{name}:{line}:1: {message[:1].upper()}{message[1:]}.", path=name, line=line)
+
+
+_READERS = {".yaml": _read_yaml, ".csv": _read_csv}
+
 
 _MISSPELT = 0.8
 """How much of a name has to be that of a policy to be a slip."""

@@ -1,4 +1,4 @@
-"""Calls whose verdict changes from one set of policies to another.
+"""Two whole sets of policies compared: calls whose verdict changes, searched for or recorded while an agent worked.
 
 Each policy that changed is asked both ways: for a call that it decided before and that comes out weaker now, and for
 one that it decides now and that came out weaker before. The engine of both sets decides every call before it is shown.
@@ -6,15 +6,98 @@ one that it decides now and that came out weaker before. The engine of both sets
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from memkit.policies.analysis.calls import Applies, CallFound, Spared, Wish, find_call
-from memkit.policies.analysis.subjects import Subject, SubjectSet
+from memkit.errors import UsageError
+from memkit.policies.analysis.calls import AnalysedPolicy, Applies, CallFound, Spared, SubjectSet, Wish, find_call
 from memkit.policies.analysis.values import Unknown
-from memkit.policies.policy_set import PolicySet
-from memkit.runtime.guard.core import Call, Verdict
+from memkit.policies.files import FOLDER, load_policies, read_policy
+from memkit.runtime.guard.core import Call, Guard, Verdict
 from memkit.runtime.guard.interface import EFFECTS, strength
+from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.store.git import Git
+from memkit.store.git_objects import REGULAR, GitObjects
+from memkit.store.revisions import parting, resolve
+
+
+def call_data(call: Call) -> dict[str, Any]:
+    """Return a call for ``--json``."""
+    return {"tool": call.tool, "args": dict(call.args), "context": dict(call.context)}
+
+
+def check_line(call: Call) -> str:
+    """Return the ``policy check`` that decides a call again."""
+    words = ["memkit", "policy", "check", "--tool", call.tool, *_pairs("--arg", call.args)]
+    return shlex.join([*words, *_pairs("--context", call.context)])
+
+
+def _pairs(option: str, values: Mapping[str, Any]) -> list[str]:
+    return [word for key, value in values.items() for word in (option, _pair(key, value))]
+
+
+def _pair(key: str, value: Any) -> str:
+    if isinstance(value, str) and not key.endswith(":"):
+        return f"{key}={value}"
+    return f"{key}:={json.dumps(value, ensure_ascii=False)}"
+
+
+WORK_TREE = "work tree"
+
+_FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
+_EXECUTABLE = "100755"
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class PolicySet:
+    """Policies that are valid and decide together."""
+
+    name: str
+    """What a person calls it: a folder, a revision, or the work tree."""
+    policies: Sequence[Mapping[str, Any]]
+    """The data of each, by name."""
+    commit: str | None = None
+    """The commit that holds it; ``None`` for files."""
+
+
+def policies_in(folder: Path, name: str = WORK_TREE) -> PolicySet:
+    """Return the set in a folder of policy files; raises ``UsageError`` with the place of the first fault."""
+    return PolicySet(name, [policy.data for policy in load_policies(folder)])
+
+
+def policies_at(git: Git, revision: str) -> PolicySet:
+    """Return the set as the commit that a person calls ``revision`` holds it.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or a file of the commit was not fetched.
+        UsageError: There is no such commit, or a policy in it is broken: the message names file, line and column.
+    """
+    objects = GitObjects(git)
+    commit = resolve(git, revision)
+    files = [entry for entry in objects.tree(commit, FOLDER) if _FILE.fullmatch(entry.path)]
+    for entry in files:
+        if entry.mode not in (REGULAR, _EXECUTABLE):
+            raise UsageError(f"{entry.path} at {revision} is a link, and only the files of a commit are read.")
+    contents = objects.read_many(entry.id for entry in files)
+    read = [read_policy(contents[entry.id], name=f"{entry.path} at {revision}", path=entry.path) for entry in files]
+    return PolicySet(revision, [policy.data for policy in read], commit)
+
+
+def policies_where_parted(git: Git, one: str, other: str) -> PolicySet:
+    """Return the set of the commit where two revisions parted.
+
+    Raises:
+        UsageError: There is no such revision, they have no commit in common, or a policy of that one is broken.
+    """
+    found = parting(git, one, other)
+    return replace(policies_at(git, found), name=f"{one} at {found[:_SHOWN]}")
+
 
 MAX_ROUNDS = 40
 """So many policies that decide alike are stepped around in the search for one call."""
@@ -85,6 +168,20 @@ def ordered(changes: Sequence[VerdictChange]) -> list[VerdictChange]:
     return list({repr(change.call): change for change in sorted(changes, key=weight, reverse=True)}.values())[::-1]
 
 
+def change_data(change: VerdictChange) -> dict[str, Any]:
+    """Return a change for ``--json``."""
+    return {
+        "before": change.before,
+        "after": change.after,
+        "weakens_hard": change.weakens_hard,
+        "weakened": change.weakened,
+        "policy": change.policy or None,
+        "decided_before": list(change.decided_before),
+        "decided_after": list(change.decided_after),
+        "call": call_data(change.call),
+    }
+
+
 def change_of(call: Call, before: Verdict, after: Verdict, policy: str = "") -> VerdictChange | None:
     """Return the change of one call, or ``None`` when both sets decide alike."""
     if before.decision == after.decision:
@@ -102,7 +199,12 @@ def change_of(call: Call, before: Verdict, after: Verdict, policy: str = "") -> 
 
 
 def _weaker(
-    strong: SubjectSet, weak: SubjectSet, one: Subject | None, other: Subject | None, *, backwards: bool = False
+    strong: SubjectSet,
+    weak: SubjectSet,
+    one: AnalysedPolicy | None,
+    other: AnalysedPolicy | None,
+    *,
+    backwards: bool = False,
 ) -> Iterator[VerdictChange | str]:
     """Yield for each way in which a policy matches a call that the other set decides weaker, the weakest there is.
 
@@ -134,10 +236,10 @@ def _change(strong: SubjectSet, weak: SubjectSet, call: Call, name: str, *, back
 
 
 def _decided_at_most(
-    strong: SubjectSet, weak: SubjectSet, wishes: Sequence[Wish], subject: Subject, level: int
+    strong: SubjectSet, weak: SubjectSet, wishes: Sequence[Wish], subject: AnalysedPolicy, level: int
 ) -> Call | str | None:
     """Return a call the policy applies to and that the other set decides at most at ``level``, or why none is known."""
-    around: list[Subject] = []
+    around: list[AnalysedPolicy] = []
     while len(around) < MAX_ROUNDS:
 
         def free(call: Call) -> bool:
@@ -156,6 +258,64 @@ def _decided_at_most(
     return _open(subject, level, "too many other policies decide the same calls")
 
 
-def _open(subject: Subject, level: int, reason: str) -> str:
+def _open(subject: AnalysedPolicy, level: int, reason: str) -> str:
     other = EFFECTS[level]
     return f"Whether a call that {subject.label} decides on one side is {other} on the other is not known: {reason}."
+
+
+LONGEST = 4_000
+"""Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What two sets of policies make of recorded calls."""
+
+    calls: int
+    """Different calls that both sets decided."""
+    left_out: int
+    """Verdicts of the log whose call was not kept: too long, or without the user's consent."""
+    changes: tuple[VerdictChange, ...]
+
+
+def recordable(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return arguments as the log keeps them: secrets masked; ``None`` for what is no plain data or too long."""
+    try:
+        spelled = json.dumps(values, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return _masked(json.loads(spelled)) if len(spelled) <= LONGEST else None
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, list):
+        return [_masked(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _masked(item) for key, item in value.items()}
+    return value
+
+
+def replay(before: PolicySet, after: PolicySet, events: Iterable[Mapping[str, Any]]) -> Replay:
+    """Return how the calls of the audit log's ``policy`` events come out now, those that were denied first."""
+    calls, left_out = _calls(events)
+    old, new = Guard(before.policies), Guard(after.policies)
+    changes = []
+    for call in calls:
+        then, now = (guard.decide(call.tool, call.args, call.context) for guard in (old, new))
+        change = change_of(call, then, now)
+        changes += [change] if change else []
+    return Replay(len(calls), left_out, tuple(ordered(changes)))
+
+
+def _calls(events: Iterable[Mapping[str, Any]]) -> tuple[Sequence[Call], int]:
+    found: dict[str, Call] = {}
+    left_out = 0
+    for event in events:
+        tool, args, context = event.get("tool"), event.get("args"), event.get("context")
+        if isinstance(tool, str) and isinstance(args, dict) and isinstance(context, dict):
+            found.setdefault(json.dumps([tool, args, context], sort_keys=True), Call(tool, args, context))
+        else:
+            left_out += 1
+    return list(found.values()), left_out

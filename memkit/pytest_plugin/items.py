@@ -9,10 +9,9 @@ import pytest
 
 from memkit.errors import MemkitError, UsageError
 from memkit.policies.files import load_policies, load_policy
-from memkit.policies.proving import find_orphans
-from memkit.policies.tables import load_table
+from memkit.policies.proving import find_orphans, load_table
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import Finding
+from memkit.runtime.guard.interface import MatchedPolicy
 from memkit.runtime.guard.proof import Case, TestResult, cases_of, guard_of_one
 
 
@@ -109,5 +108,5 @@ def _item(parent: pytest.File, case: Case, guard: Guard, line: int, decided_by: 
     return item
 
 
-def _told(finding: Finding) -> str:
+def _told(finding: MatchedPolicy) -> str:
     return f"{finding.name} ({finding.enforcement} {finding.effect}): {finding.reason}"

@@ -1,14 +1,60 @@
-"""Say in one paragraph what a reviewer should look at first, and whether a change should be stopped."""
+"""What follows from a change: calls that the policies decide otherwise, and in a paragraph what to look at first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from memkit.policies.verdict_diff import VerdictChange
-from memkit.review.interface import Difference, Subject
-from memkit.review.quoting import listed, quoted
-from memkit.review.review import Assessment, Level, LintDelta, Reason, Verdicts
+from memkit.errors import UsageError
+from memkit.policies.files import FOLDER, read_policy
+from memkit.policies.verdict_diff import PolicySet, VerdictChange, compare_verdicts
+from memkit.review.interface import (
+    Assessment,
+    Difference,
+    Level,
+    LintDelta,
+    ReviewReason,
+    ReviewSubject,
+    Verdicts,
+)
+from memkit.review.sides import FileState, StoreSide
+from memkit.review.wording import listed, quoted
 from memkit.terminal import counted
+
+_FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
+
+
+def changed_verdicts(before: StoreSide, after: StoreSide, changed: Iterable[str]) -> Verdicts:
+    """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
+    if not any(_FILE.fullmatch(path) for path in changed):
+        return Verdicts()
+    known: dict[tuple[str, FileState], Mapping[str, Any]] = {}
+    old, new = _policies(before, known), _policies(after, known)
+    if isinstance(new, str):
+        return Verdicts(fault=new, faulty="both" if isinstance(old, str) else "after")
+    if isinstance(old, str):
+        return Verdicts(fault=old, faulty="before")
+    found = compare_verdicts(PolicySet(before.end.name, old), PolicySet(after.end.name, new))
+    return Verdicts(found.changes, found.unknown)
+
+
+def _policies(side: StoreSide, known: dict[tuple[str, FileState], Mapping[str, Any]]) -> list[Mapping[str, Any]] | str:
+    """Return the policies of a side, or why they do not load; one that is ``known`` is not read again."""
+    paths = sorted(path for path in side.files if _FILE.fullmatch(path))
+    keys = [(path, side.files[path]) for path in paths]
+    contents = side.read(path for path, file in keys if (path, file) not in known)
+    for path, file in keys:
+        if (path, file) in known:
+            continue
+        if path not in contents:
+            return f"{path} in {side.end.name} is a link, too large or cannot be opened."
+        try:
+            known[path, file] = read_policy(contents[path], name=f"{path} in {side.end.name}", path=path).data
+        except UsageError as error:
+            return str(error)
+    return [known[key] for key in keys]
+
 
 TOLD = 3
 """Reasons that the paragraph tells; the others are counted in it."""
@@ -24,26 +70,28 @@ def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Asses
     return Assessment(level, _paragraph(difference, lint, reasons), reasons)
 
 
-def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[ReviewReason]:
     weakened = [change for change in verdicts.changes if change.weakens_hard]
     if weakened:
         found = counted(len(weakened), "call")
         said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
-        yield Reason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
+        yield ReviewReason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
     if verdicts.faulty == "after":
         said = "The policies do not load any more, so every call is denied"
-        yield Reason("stop", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("stop", f"{said}: {_said(verdicts.fault)}.")
     for subject in difference.subjects:
         touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
         if touched:
             said = f"{counted(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
-            yield Reason(
+            yield ReviewReason(
                 "stop", f"{said} edited or broken by hand ({_called(subject)}): {touched[0].message.removesuffix('.')}."
             )
     if lint.errors:
         first = lint.new[0]
         where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"
-        yield Reason("stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}.")
+        yield ReviewReason(
+            "stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}."
+        )
 
 
 def _verdict(change: VerdictChange) -> str:
@@ -54,33 +102,33 @@ def _verdict(change: VerdictChange) -> str:
     return f"{call} goes from {change.before} to {change.after}{by}"
 
 
-def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[Reason]:
+def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Iterator[ReviewReason]:
     if verdicts.faulty == "both":
         said = "The policies load on neither side, so every call is denied"
-        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     if verdicts.faulty == "before":
         said = "The policies load again, so calls run that were all denied"
-        yield Reason("look", f"{said}: {_said(verdicts.fault)}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]
     if weaker:
         said = f"{counted(len(weaker), 'call')} that no hard policy decided may do more"
-        yield Reason("look", f"{said}: {_verdict(weaker[0])}.")
+        yield ReviewReason("look", f"{said}: {_verdict(weaker[0])}.")
     for subject in difference.subjects:
         told = [change for change in subject.changes if change.attention]
         told = [change for change in told if change.field != "archive" or change.kind not in _INTEGRITY]
         if told:
             more = f", and {len(told) - 1:,} more" if len(told) > 1 else ""
-            yield Reason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
+            yield ReviewReason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
     if verdicts.unknown:
         said = f"{counted(len(verdicts.unknown), 'question')} about verdicts could not be answered"
-        yield Reason("look", f"{said}: {_said(verdicts.unknown[0])}.")
+        yield ReviewReason("look", f"{said}: {_said(verdicts.unknown[0])}.")
     if lint.fault:
-        yield Reason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
+        yield ReviewReason("look", f"Lint could not check both sides: {_said(lint.fault)}.")
     warnings = [finding for finding in lint.new if finding.severity != "error"]
     if warnings:
         where = f"{warnings[0].code} at {quoted(f'{warnings[0].path}:{warnings[0].line}')}"
         said = f"Lint has {counted(len(warnings), 'new warning')}, first {where}: {_said(warnings[0].message)}."
-        yield Reason("look", said)
+        yield ReviewReason("look", said)
 
 
 def _said(message: str) -> str:
@@ -92,7 +140,7 @@ def _ended(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:].removesuffix('.')}."
 
 
-def _called(subject: Subject) -> str:
+def _called(subject: ReviewSubject) -> str:
     if subject.area == "memory":
         return f"memory of {quoted(subject.name)}"
     if subject.area == "settings":
@@ -100,7 +148,7 @@ def _called(subject: Subject) -> str:
     return f"{subject.area} {quoted(subject.name)}"
 
 
-def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[Reason, ...]) -> str:
+def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[ReviewReason, ...]) -> str:
     if not difference.subjects:
         return "Nothing changed."
     told = [reason.message for reason in reasons[:TOLD]]

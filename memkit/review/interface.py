@@ -1,17 +1,19 @@
-"""What the review room promises: two sides of a store, and what changed from one to the other, by meaning."""
+"""What the review room promises: what changed from one side of a store to the other, and what follows from it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from memkit.policies.verdict_diff import VerdictChange
 
 AREAS = ("settings", "policy", "skill", "domain", "memory", "file")
 """What a subject can be, in the order in which they are told: what binds the agent comes first."""
 
 
 @dataclass(frozen=True)
-class Change:
+class SubjectChange:
     """One thing that differs."""
 
     field: str
@@ -29,14 +31,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReviewSubject:
     """One file, or the memory of one user, with everything that changed of it."""
 
     area: str
     name: str
     status: str
     """added | removed | renamed | changed | broken"""
-    changes: tuple[Change, ...]
+    changes: tuple[SubjectChange, ...]
     path: str | None = None
     """Where it stands; None for memory, which lies in many files."""
     was: str | None = None
@@ -74,7 +76,7 @@ class Difference:
 
     before: End
     after: End
-    subjects: tuple[Subject, ...]
+    subjects: tuple[ReviewSubject, ...]
     notes: tuple[Note, ...] = ()
 
     @property
@@ -88,8 +90,91 @@ class Difference:
         return sum(subject.attention for subject in self.subjects)
 
 
-def in_order(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
+def in_order(subjects: Sequence[ReviewSubject]) -> tuple[ReviewSubject, ...]:
     """Return subjects as they are told: what needs a second look first, then by area and name."""
     return tuple(
         sorted(subjects, key=lambda each: (not each.attention, AREAS.index(each.area), each.name, each.path or ""))
     )
+
+
+Level = Literal["stop", "look", "clear"]
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """Something that lint finds on one side and not on the other."""
+
+    code: str
+    severity: str
+    message: str
+    path: str
+    """In the store."""
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class LintDelta:
+    """What lint finds on the later side alone, and on the earlier side alone."""
+
+    new: tuple[LintFinding, ...] = ()
+    fixed: tuple[LintFinding, ...] = ()
+    kept: int = 0
+    """How many findings both sides have."""
+    fault: str = ""
+    """Why a side could not be checked."""
+
+    @property
+    def errors(self) -> int:
+        """Return how many of the new findings are errors."""
+        return sum(finding.severity == "error" for finding in self.new)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What the policies of both sides decide differently."""
+
+    changes: tuple[VerdictChange, ...] = ()
+    """Weakened hard policies first."""
+    unknown: tuple[str, ...] = ()
+    """Questions that were neither answered by a call nor ruled out."""
+    fault: str = ""
+    """Why a side has no policies that load, so that it denies every call."""
+    faulty: Literal["", "before", "after", "both"] = ""
+    """Which side that is."""
+
+    @property
+    def weakened_hard(self) -> int:
+        """Return how many of the calls come out weaker although a hard policy decided them."""
+        return sum(change.weakens_hard for change in self.changes)
+
+
+@dataclass(frozen=True)
+class ReviewReason:
+    """One thing to look at."""
+
+    level: Level
+    message: str
+    """A sentence; texts of the store stand in it between “ and ”."""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a reviewer should know before anything else."""
+
+    level: Level
+    """``stop``: a safeguard gives way or something breaks; ``look``: a person should look twice; ``clear``: neither."""
+    summary: str
+    """One paragraph."""
+    reasons: tuple[ReviewReason, ...]
+    """In the order in which to look."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """Everything that is said of a change."""
+
+    difference: Difference
+    verdicts: Verdicts
+    lint: LintDelta
+    assessment: Assessment

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memkit.errors import MemkitError
-from memkit.lint.interface import LintReport
-from memkit.lint.rules import RULES, chosen_codes
+from memkit.lint.files import sources_of_store
+from memkit.lint.interface import LintReport, RuleSelection
+from memkit.lint.rules import RULES
 from memkit.lint.run import lint
-from memkit.lint.sources import sources_of_store
-from memkit.review.file_changes import KINDS
-from memkit.review.review import LintDelta, LintFinding
-from memkit.review.sides import LINK, Side
+from memkit.review.difference import KINDS
+from memkit.review.interface import LintDelta, LintFinding
+from memkit.review.sides import LINK, StoreSide
 from memkit.store.layout import MANIFEST
 
 _FOLDERS = tuple(f"{folder}/" for folder in KINDS)
-_OTHERS = frozenset({"MKA005"})
+_OTHERS = ("MKA005",)
 """Rules that need every shard; of unchanged ones nothing is laid out, and fsck asks this of all of them."""
 
 
-def lint_delta(before: Side, after: Side, changed: Sequence[str], renamed: Mapping[str, str]) -> LintDelta:
+def lint_delta(before: StoreSide, after: StoreSide, changed: Sequence[str], renamed: Mapping[str, str]) -> LintDelta:
     """Return what is new and what is gone; where a finding only moved to another line, it is the same.
 
     Args:
@@ -51,7 +51,9 @@ def _is_checked(path: str) -> bool:
     return path == MANIFEST or path.startswith(_FOLDERS)
 
 
-def _found(side: Side, shards: Sequence[str], earlier: Mapping[str, bytes] | None, since: str) -> list[LintFinding]:
+def _found(
+    side: StoreSide, shards: Sequence[str], earlier: Mapping[str, bytes] | None, since: str
+) -> list[LintFinding]:
     """Return what lint finds on a side; where there is no store yet, nothing."""
     if MANIFEST not in side.files:
         return []
@@ -59,11 +61,11 @@ def _found(side: Side, shards: Sequence[str], earlier: Mapping[str, bytes] | Non
         root = Path(folder).resolve()
         _lay_out(side, [path for path in side.files if _is_checked(path) or path in shards], root)
         sources = list(sources_of_store(root))
-        report = lint(sources, chosen_codes(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
+        report = lint(sources, RuleSelection(ignore=_OTHERS), root, since=since, earlier=earlier, cached=False)
         return [_plain(report, place) for place in range(len(report.findings))]
 
 
-def _lay_out(side: Side, paths: Iterable[str], root: Path) -> None:
+def _lay_out(side: StoreSide, paths: Iterable[str], root: Path) -> None:
     wanted = list(paths)
     for path, content in side.read(wanted).items():
         place = root / path

@@ -2,19 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.review.interface import Change, Subject
-from memkit.review.quoting import quoted, value
-from memkit.review.shard_lines import SHARD, Flaw, Line, ShardLines, compared_shards, lines_about
-from memkit.review.sides import Side
+from memkit.review.interface import ReviewSubject, SubjectChange
+from memkit.review.sides import StoreSide
+from memkit.review.wording import quoted, value
 from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.log.check import ShardPiece as Piece
+from memkit.runtime.memory.log.check import pieces
+from memkit.runtime.memory.log.shards import MONTH
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event, Located, fold, in_order
-from memkit.runtime.memory.record.lines import JSON, Sealer, is_sealed
+from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from memkit.runtime.memory.record.record import Record, replaced_by
 from memkit.terminal import counted
+
+SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
+AT_ONCE = 16
+"""Shards that are in memory together."""
+
+_NAMED = re.compile(rb'"(?:id|target|supersedes)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+Line = Mapping[str, JSON]
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A place in a shard that is no line."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+@dataclass
+class ShardLines:
+    """What two archives differ in, by the id of each line; all of it is opened as far as a key is here."""
+
+    added: dict[str, Line] = field(default_factory=dict)
+    removed: dict[str, Line] = field(default_factory=dict)
+    edited: dict[str, tuple[Line, Line]] = field(default_factory=dict)
+    flaws: list[Flaw] = field(default_factory=list)
+    """Of the later side, where the earlier one has not the same."""
+    unread: list[str] = field(default_factory=list)
+    """Shards that are links, are too large or cannot be opened."""
+    removed_from: dict[str, str] = field(default_factory=dict)
+    """The shard of each line that is gone or edited."""
+
+
+def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> ShardLines:
+    """Return what the ``changed`` shards of two sides differ in; a line that only moved is none of it."""
+    found = ShardLines()
+    one: dict[str, tuple[str, bytes]] = {}
+    other: dict[str, tuple[str, bytes]] = {}
+    flaws: set[bytes] = set()
+    for path in changed:
+        old, new = (side.read([path]).get(path) if path in side.files else b"" for side in (before, after))
+        if old is None or new is None:
+            found.unread.append(path)
+            continue
+        shared = _shared(old, new)
+        for piece in pieces(old[shared:]):
+            _take(piece, path, one, flaws)
+        lines_before = old.count(b"\n", 0, shared)
+        for piece in pieces(new[shared:]):
+            if not _take(piece, path, other, set()) and piece.content not in flaws:
+                found.flaws.append(Flaw(path, piece.number + lines_before, piece.flaw, piece.message))
+    _sort_out(found, one, other, sealer)
+    return found
+
+
+def _shared(old: bytes, new: bytes) -> int:
+    """Return how many bytes both begin with, up to the end of a line: a shard that only grew is read from there."""
+    return len(old) if new.startswith(old) and old.endswith(b"\n") else 0
+
+
+def _take(piece: Piece, path: str, lines: dict[str, tuple[str, bytes]], flaws: set[bytes]) -> bool:
+    if piece.data is None:
+        flaws.add(piece.content)
+        return False
+    lines[piece.id] = path, piece.content
+    return True
+
+
+def _sort_out(
+    found: ShardLines, one: Mapping[str, tuple[str, bytes]], other: Mapping[str, tuple[str, bytes]], sealer: Sealer
+) -> None:
+    for id, (_, content) in other.items():
+        if id not in one:
+            found.added[id] = _opened(content, sealer)
+        elif one[id][1] != content and (was := _opened(one[id][1], sealer)) != (now := _opened(content, sealer)):
+            found.edited[id] = was, now
+            found.removed_from[id] = one[id][0]
+    for id, (path, content) in one.items():
+        if id not in other:
+            found.removed[id] = _opened(content, sealer)
+            found.removed_from[id] = path
+
+
+def _opened(content: bytes, sealer: Sealer) -> Line:
+    return shown(decode_line(content), sealer)
+
+
+def lines_about(side: StoreSide, ids: Collection[str], sealer: Sealer) -> Iterator[tuple[str, int, Line]]:
+    """Yield the lines of a side that are a record of ``ids``, an event about one, or take the place of one.
+
+    Each comes with its shard and number. Only those lines are parsed.
+    """
+    wanted = {id.encode() for id in ids}
+    paths = sorted(path for path in side.files if SHARD.fullmatch(path)) if wanted else []
+    for start in range(0, len(paths), AT_ONCE):
+        for path, content in side.read(paths[start : start + AT_ONCE]).items():
+            if wanted.isdisjoint(_NAMED.findall(content)):
+                continue
+            for number, line in enumerate(content.split(b"\n"), start=1):
+                if not wanted.isdisjoint(_NAMED.findall(line)):
+                    try:
+                        yield path, number, _opened(line, sealer)
+                    except InvalidRecord:
+                        continue  # what is no line is named where the shard changed, and by fsck
+
 
 SHARED = "shared"
 """What the memory is called that every user sees."""
@@ -24,39 +135,33 @@ ARCHIVE = "archive"
 """What the subject is called that is about shards and not about anybody's memory."""
 
 
-def memory_subjects(before: Side, after: Side, changed: Iterable[str], sealer: Sealer) -> list[Subject]:
+def memory_subjects(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> list[ReviewSubject]:
     """Return the memory of each user of which lines came, went or changed; text stays sealed where no key is here."""
     shards = [path for path in changed if SHARD.fullmatch(path)]
     lines = compared_shards(before, after, shards, sealer)
     return [*_of_shards(lines), *_of_users(lines, after, sealer)]
 
 
-# Shards: what no program of memkit writes
-
-
-def _of_shards(lines: ShardLines) -> Iterator[Subject]:
+def _of_shards(lines: ShardLines) -> Iterator[ReviewSubject]:
     changes = [*_flaws(lines.flaws), *(_unread(path) for path in lines.unread)]
     if changes:
-        yield Subject("memory", ARCHIVE, "broken" if lines.flaws else "changed", tuple(changes), path="archive")
+        yield ReviewSubject("memory", ARCHIVE, "broken" if lines.flaws else "changed", tuple(changes), path="archive")
 
 
-def _flaws(flaws: Iterable[Flaw]) -> Iterator[Change]:
+def _flaws(flaws: Iterable[Flaw]) -> Iterator[SubjectChange]:
     for flaw in flaws:
         said = f"{quoted(flaw.path)} line {flaw.line}: {flaw.message}"
-        yield Change("archive", "broken", said, None, flaw.code, attention=True)
+        yield SubjectChange("archive", "broken", said, None, flaw.code, attention=True)
 
 
-def _unread(path: str) -> Change:
+def _unread(path: str) -> SubjectChange:
     said = f"{quoted(path)} is a link, too large or cannot be opened, and was not compared"
-    return Change("archive", "unread", said, attention=True)
+    return SubjectChange("archive", "unread", said, attention=True)
 
 
-# Users
-
-
-def _of_users(lines: ShardLines, after: Side, sealer: Sealer) -> Iterator[Subject]:
+def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[ReviewSubject]:
     past = _Past(lines, after, sealer)
-    found: dict[str, list[Change]] = {}
+    found: dict[str, list[SubjectChange]] = {}
     for id, line in sorted(lines.added.items()):
         found.setdefault(_owner(line), []).append(past.told(id, line))
     for id, line in sorted(lines.removed.items()):
@@ -64,23 +169,23 @@ def _of_users(lines: ShardLines, after: Side, sealer: Sealer) -> Iterator[Subjec
     for id, (was, now) in sorted(lines.edited.items()):
         found.setdefault(_owner(now), []).append(_edited(id, was, now, lines.removed_from[id]))
     for owner, changes in sorted(found.items()):
-        yield Subject("memory", owner, "changed", tuple(changes))
+        yield ReviewSubject("memory", owner, "changed", tuple(changes))
 
 
 def _owner(line: Line) -> str:
     return SHARED if line.get("scope") == "shared" and line.get("op") != "tombstone" else str(line["user_id"])
 
 
-def _gone(id: str, line: Line, path: str) -> Change:
+def _gone(id: str, line: Line, path: str) -> SubjectChange:
     said = f"line taken out of {quoted(path)}, and only an erasure does that: {_named(line)}"
-    return Change("archive", "removed", said, _text(line), None, attention=True, id=id)
+    return SubjectChange("archive", "removed", said, _text(line), None, attention=True, id=id)
 
 
-def _edited(id: str, was: Line, now: Line, path: str) -> Change:
+def _edited(id: str, was: Line, now: Line, path: str) -> SubjectChange:
     keys = [key for key in dict.fromkeys([*was, *now]) if was.get(key) != now.get(key)]
     shown = "; ".join(f"{key} {value(was.get(key), 60)} → {value(now.get(key), 60)}" for key in keys[:3])
     said = f"line edited in {quoted(path)}, where lines are only ever added: {mask(shown)}"
-    return Change("archive", "edited", said, _text(was), _text(now), attention=True, id=id)
+    return SubjectChange("archive", "edited", said, _text(was), _text(now), attention=True, id=id)
 
 
 def _named(line: Line) -> str:
@@ -103,7 +208,7 @@ def _quote(line: Line | None) -> str:
 class _Past:
     """What is known of the records that the new lines are about."""
 
-    def __init__(self, lines: ShardLines, after: Side, sealer: Sealer) -> None:
+    def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer) -> None:
         self._new = lines.added
         self._records: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" not in line}
         self._marks: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" in line}
@@ -134,7 +239,7 @@ class _Past:
         except InvalidRecord:
             return  # a line that is none is named where its shard changed
 
-    def told(self, id: str, line: Line) -> Change:
+    def told(self, id: str, line: Line) -> SubjectChange:
         """Return what a new line says."""
         if "op" not in line:
             return self._added(id, line)
@@ -142,28 +247,30 @@ class _Past:
         describe = _EVENTS.get(op)
         return describe(self, id, line) if describe else self._mark(id, line)
 
-    def _added(self, id: str, line: Line) -> Change:
+    def _added(self, id: str, line: Line) -> SubjectChange:
         kind, text = str(line.get("type", "fact")), _quote(line)
         about = _provenance(line)
         old = [self._records.get(each) for each in _replaced(line)]
         attention = line.get("trust") == "quarantined" or line.get("scope") == "shared" or kind == "constraint"
         if line.get("supersedes"):
             said = f"{kind} superseded: {_quote(old[0])} → {text}{about}"
-            return Change("record", "superseded", said, _text(old[0]), _text(line), attention, id)
+            return SubjectChange("record", "superseded", said, _text(old[0]), _text(line), attention, id)
         if old:
             said = f"{counted(len(old), 'record')} merged into {kind}: {text}{about}"
-            return Change("record", "merged", said, [_text(each) for each in old], _text(line), attention, id)
+            return SubjectChange("record", "merged", said, [_text(each) for each in old], _text(line), attention, id)
         if line.get("trust") == "quarantined":
-            return Change("record", "quarantined", f"{kind} held back: {text}{about}", None, _text(line), True, id)
-        return Change("record", "added", f"{kind} added: {text}{about}", None, _text(line), attention, id)
+            return SubjectChange(
+                "record", "quarantined", f"{kind} held back: {text}{about}", None, _text(line), True, id
+            )
+        return SubjectChange("record", "added", f"{kind} added: {text}{about}", None, _text(line), attention, id)
 
-    def _mark(self, id: str, line: Line) -> Change:
+    def _mark(self, id: str, line: Line) -> SubjectChange:
         """Return an event about a record, with what it made of the record's trust and confidence."""
         op, target = str(line["op"]), str(line["target"])
         record, effect = self._records.get(target), self._effect(target, id)
         what = self._named(target)
         said = f"{_PAST.get(op, op)} by {line.get('actor', 'import')}: {what}{effect}{_reason(line)}"
-        return Change(op, op, said, _text(record), None, op in _GRAVE, id)
+        return SubjectChange(op, op, said, _text(record), None, op in _GRAVE, id)
 
     def _named(self, target: str) -> str:
         """Return what an event is about: a record, an edit of a core section, or another event."""
@@ -196,43 +303,45 @@ class _Past:
             parts.append(f"{was.trust} → {now.trust}")
         return f" ({', '.join(parts)})" if parts else ""
 
-    def _update(self, id: str, line: Line) -> Change:
+    def _update(self, id: str, line: Line) -> SubjectChange:
         fields = _fields(line)
         named = ", ".join(f"{key} {value(fields[key], 60)}" for key in sorted(fields))
         what = _quote(self._records.get(str(line["target"])))
         said = f"changed by {line.get('actor', 'import')}: {what}, now {named or 'sealed'}{_reason(line)}"
-        return Change("update", "changed", said, None, dict(fields), id=id)
+        return SubjectChange("update", "changed", said, None, dict(fields), id=id)
 
-    def _supersede(self, id: str, line: Line) -> Change:
+    def _supersede(self, id: str, line: Line) -> SubjectChange:
         one = self._records.get(str(line["target"]))
         other = self._records.get(str(_fields(line).get("by") or ""))
         into = f" → {_quote(other)}" if other is not None else ""
         said = f"superseded: {_quote(one)}{into}{_reason(line)}"
-        return Change("supersede", "superseded", said, _text(one), _text(other), id=id)
+        return SubjectChange("supersede", "superseded", said, _text(one), _text(other), id=id)
 
-    def _core(self, id: str, line: Line) -> Change:
+    def _core(self, id: str, line: Line) -> SubjectChange:
         fields, section = _fields(line), str(line["target"]).removeprefix("core/")
         text = "[sealed]" if is_sealed(line) else quoted(str(fields.get("text", "")))
         trust = fields.get("trust", "verified")
         held = "" if trust == "verified" else f", {trust}"
         agent = f" of the agent {quoted(str(line['agent_id']))}" if line.get("agent_id") else ""
         said = f"core section {quoted(section)}{agent} set by {line.get('actor', 'import')}{held}: {text}"
-        return Change("core", "changed", said, None, mask(str(fields.get("text", ""))), attention=True, id=id)
+        return SubjectChange("core", "changed", said, None, mask(str(fields.get("text", ""))), attention=True, id=id)
 
-    def _consent(self, id: str, line: Line) -> Change:
+    def _consent(self, id: str, line: Line) -> SubjectChange:
         granted = bool(_fields(line).get("granted"))
         word = "granted" if granted else "withdrawn"
-        return Change("consent", word, f"consent {word}{_reason(line)}", not granted, granted, attention=True, id=id)
+        return SubjectChange(
+            "consent", word, f"consent {word}{_reason(line)}", not granted, granted, attention=True, id=id
+        )
 
-    def _tombstone(self, id: str, line: Line) -> Change:
+    def _tombstone(self, id: str, line: Line) -> SubjectChange:
         said = "tombstone of an erased value, which may not come back; only a keyed digest stays"
-        return Change("tombstone", "erased", said, attention=True, id=id)
+        return SubjectChange("tombstone", "erased", said, attention=True, id=id)
 
-    def _allow(self, id: str, line: Line) -> Change:
+    def _allow(self, id: str, line: Line) -> SubjectChange:
         record = self._records.get(str(line["target"]))
         what = _quote(record) if record is not None else "a value that was erased or rejected"
         said = f"allowed to come back by {line.get('actor', 'import')}: {what}{_reason(line)}"
-        return Change("allow", "allowed", said, attention=True, id=id)
+        return SubjectChange("allow", "allowed", said, attention=True, id=id)
 
 
 _PAST: Mapping[str, str] = {
@@ -242,7 +351,7 @@ _PAST: Mapping[str, str] = {
 }  # fmt: skip
 _GRAVE = ("approve", "reject", "revoke", "restore")
 """What a person decides about a record, and a reviewer wants to have seen."""
-_EVENTS: Mapping[str, Callable[[_Past, str, Line], Change]] = {
+_EVENTS: Mapping[str, Callable[[_Past, str, Line], SubjectChange]] = {
     "update": _Past._update, "supersede": _Past._supersede, "core": _Past._core, "consent": _Past._consent,
     "tombstone": _Past._tombstone, "allow": _Past._allow,
 }  # fmt: skip

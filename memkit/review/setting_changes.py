@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.review.interface import Change
-from memkit.review.quoting import quoted, value
-from memkit.review.versions import reworded
+from memkit.review.interface import SubjectChange
+from memkit.review.wording import quoted, reworded, value
 from memkit.store.config import DEFAULTS, flat
 
 Data = Mapping[str, Any]
@@ -30,16 +29,16 @@ _TELLING = ("persona", "provider", "model", "user", "format", "privacy.key_id", 
 """Settings without a looser side that change what the agent is, or whose it is."""
 
 
-def setting_changes(before: Data | None, after: Data | None) -> list[Change]:
+def setting_changes(before: Data | None, after: Data | None) -> list[SubjectChange]:
     """Return what changed; a setting that is not written counts as its built-in value. None is a missing file."""
     if before is None or after is None:
         kind = "added" if before is None else "removed"
         there = before or after
-        return [Change("memkit.yaml", kind, f"memkit.yaml {kind}", attention=kind == "removed")] if there else []
+        return [SubjectChange("memkit.yaml", kind, f"memkit.yaml {kind}", attention=kind == "removed")] if there else []
     return [*_tools(before.get("tools", ()), after.get("tools", ())), *_settings(before, after)]
 
 
-def _settings(before: Data, after: Data) -> Iterator[Change]:
+def _settings(before: Data, after: Data) -> Iterator[SubjectChange]:
     known = flat(DEFAULTS)
     one, other = (flat({key: part for key, part in side.items() if key != "tools"}) for side in (before, after))
     for key in dict.fromkeys([*known, *one, *other]):
@@ -50,7 +49,7 @@ def _settings(before: Data, after: Data) -> Iterator[Change]:
         kind = "changed" if looser is None else "loosened" if looser else "tightened"
         said = f"{key} {_shown(key, old, one)} → {_shown(key, new, other)}"
         said = f"{kind}: {said}" if looser is not None else said
-        yield Change(key, kind, said, old, new, attention=looser is True or key in _TELLING)
+        yield SubjectChange(key, kind, said, old, new, attention=looser is True or key in _TELLING)
 
 
 def _is_looser(key: str, old: Any, new: Any) -> bool | None:
@@ -66,7 +65,7 @@ def _shown(key: str, setting: Any, written: Data) -> str:
     return value(setting, 60) if key in written else f"{value(setting, 60)} (the default)"
 
 
-def _tools(before: Sequence[Data], after: Sequence[Data]) -> Iterator[Change]:
+def _tools(before: Sequence[Data], after: Sequence[Data]) -> Iterator[SubjectChange]:
     one, other = ({tool["name"]: tool for tool in side} for side in (before, after))
     for name, tool in other.items():
         if name in one:
@@ -74,29 +73,29 @@ def _tools(before: Sequence[Data], after: Sequence[Data]) -> Iterator[Change]:
         else:
             danger = "dangerous " if tool.get("dangerous") else ""
             said = f"{danger}tool added: {quoted(name)} runs {_command(tool)}"
-            yield Change("tools", "added", said, None, tool, attention=True)
+            yield SubjectChange("tools", "added", said, None, tool, attention=True)
     for name, tool in one.items():
         if name not in other:
-            yield Change("tools", "removed", f"tool removed: {quoted(name)}", tool, None)
+            yield SubjectChange("tools", "removed", f"tool removed: {quoted(name)}", tool, None)
 
 
-def _tool(owner: str, before: Data, after: Data) -> Iterator[Change]:
+def _tool(owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:
     one, other = bool(before.get("dangerous")), bool(after.get("dangerous"))
     if one != other:
         said = f"{owner} is dangerous" if other else f"{owner} is no longer marked as dangerous"
-        yield Change("tools", "changed", said, one, other, attention=not other)
+        yield SubjectChange("tools", "changed", said, one, other, attention=not other)
     one, other = bool(before.get("open_world", True)), bool(after.get("open_world", True))
     if one != other:
         trusted = "may hold text of strangers" if other else "count as free of text of strangers"
-        yield Change("tools", "changed", f"results of {owner} {trusted}", one, other, attention=not other)
+        yield SubjectChange("tools", "changed", f"results of {owner} {trusted}", one, other, attention=not other)
     if before.get("run") != after.get("run"):
         said = f"{owner} runs {_command(after)}, before {_command(before)}"
-        yield Change("tools", "changed", said, before.get("run"), after.get("run"), attention=True)
+        yield SubjectChange("tools", "changed", said, before.get("run"), after.get("run"), attention=True)
     if before.get("parameters") != after.get("parameters"):
         said = f"{owner} takes other arguments"
-        yield Change("tools", "changed", said, before.get("parameters"), after.get("parameters"))
+        yield SubjectChange("tools", "changed", said, before.get("parameters"), after.get("parameters"))
     for change in reworded("description", before.get("description"), after.get("description")):
-        yield Change("tools", change.kind, f"{owner}: {change.message}", change.before, change.after)
+        yield SubjectChange("tools", change.kind, f"{owner}: {change.message}", change.before, change.after)
 
 
 def _command(tool: Data) -> str:

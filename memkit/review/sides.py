@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +17,66 @@ from memkit.store.change import in_progress
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects
 from memkit.store.revisions import missing_from, parting, resolve
+
+MOST_COMPARED = 400
+"""Pairs of a file that is gone and one that is new whose content is compared; of more, only equal ones are found."""
+ALIKE = 0.6
+"""Two files that share at least this much are one that was renamed."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A file on both sides; None where it is not."""
+
+    before: str | None
+    after: str | None
+
+
+def paired(gone: Mapping[str, bytes], new: Mapping[str, bytes], changed: Iterable[str]) -> list[Pair]:
+    """Return the pairs of files of one kind.
+
+    Args:
+        gone: The content of the files that only the earlier side has, by path.
+        new: That of those that only the later side has.
+        changed: The paths that both have.
+    """
+    pairs = [Pair(path, path) for path in changed]
+    renamed = _renamed(gone, new)
+    pairs += [Pair(one, other) for one, other in renamed.items()]
+    pairs += [Pair(path, None) for path in gone if path not in renamed]
+    pairs += [Pair(None, path) for path in new if path not in renamed.values()]
+    return sorted(pairs, key=lambda pair: pair.after or pair.before or "")
+
+
+def _renamed(gone: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, str]:
+    bodies = {path: _telling_lines(content) for path, content in (*gone.items(), *new.items())}
+    found: dict[str, str] = {}
+    by_body = {tuple(bodies[path]): path for path in new if bodies[path]}
+    for path in gone:
+        other = by_body.pop(tuple(bodies[path]), None)
+        if other is not None:
+            found[path] = other
+    rest, others = ([path for path in side if path not in {*found, *found.values()}] for side in (gone, new))
+    if len(rest) * len(others) > MOST_COMPARED:
+        return found
+    ratios = sorted(((_likeness(bodies[one], bodies[two]), one, two) for one in rest for two in others), reverse=True)
+    for ratio, one, two in ratios:
+        if ratio >= ALIKE and one not in found and two not in found.values():
+            found[one] = two
+    return found
+
+
+def _telling_lines(content: bytes) -> list[bytes]:
+    """Return the lines that say something, without the name, which changes with the file."""
+    lines = (line.strip() for line in content[: 1024 * 1024].splitlines())
+    return [line for line in lines if line and not line.startswith((b"name:", b"#"))]
+
+
+def _likeness(one: list[bytes], other: list[bytes]) -> float:
+    if not one or not other or max(len(one), len(other)) > 4 * min(len(one), len(other)):
+        return 0.0
+    return SequenceMatcher(None, one[:500], other[:500], autojunk=False).ratio()
+
 
 WORK_TREE = "work tree"
 LINK, EXECUTABLE = "120000", "100755"
@@ -37,7 +98,7 @@ class FileState:
 
 
 @dataclass(frozen=True)
-class Side:
+class StoreSide:
     """Everything that one side holds."""
 
     end: End
@@ -52,18 +113,18 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Sides:
+class StoreSides:
     """Both sides, and what to know about comparing them."""
 
-    before: Side
-    after: Side
+    before: StoreSide
+    after: StoreSide
     notes: tuple[Note, ...]
 
 
-NOTHING = Side(End("nothing"), {}, lambda files: {})
+NOTHING = StoreSide(End("nothing"), {}, lambda files: {})
 
 
-def sides_of(root: Path, span: str | None = None) -> Sides:
+def sides_of(root: Path, span: str | None = None) -> StoreSides:
     """Return what ``span`` names in the store at ``root``.
 
     A span is ``A..B``; ``A...B`` for what B did since it parted from A; or ``A``, for the work tree since A. An end
@@ -80,15 +141,17 @@ def sides_of(root: Path, span: str | None = None) -> Sides:
         raise UsageError(f"{span!r:.100} is no span. Write A..B, A...B or A, with branches, tags or ids of commits.")
     if since_parting:
         base = parting(git, start or "HEAD", end or "HEAD")
-        return Sides(_commit(git, base, f"where it parted from {start or 'HEAD'}"), _commit(git, end or "HEAD"), ())
+        return StoreSides(
+            _commit(git, base, f"where it parted from {start or 'HEAD'}"), _commit(git, end or "HEAD"), ()
+        )
     before = NOTHING if not start and _is_unborn(git) else _commit(git, start or "HEAD")
     if not end:
-        return Sides(before, _work_tree(git), tuple(_about_work_tree(git)))
+        return StoreSides(before, _work_tree(git), tuple(_about_work_tree(git)))
     after = _commit(git, end)
-    return Sides(before, after, tuple(_about_line(git, before.end, after.end)))
+    return StoreSides(before, after, tuple(_about_line(git, before.end, after.end)))
 
 
-def _commit(git: Git, name: str, shown: str | None = None) -> Side:
+def _commit(git: Git, name: str, shown: str | None = None) -> StoreSide:
     objects = GitObjects(git)
     commit = resolve(git, name)
     entries = {entry.path: entry for entry in objects.tree(commit) if is_ordinary(entry.path)}
@@ -98,7 +161,7 @@ def _commit(git: Git, name: str, shown: str | None = None) -> Side:
         return {path: contents[file.id] for path, file in files.items()}
 
     files = {path: FileState(entry.id, entry.size, entry.mode) for path, entry in entries.items()}
-    return Side(End(shown or name, commit), files, read)
+    return StoreSide(End(shown or name, commit), files, read)
 
 
 def is_ordinary(path: str) -> bool:
@@ -107,7 +170,7 @@ def is_ordinary(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and not {"..", ".git"} & {part.lower() for part in parts}
 
 
-def _work_tree(git: Git) -> Side:
+def _work_tree(git: Git) -> StoreSide:
     """Return the files that git knows or would add, as they are now."""
     known, unmerged = _index(git)
     listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
@@ -126,7 +189,7 @@ def _work_tree(git: Git) -> Side:
                 contents[path] = (git.root / path).read_bytes()
         return contents
 
-    return Side(End(WORK_TREE), files, read)
+    return StoreSide(End(WORK_TREE), files, read)
 
 
 def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:

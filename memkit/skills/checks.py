@@ -9,7 +9,7 @@ from pathlib import Path
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.bound import ToolFailure, run_declared
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.skills.skill import FOLDER, Check, Skill
+from memkit.skills.skill import FOLDER, Skill, SkillCheck
 from memkit.store.trust import Trust
 from memkit.terminal import one_line
 
@@ -40,7 +40,7 @@ def run_checks(skill: Skill, root: Path, guard: Guard) -> Iterator[CheckResult]:
         yield _command(check, skill, root) if check.call is None else _decision(check, guard)
 
 
-def _command(check: Check, skill: Skill, root: Path) -> CheckResult:
+def _command(check: SkillCheck, skill: Skill, root: Path) -> CheckResult:
     Trust(root).require_command(check.run, f"The check {check.name!r:.80} of the skill {skill.name} is a command")
     about = {"skill": skill.name, "version": skill.version, "path": f"{FOLDER}/{skill.name}.yaml"}
     tool = DeclaredTool(f"the check {check.name!r}", "", run=check.run, timeout=SECONDS)
@@ -51,7 +51,7 @@ def _command(check: Check, skill: Skill, root: Path) -> CheckResult:
     return CheckResult(check.name, True, one_line(printed, 400))
 
 
-def _decision(check: Check, guard: Guard) -> CheckResult:
+def _decision(check: SkillCheck, guard: Guard) -> CheckResult:
     call = check.call or {}
     verdict = guard.decide(call["tool"], call.get("args", {}), call.get("context", {}))
     passed = verdict.decision == check.expect

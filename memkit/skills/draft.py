@@ -1,4 +1,4 @@
-"""Draft a skill from calls that worked.
+"""Draft a skill from the calls of a session that worked.
 
 What a session was about is private, and a skill is for everybody: the draft has the names of tools and arguments, and
 of their values only those that a tool's schema lists.
@@ -6,16 +6,77 @@ of their values only those that a tool's schema lists.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.skills.worked import Asked, Call
+from memkit.runtime.memory.tiers.sessions import Turn
 from memkit.terminal import harmless, one_line
+
+_CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
+_RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')
+"""How the host fences what a declared tool returned; an error stands before the fence."""
+
+
+@dataclass(frozen=True)
+class WorkedCall:
+    """A tool call as the turns of a session tell of it."""
+
+    tool: str
+    args: Mapping[str, Any]
+
+
+@dataclass
+class WorkedRequest:
+    """Something that was asked for, and what was done for it."""
+
+    words: str
+    """Empty where no user asked, as in the run of a skill."""
+    calls: list[WorkedCall] = field(default_factory=list)
+
+
+def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[WorkedRequest]:
+    """Return what was asked for in a session and led to calls of ``tools`` that worked, in order."""
+    asked = [WorkedRequest("")]
+    waiting: deque[WorkedCall] = deque()
+    for turn in turns:
+        if turn.role == "user":
+            asked.append(WorkedRequest(turn.text))
+            waiting.clear()
+        elif turn.role == "assistant":
+            waiting.extend(call for call in map(read_call, turn.text.splitlines()) if call and call.tool in tools)
+        elif turn.role == "tool" and waiting:
+            result = _RESULT.match(turn.text)
+            # Results stand in the order of their calls; those of tools that are not asked about are passed over.
+            if result is not None and result["name"] == waiting[0].tool:
+                asked[-1].calls.append(waiting.popleft())
+            elif result is None and _is_about(turn.text, waiting[0].tool):
+                waiting.popleft()
+    return [one for one in asked if one.calls]
+
+
+def read_call(line: str) -> WorkedCall | None:
+    """Return the call that a line of an assistant's turn tells of, without arguments where they cannot be read."""
+    match = _CALL.match(line)
+    if match is None:
+        return None
+    try:
+        args = ast.literal_eval(match["args"])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        args = {}  # cut or masked in the middle of a value
+    return WorkedCall(match["name"], args if isinstance(args, dict) else {})
+
+
+def _is_about(text: str, tool: str) -> bool:
+    """Return whether a result that is no plain success is one of ``tool``: refused, not run, or an error."""
+    return re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", text) is not None
+
 
 MOST_STEPS = 40
 """Calls of a session that a draft tells; a longer one is no procedure yet."""
@@ -41,7 +102,7 @@ class _Names:
 
 
 def draft_text(
-    name: str, asked: Sequence[Asked], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
+    name: str, asked: Sequence[WorkedRequest], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
 ) -> str:
     """Return the text of a skill that does what ``asked`` did; with ``quote`` its examples are the user's own words."""
     worked = [call for one in asked for call in one.calls]
@@ -70,7 +131,7 @@ def draft_text(
     )
 
 
-def default_name(asked: Sequence[Asked]) -> str:
+def default_name(asked: Sequence[WorkedRequest]) -> str:
     """Return a name made of the tools, such as ``outbox-deploy``."""
     used = dict.fromkeys(call.tool.lower() for one in asked for call in one.calls)
     return "-".join(used).lstrip("-_")[:64] or "skill"
@@ -85,7 +146,7 @@ def _share(told: int, worked: int) -> str:
     return "" if told == worked else f"the first {told} of {worked} calls of "
 
 
-def _step(call: Call, tool: DeclaredTool, names: _Names) -> str:
+def _step(call: WorkedCall, tool: DeclaredTool, names: _Names) -> str:
     schema = tool.parameters.get("properties") or {}
     pairs = [
         f"{argument}={_value(argument, value, schema, names)}"
@@ -101,7 +162,7 @@ def _value(argument: str, value: Any, schema: Mapping[str, Any], names: _Names) 
     return f'"{{{names.placeholder(argument, value)}}}"'
 
 
-def _safety(calls: Sequence[Call], guard: Guard) -> list[str]:
+def _safety(calls: Sequence[WorkedCall], guard: Guard) -> list[str]:
     """Return what the policies had to say on the calls."""
     found = {
         f"The policy {finding.name} {'denies' if finding.effect == 'deny' else finding.effect + 's'} "
@@ -118,7 +179,7 @@ def _rule(guard: Guard, name: str) -> str:
     return next((advice.rule for advice in guard.advice() if advice.name == name), name)
 
 
-def _examples(asked: Sequence[Asked]) -> Iterator[str]:
+def _examples(asked: Sequence[WorkedRequest]) -> Iterator[str]:
     quoted = [one for one in asked if one.words.strip()]
     if quoted:
         yield "examples:"

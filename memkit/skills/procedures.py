@@ -1,14 +1,36 @@
-"""A store's skills, policies and learned methods as an agent's procedural memory."""
+"""Skills found by what they say, and a store's skills, policies and learned methods as an agent's procedural memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memkit.runtime.loop.procedures import FOUND, Procedure
 from memkit.skills.skill import Skill
 from memkit.store.word_search import ranked
 from memkit.terminal import harmless
+
+
+@dataclass(frozen=True)
+class FoundSkill:
+    """A skill that fits a query, with its score."""
+
+    skill: Skill
+    score: float
+
+
+def search_skills(skills: Iterable[Skill], query: str, limit: int = 5) -> list[FoundSkill]:
+    """Return the skills that share words with ``query``, best first by BM25, equals by name."""
+    ordered = sorted(skills, key=lambda skill: skill.name)
+    hits = ranked([_searchable(skill) for skill in ordered], query)
+    return [FoundSkill(ordered[place], score) for place, score in hits[:limit]]
+
+
+def _searchable(skill: Skill) -> str:
+    """Return the text that a skill is found by; its name counts twice."""
+    examples = [example.input for example in skill.examples]
+    return " ".join([skill.name, skill.name, skill.description, *skill.when_to_use, *examples, *skill.steps])
+
 
 SHORT = 120
 """Characters of a description where many skills are listed; when to use one matters more there."""

@@ -23,7 +23,7 @@ SUCCEEDED = "succeeded"
 
 
 @dataclass(frozen=True)
-class Run:
+class JournalledRun:
     """One run, as far as it came."""
 
     id: str
@@ -47,7 +47,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class RunStatistics:
     """What the runs of one skill come to."""
 
     name: str
@@ -81,9 +81,9 @@ class RunLog:
         )
         return opened
 
-    def runs(self, name: str) -> list[Run]:
+    def runs(self, name: str) -> list[JournalledRun]:
         """Return the runs of a skill, oldest first."""
-        found: dict[str, Run] = {}
+        found: dict[str, JournalledRun] = {}
         for entry in _entries(self._folder / f"{name}.jsonl"):
             run = _continued(found.get(str(entry.get("run"))), entry)
             if run is not None:
@@ -117,12 +117,12 @@ class OpenRun:
         _append(self._path, json.dumps(line, ensure_ascii=False, sort_keys=True))
 
 
-def statistics(name: str, runs: Sequence[Run]) -> Statistics:
+def statistics(name: str, runs: Sequence[JournalledRun]) -> RunStatistics:
     """Return what the runs of a skill come to."""
     ended = [run for run in runs if run.outcome is not None]
     succeeded = [run for run in ended if run.outcome == SUCCEEDED]
     stopped = Counter(run.next_step for run in ended if run.outcome != SUCCEEDED)
-    return Statistics(
+    return RunStatistics(
         name,
         runs=len(runs),
         succeeded=len(succeeded),
@@ -140,7 +140,7 @@ def steps_digest(steps: Iterable[str]) -> str:
     return hashlib.sha256(json.dumps(list(steps)).encode()).hexdigest()[:16]
 
 
-def _by_version(runs: Sequence[Run]) -> dict[str, dict[str, int]]:
+def _by_version(runs: Sequence[JournalledRun]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for run in runs:
         of = counts.setdefault(run.version or "-", {"runs": 0, "succeeded": 0})
@@ -149,12 +149,12 @@ def _by_version(runs: Sequence[Run]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _continued(run: Run | None, entry: dict[str, Any]) -> Run | None:
+def _continued(run: JournalledRun | None, entry: dict[str, Any]) -> JournalledRun | None:
     """Return a run with one more line of the journal; a line that does not fit changes nothing."""
     try:
         match entry.get("event"):
             case "begin":
-                return Run(
+                return JournalledRun(
                     str(entry["run"]), str(entry["at"]), _text(entry["version"]), str(entry["digest"]),
                     _text(entry["user_id"]), str(entry["session_id"]), int(entry["first"]),
                 )  # fmt: skip

@@ -2,25 +2,216 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from memkit.errors import UsageError
 from memkit.skills.sheet import (
     PROFILES,
     agent_skill,
     compatibility_text,
     folded_description,
     kebab_case,
+    running_text,
     sentences,
     short_description,
     title,
 )
-from memkit.skills.sheet_parts import Section, Sheet, list_items, running
 from memkit.skills.skill import Skill, read_skill
+from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
 from memkit.store.layout import NAME
-from memkit.terminal import one_line
+from memkit.store.yaml import YamlError, load_yaml
+from memkit.terminal import is_unsafe, one_line
+
+_NAMES = ("SKILL.md", "skill.md")
+_MOST_OTHERS = 1_000
+"""So many files beside it are looked at; a folder that is no skill can be a whole disk."""
+
+
+@dataclass(frozen=True)
+class SheetFile:
+    """A ``SKILL.md`` that was read."""
+
+    path: Path
+    folder: str | None
+    """The name of the folder that was given; None where the file itself was."""
+    text: str
+    digest: str
+    """SHA-256 of its bytes."""
+    others: tuple[str, ...] = ()
+    """What else lies in the folder, by path."""
+
+
+def open_sheet(place: Path) -> SheetFile:
+    """Return the ``SKILL.md`` at ``place``, which is the file or its folder.
+
+    Raises:
+        UsageError: There is none, or it is a link, no file, too large, not UTF-8, or has control characters.
+    """
+    is_folder = place.is_dir()
+    path = _in_folder(place) if is_folder else place
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, and links are not followed. Give the file that it leads to.")
+    try:
+        content = file_bytes(path)
+    except FileNotFoundError:
+        raise UsageError(f"There is no {path}. Give a SKILL.md or the folder that holds one.") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {why_not(error)}") from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, and agents read all of a skill. Shorten it.")
+    folder = place.resolve().name if is_folder else None
+    others = tuple(sorted(_others(place))) if is_folder else ()
+    return SheetFile(path, folder, _text(content, path), hashlib.sha256(content).hexdigest(), others)
+
+
+def _in_folder(folder: Path) -> Path:
+    try:
+        present = {entry.name for entry in os.scandir(folder)}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from None
+    found = next((name for name in _NAMES if name in present), None)
+    if found is None:
+        raise UsageError(f"{folder} holds no SKILL.md. Give a SKILL.md or the folder that holds one.")
+    return folder / found
+
+
+def _text(content: bytes, path: Path) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UsageError(f"{path}:{line}: This is not UTF-8. Save the file as UTF-8.", line=line) from None
+    wrong = next((place for place, char in enumerate(text) if ord(char) < 32 and char not in "\n\r\t"), None)
+    if wrong is not None:
+        line = text[:wrong].count("\n") + 1
+        raise UsageError(f"{path}:{line}: {text[wrong]!r} is a control character and no text.", line=line)
+    return text
+
+
+def _others(folder: Path) -> Iterator[str]:
+    """Yield the files beside the ``SKILL.md``; links are named and not followed."""
+    count = 0
+    for place, folders, files in os.walk(folder):
+        for name in (*files, *(each for each in folders if (Path(place) / each).is_symlink())):
+            path = (Path(place) / name).relative_to(folder).as_posix()
+            if path not in _NAMES:
+                count += 1
+                if count > _MOST_OTHERS:
+                    return
+                yield "".join("?" if is_unsafe(char) else char for char in path)
+
+
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_ITEM = re.compile(r"(?P<mark>(?:[-*+]|\d{1,9}[.)])[ \t]+)(?P<first>\S.*)")
+
+
+@dataclass
+class Section:
+    """A heading and what stands below it, up to the next one."""
+
+    heading: str
+    level: int
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return what stands below the heading."""
+        return "\n".join(self.lines).strip("\n")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A ``SKILL.md``."""
+
+    fields: Mapping[str, Any]
+    """The front matter."""
+    title: str
+    """The heading of the first level that the body begins with, or nothing."""
+    opening: str
+    """What stands before the first section."""
+    sections: tuple[Section, ...]
+
+
+def read_sheet(text: str, name: str) -> Sheet:
+    """Return the parts of a ``SKILL.md``, whatever its line ends.
+
+    Raises:
+        UsageError: There is no front matter, it does not end, is no map, or cannot be read; the place is named.
+    """
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if lines[0].rstrip() != "---":
+        raise UsageError(
+            f"{name}:1: A SKILL.md begins with front matter between two lines of '---'.", path=name, line=1
+        )
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    if end is None:
+        raise UsageError(f"{name}:1: The front matter does not end: a second line of '---' is missing.", path=name)
+    try:
+        # The line above it keeps every message at its place in the file.
+        fields = load_yaml("\n".join(["", *lines[1:end], ""]), name=name).data
+    except YamlError as error:
+        advice = " Quote a text that has ': ' in it." if "mapping values" in error.problem else ""
+        raise UsageError(f"{error}{advice}", path=name, line=error.line) from None
+    if not isinstance(fields, dict):
+        raise UsageError(f"{name}:2: The front matter is no map of fields such as 'name: …'.", path=name, line=2)
+    sections = list(_sections(lines[end + 1 :]))
+    opening = sections.pop(0).text
+    titled = not opening and sections and sections[0].level == 1
+    title = sections.pop(0) if titled else Section("", 1)
+    return Sheet(fields, title.heading, opening or title.text, tuple(sections))
+
+
+def _sections(lines: list[str]) -> Iterator[Section]:
+    """Yield what stands before the first heading, and each section; a heading in a fence is none."""
+    current, fence = Section("", 0), ""
+    for line in lines:
+        found = _FENCE.match(line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+            fence = ""
+        heading = None if fence else _HEADING.fullmatch(line)
+        if heading:
+            yield current
+            current = Section(heading[2], len(heading[1]))
+        else:
+            current.lines.append(line.rstrip())
+    yield current
+
+
+def running(text: str) -> str:
+    """Return running text without the escapes that keep its lines from being Markdown."""
+    return "\n".join(map(running_text, text.split("\n")))
+
+
+def list_items(text: str) -> list[str] | None:
+    """Return the items of a text that is one list, each with the lines indented under it; None for any other text."""
+    items: list[list[str]] = []
+    indent = 0
+    for line in text.split("\n"):
+        found = _ITEM.fullmatch(line)
+        if found:
+            indent = len(found["mark"])
+            items.append([found["first"]])
+        elif items and (not line or line.startswith((" ", "\t"))):
+            items[-1].append(_dedented(line, indent))
+        else:
+            return None
+    return ["\n".join(item).strip() for item in items] or None
+
+
+def _dedented(line: str, width: int) -> str:
+    """Return a line without the indentation that puts it under its item, or as much of it as there is."""
+    blank = len(line) - len(line.lstrip(" "))
+    return line[min(width, blank) :]
+
 
 _VERSION = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 _DEPRECATED = re.compile(r"\*\*Deprecated\*\*(?:: (?P<why>.+?)|\.)(?: Use `(?P<other>[a-z0-9][a-z0-9_-]*)` instead\.)?")

@@ -26,7 +26,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Change:
+class VersionChange:
     """What one version changed."""
 
     version: str
@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Check:
+class SkillCheck:
     """Something that must hold before a new version is committed: a command succeeds, or a call is decided so."""
 
     name: str
@@ -48,7 +48,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedSkill:
     """What ``memkit gen`` renders from a skill."""
 
     skill: str
@@ -69,12 +69,12 @@ class Skill:
     safety_checks: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     version: str | None = None
-    changelog: tuple[Change, ...] = ()
+    changelog: tuple[VersionChange, ...] = ()
     deprecated: bool | str = False
     """``True``, or the reason not to use it any more."""
     superseded_by: str | None = None
-    checks: tuple[Check, ...] = ()
-    generates: Generated | None = None
+    checks: tuple[SkillCheck, ...] = ()
+    generates: GeneratedSkill | None = None
     front_matter: Mapping[str, Any] = field(default_factory=dict)
     """What ``SKILL.md`` says to other tools; memkit carries it and does not act on it."""
 
@@ -141,15 +141,18 @@ def read_skill(data: Mapping[str, Any]) -> Skill:
         examples=tuple(Example(item["input"], item["approach"]) for item in data.get("examples", ())),
         version=data.get("version"),
         changelog=tuple(
-            Change(item["version"], _texts(item["changes"]), item.get("date")) for item in data.get("changelog", ())
+            VersionChange(item["version"], _texts(item["changes"]), item.get("date"))
+            for item in data.get("changelog", ())
         ),
         deprecated=data.get("deprecated", False),
         superseded_by=data.get("superseded_by"),
         checks=tuple(
-            Check(item["name"], tuple(item.get("run", ())), item.get("call"), item.get("expect"))
+            SkillCheck(item["name"], tuple(item.get("run", ())), item.get("call"), item.get("expect"))
             for item in data.get("checks", ())
         ),
-        generates=Generated(generates["skill"], tuple(generates["wires"]), generates.get("try")) if generates else None,
+        generates=GeneratedSkill(generates["skill"], tuple(generates["wires"]), generates.get("try"))
+        if generates
+        else None,
         front_matter=data.get("front_matter", {}),
     )
 

@@ -1,19 +1,92 @@
-"""Bring a newer text of an imported skill into the one that its owner has changed since."""
+"""Bring a newer text of an imported skill into the one that its owner has changed since, and write a skill as YAML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any
+
+from memkit.terminal import is_unsafe
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/-]*(?: [A-Za-z0-9(][A-Za-z0-9_/().,;'-]*)*")
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def skill_text(data: Mapping[str, Any]) -> str:
+    r"""Return the text of a skill's file, in the order of ``data``; what nobody sees stands there as an escape.
+
+    >>> print(skill_text({"name": "tea", "steps": ["Boil water.", "Pour:\nslowly"], "version": "1.0.0"}), end="")
+    name: tea
+    steps:
+      - Boil water.
+      - |-
+        Pour:
+        slowly
+    version: "1.0.0"
+    """
+    return "".join(f"{line}\n" for key, value in data.items() for line in _entry(key, value, ""))
+
+
+def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
+    name = indent + _scalar(key, "")[0]
+    if isinstance(value, Mapping):
+        yield f"{name}:"
+        for inner, item in value.items():
+            yield from _entry(inner, item, f"{indent}  ")
+    elif isinstance(value, list):
+        yield f"{name}:"
+        for item in value:
+            yield from _item(item, f"{indent}  ")
+    else:
+        first, *rest = _scalar(value, f"{indent}  ")
+        yield f"{name}: {first}"
+        yield from rest
+
+
+def _item(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        lines = [line for key, item in value.items() for line in _entry(key, item, f"{indent}  ")]
+        yield f"{indent}- {lines[0].strip()}"
+        yield from lines[1:]
+        return
+    first, *rest = _scalar(value, f"{indent}  ")
+    yield f"{indent}- {first}"
+    yield from rest
+
+
+def _scalar(value: Any, indent: str) -> list[str]:
+    """Return a scalar's lines: plain where nothing can be misread, as a block for several lines, or else quoted."""
+    if not isinstance(value, str):
+        return [json.dumps(value)]
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return [value]
+    if "\n" in value and indent and not value.startswith((" ", "\t", "\n")) and not any(map(_is_hidden, value)):
+        lines = value.rstrip("\n").split("\n")
+        kept = len(value) - len(value.rstrip("\n"))
+        if kept == 0 and not any(line != line.rstrip() for line in lines):
+            return ["|-", *(indent + line if line else "" for line in lines)]
+    return [_quoted(value)]
+
+
+def _is_hidden(char: str) -> bool:
+    return is_unsafe(char) or char in "\t\x85\ufeff"
+
+
+def _quoted(text: str) -> str:
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(f"\\U{ord(char):08x}" if is_unsafe(char) else char for char in written)
+
 
 _NOT_THEIRS = frozenset({"name", "version", "changelog", "checks", "generates"})
 """What the owner alone decides."""
 
 
 @dataclass(frozen=True)
-class Conflict:
+class FieldConflict:
     """A field that both sides changed, each in its own way."""
 
     field: str
@@ -29,7 +102,7 @@ class Takeover:
 
     changes: Mapping[str, Any]
     """Field → its new value; None takes it out."""
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[FieldConflict, ...]
 
 
 def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Takeover:
@@ -49,7 +122,7 @@ def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapp
             continue
         joined = new if mine == base else _joined(base, mine, new)
         if joined is None and mine != base:
-            conflicts.append(Conflict(key, base, mine, new))
+            conflicts.append(FieldConflict(key, base, mine, new))
         else:
             changes[key] = joined
     return Takeover(changes, tuple(conflicts))

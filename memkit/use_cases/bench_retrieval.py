@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from memkit.bench.datasets import load_dataset
-from memkit.bench.interface import Dialogue
-from memkit.bench.measure import Measurement, measure
-from memkit.bench.modes import MEANING, MODES, ranker
+from memkit.bench.datasets import Dialogue, load_dataset
+from memkit.bench.measure import MEANING, MODES, Measurement, measure, ranker
 from memkit.errors import UsageError
 from memkit.runtime.memory.index.search import Embedder
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memkit.errors import NegativeAnswer, NotFound
+from memkit.interchange.containers import numbered_objects
 from memkit.interchange.formats import OWNERLESS, open_reader
-from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
-from memkit.interchange.json_text import numbered_objects
-from memkit.interchange.machine import KINDS, problem
+from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
+from memkit.interchange.memkit import KINDS, problem
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
@@ -125,7 +125,7 @@ class Imported:
 
 def import_memory(
     workspace: Workspace,
-    source: Source,
+    source: ImportSource,
     wishes: Wishes,
     *,
     format: str,
@@ -162,7 +162,12 @@ def import_memory(
 
 
 def _offer_all(
-    workspace: Workspace, archive: ArchivalStore, source: Source, wishes: Wishes, imported: Imported, progress: Progress
+    workspace: Workspace,
+    archive: ArchivalStore,
+    source: ImportSource,
+    wishes: Wishes,
+    imported: Imported,
+    progress: Progress,
 ) -> None:
     lines: deque[int] = deque()
     asks = workspace.settings["privacy.consent"] == "always"
@@ -170,7 +175,7 @@ def _offer_all(
 
     def pairs() -> Iterator[tuple[Draft, Origin]]:
         for item in open_reader(imported.format).read(source, wishes):
-            if isinstance(item, Found):
+            if isinstance(item, FoundMemory):
                 if item.user_id not in consents:
                     consents[item.user_id] = not asks or archive.consent(item.user_id) is True
                 lines.append(item.line)
@@ -186,7 +191,7 @@ def _offer_all(
     imported.refused.sort(key=lambda unfit: unfit.line)
 
 
-def _in_place(archive: ArchivalStore, item: Found) -> Draft:
+def _in_place(archive: ArchivalStore, item: FoundMemory) -> Draft:
     """Return the draft, superseding the record that an earlier import made of the same foreign memory."""
     draft = item.draft
     if not item.replaces or draft.source_url is None or draft.supersedes is not None:
@@ -231,7 +236,7 @@ class Restored:
     refused: list[Unfit] = field(default_factory=list)
 
 
-def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dry_run: bool = False) -> Restored:
+def restore_memory(workspace: Workspace, source: ImportSource, *, user: str | None, dry_run: bool = False) -> Restored:
     """Write every line of an export as it is, or nothing where one of them may not come.
 
     The export says what was judged already, so nothing is judged again; each line is checked against the format, and
@@ -266,7 +271,7 @@ def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dr
     return restored
 
 
-def _first_user(source: Source) -> str:
+def _first_user(source: ImportSource) -> str:
     with source.opened() as file:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and isinstance(data.get("user_id"), str):
@@ -274,7 +279,7 @@ def _first_user(source: Source) -> str:
     raise NegativeAnswer(f"{source.name} holds no line of any user, so there is nothing to restore.")
 
 
-def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
+def _check(workspace: Workspace, source: ImportSource, restored: Restored) -> None:
     numbers: deque[int] = deque()
 
     def archived() -> Iterator[Mapping[str, JSON]]:
@@ -305,7 +310,7 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
         )
 
 
-def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
+def _agreed(workspace: Workspace, source: ImportSource, user: str) -> bool:
     """Return whether the user agreed here, or did by the last word that the export has on it."""
     said = [data for data in _exported_lines(source, local=False) if data.get("op") == "consent"]
     last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
@@ -313,7 +318,7 @@ def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
     return workspace.archive.consent(user) is True or (isinstance(fields, dict) and fields.get("granted") is True)
 
 
-def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
+def _write(workspace: Workspace, source: ImportSource, restored: Restored) -> None:
     person = workspace.person(restored.user_id)
     for written in workspace.archive.restore(restored.user_id, _exported_lines(source, local=False), person):
         restored.counts.update("events" if "op" in data else "records" for data in written)
@@ -322,7 +327,7 @@ def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
     workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
 
 
-def _exported_lines(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
+def _exported_lines(source: ImportSource, *, local: bool) -> Iterator[Mapping[str, JSON]]:
     with source.opened() as file:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and _is_local(data) == local:

@@ -23,10 +23,9 @@ from memkit.domains.proofs import BUDGET, DomainProof, prove_domain
 from memkit.drawing.interface import Drawing, Form, draw
 from memkit.drawing.planning import task_network
 from memkit.errors import NegativeAnswer, StoreFault, UsageError
-from memkit.lint.interface import LintReport, Source
-from memkit.lint.rules import RULES
+from memkit.lint.files import source_at, sources_of_store, store_above
+from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
-from memkit.lint.sources import source_at, sources_of_store, store_above
 from memkit.runtime.htn.core import Budget, Domain
 from memkit.store.change import change_files
 from memkit.store.files import write_whole
@@ -178,7 +177,7 @@ def roll_back_domain(root: Path, name: str, commit: str) -> RolledBack:
 # Check planning domains: their files, the problems recorded for them, and what was learned for them.
 
 KINDS = ("domain", "hddl", "problem", "learned")
-_CODES = frozenset(code for code in RULES if code.startswith(("MKD", "MKY")))
+_FAMILIES = ("MKD", "MKY")
 
 _OTHER_NAME = "MKD002"
 """Names of domains are those of their files in a store, where other files speak of them, and nowhere else."""
@@ -199,12 +198,13 @@ def check_domain(named: str | None = None, *, root: Path | None = None) -> LintR
     sources = list(_sources(named, root))
     base = root if root is not None and not (named and is_file_name(named)) else Path.cwd()
     stands_alone = not any((source.root / MANIFEST).is_file() for source in sources)
-    report = lint(sources, _CODES - {_OTHER_NAME} if stands_alone else _CODES, base, cached=not stands_alone)
+    chosen = RuleSelection(_FAMILIES, (_OTHER_NAME,) if stands_alone else ())
+    report = lint(sources, chosen, base, cached=not stands_alone)
     wanted = {source.path for source in sources}
     return replace(report, findings=tuple(finding for finding in report.findings if finding.path in wanted))
 
 
-def _sources(named: str | None, root: Path | None) -> Sequence[Source]:
+def _sources(named: str | None, root: Path | None) -> Sequence[SourceFile]:
     if named is not None and is_file_name(named):
         return [_of_file(Path(named))]
     path = None if named is None else domain_file(named, root)
@@ -215,14 +215,14 @@ def _sources(named: str | None, root: Path | None) -> Sequence[Source]:
     return everything if path is None else list(_belonging(everything, path))
 
 
-def _belonging(sources: Sequence[Source], path: Path) -> Iterator[Source]:
+def _belonging(sources: Sequence[SourceFile], path: Path) -> Iterator[SourceFile]:
     for source in sources:
         name = source.path.parent.name if source.kind == "problem" else source.path.stem
         if source.path == path or (source.kind in ("problem", "learned") and name == path.stem):
             yield source
 
 
-def _of_file(path: Path) -> Source:
+def _of_file(path: Path) -> SourceFile:
     if not path.is_file():
         raise UsageError(f"{path} does not exist, or is no file.")
     path = path.absolute()
@@ -233,7 +233,7 @@ def _of_file(path: Path) -> Source:
             return source
     except StoreFault:
         pass
-    return Source(path, "hddl" if path.suffix.lower() == ".hddl" else "domain", path.parent)
+    return SourceFile(path, "hddl" if path.suffix.lower() == ".hddl" else "domain", path.parent)
 
 
 # Draw the task network of a domain into files.

@@ -19,7 +19,7 @@ from memkit.runtime.memory.log.clone import foreign_states, own_state
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
-from memkit.skills import load_skills
+from memkit.skills.skill import load_skills
 from memkit.store.git import Git
 from memkit.store.layout import find_store
 from memkit.store.session_repair import damaged_sessions

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.review.file_changes import KINDS
-from memkit.review.interface import Change
+from memkit.review.difference import KINDS
+from memkit.review.interface import SubjectChange
 from memkit.skills.changes import version_key
 from memkit.store.bump import Part, bumped, next_version
 from memkit.store.change import change_file
@@ -38,7 +38,7 @@ class Committed:
     version: str | None
     commit: str | None
     """None when nothing had changed."""
-    changes: list[Change]
+    changes: list[SubjectChange]
 
 
 def commit_file(
@@ -108,8 +108,8 @@ def _last(history: FileHistory, kind: Kind, name: str) -> Data | None:
 
 
 def _counted_up(
-    text: str, kind: Kind, before: Data | None, after: Data, describe: Callable[[Any, Any], list[Change]], bump: Part,
-    note: str | None,
+    text: str, kind: Kind, before: Data | None, after: Data, describe: Callable[[Any, Any], list[SubjectChange]],
+    bump: Part, note: str | None,
 ) -> str:  # fmt: skip
     """Return the text with the next version; a file that is new keeps the one it begins with."""
     now = after.get("version")
@@ -124,7 +124,7 @@ def _counted_up(
     return bumped(text, next_version(now, bump), said)
 
 
-def _meaning(changes: Sequence[Change]) -> list[str]:
+def _meaning(changes: Sequence[SubjectChange]) -> list[str]:
     return [change.message for change in changes if change.field not in _ABOUT_VERSIONS]
 
 

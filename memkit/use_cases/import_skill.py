@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
-from memkit.lint.security.check import Danger, skill_dangers
+from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.skills.changes import skill_changes, version_key
-from memkit.skills.sheet_file import SheetFile, open_sheet
-from memkit.skills.sheet_import import Reading, is_same, sheet_name, skill_of
-from memkit.skills.sheet_parts import read_sheet
+from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
-from memkit.skills.skill_text import skill_text
-from memkit.skills.takeover import Conflict, take_over
+from memkit.skills.takeover import FieldConflict, skill_text, take_over
 from memkit.store.bump import bumped, next_version
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory
@@ -59,7 +56,7 @@ class ImportedSkill:
     """Whether exporting the skill gives the same ``SKILL.md`` again."""
     losses: tuple[str, ...]
     findings: tuple[HostilePlace, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
 
 
 def import_skill(

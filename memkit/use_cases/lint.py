@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memkit.lint.baseline import load_baseline, shrink_baseline, without_known
-from memkit.lint.interface import LintReport, Rule, Source
-from memkit.lint.pages import rule_page
-from memkit.lint.rules import chosen_codes, get_rule
-from memkit.lint.run import lint
-from memkit.lint.sources import sources_of_paths, sources_of_store
+from memkit.lint.accepted import load_baseline, shrink_baseline, without_known
+from memkit.lint.files import sources_of_paths, sources_of_store
+from memkit.lint.interface import LintReport, Rule, SourceFile
+from memkit.lint.reports import rule_page
+from memkit.lint.rules import get_rule
+from memkit.lint.run import chosen_rules, lint
 
 # Check a store, or some files of one.
 
@@ -61,7 +61,7 @@ def lint_store(
         UsageError: An unknown rule, a path or commit that is not there, or a baseline that is none.
         StoreFault: Nothing to check.
     """
-    chosen = chosen_codes(select, ignore)
+    chosen = chosen_rules(select, ignore)
     sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
     base = _base(sources)
     known = load_baseline(baseline) if baseline else Counter()
@@ -83,7 +83,7 @@ def lint_store(
     return replace(after, fixed=len(report.findings) - len(after.findings), unsafe_fixes=fixing.unsafe)
 
 
-def _base(sources: Sequence[Source]) -> Path:
+def _base(sources: Sequence[SourceFile]) -> Path:
     """Return what shown paths are relative to: where the command runs, if the store lies below, else the store.
 
     Continuous integration looks for a finding's path from where the command ran.

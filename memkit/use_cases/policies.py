@@ -8,24 +8,22 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
+from memkit.policies.export import Export, PolicyData
 from memkit.policies.export.cedar import to_cedar
 from memkit.policies.export.claude_code import to_claude_code
-from memkit.policies.export.interface import Export, PolicyData
 from memkit.policies.files import (
     FOLDER,
     POLICY,
+    LoadedPolicies,
     PolicyFile,
-    PolicySet,
     get_policy,
     load_policies,
     load_set,
     new_policy_text,
 )
-from memkit.policies.search import FoundPolicy, search_policies
-from memkit.policies.usage import Usage, usages
+from memkit.policies.overview import FoundPolicy, Usage, search_policies, usages
 from memkit.runtime.guard.core import Call, Verdict
-from memkit.runtime.guard.grounds import Ground, find_grounds
-from memkit.runtime.guard.proof import prove
+from memkit.runtime.guard.proof import Ground, find_grounds, prove
 from memkit.store.change import change_file
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name
@@ -138,7 +136,7 @@ def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mappin
     return CheckedCall(verdict, tuple(ground for name in found for ground in _placed(policies, name, call)))
 
 
-def _placed(policies: PolicySet, name: str, call: Call) -> list[PlacedGround]:
+def _placed(policies: LoadedPolicies, name: str, call: Call) -> list[PlacedGround]:
     documents = {policy.name: policy.document for policy in policies.files}
     compiled = next((policy for policy in policies.guard.policies if policy.name == name), None)
     if compiled is None:  # the finding of a set that did not load

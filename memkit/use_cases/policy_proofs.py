@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
-from memkit.policies.analysis.findings import Analysis
+from memkit.policies.analysis.conflicts import Analysis, DangerousTool, find_conflicts
 from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
 from memkit.policies.junit import junit_xml
 from memkit.policies.mutation import MutationReport, mutate
-from memkit.policies.policy_set import PolicySet, policies_at, policies_in, policies_where_parted
-from memkit.policies.proving import SetProof, TableResult, prove_set
-from memkit.policies.recorded_calls import Replay, replay
-from memkit.policies.tables import TABLES, TableCase, load_tables
-from memkit.policies.verdict_diff import VerdictComparison, compare_verdicts
+from memkit.policies.proving import TABLES, SetProof, TableCase, TableResult, load_tables, prove_set
+from memkit.policies.verdict_diff import (
+    PolicySet,
+    Replay,
+    VerdictComparison,
+    compare_verdicts,
+    policies_at,
+    policies_in,
+    policies_where_parted,
+    replay,
+)
 from memkit.runtime.guard.interface import contribution, strength
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.audit import AuditLog

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.memory.tiers.sessions import Turn, session_owners
-from memkit.skills.draft import default_name, draft_text
+from memkit.skills.draft import default_name, draft_text, worked
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
-from memkit.skills.worked import worked
 from memkit.store.file_history import FileHistory
 from memkit.store.git_objects import GitObjects
 from memkit.store.schema import suggestion

@@ -7,13 +7,11 @@ from pathlib import Path
 from memkit.errors import MemkitError
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
-from memkit.review.assessment import assess
+from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
-from memkit.review.interface import Difference
+from memkit.review.interface import Difference, Review
 from memkit.review.lint_delta import lint_delta
-from memkit.review.review import Review
 from memkit.review.sides import sides_of
-from memkit.review.verdicts import changed_verdicts
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.store.config import read_manifest
 

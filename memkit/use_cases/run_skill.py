@@ -13,12 +13,18 @@ from memkit.agent import Parts, ReferenceAgent
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
 from memkit.runtime.loop.interface import Approval, ToolSpec
-from memkit.skills.following import COMPLETED, Step, follow
-from memkit.skills.instructions import instructions
-from memkit.skills.request import Request, filled_steps
-from memkit.skills.runs import SUCCEEDED, OpenRun, Run, statistics, steps_digest
+from memkit.skills.running import (
+    COMPLETED,
+    REFUSED,
+    FollowedStep,
+    RunRequest,
+    SkillRun,
+    filled_steps,
+    follow,
+    instructions,
+)
+from memkit.skills.runs import SUCCEEDED, JournalledRun, OpenRun, statistics, steps_digest
 from memkit.skills.skill import Skill, load_named_skill
-from memkit.skills.skill_run import REFUSED, SkillRun
 from memkit.store.schema import suggestion
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
@@ -29,7 +35,7 @@ NOT_RUN = "(dry run: the tool was not run)"
 def run_skill(
     workspace: Workspace,
     name: str,
-    request: Request,
+    request: RunRequest,
     *,
     user: str | None = None,
     session: str | None = None,
@@ -37,7 +43,7 @@ def run_skill(
     model: str | None = None,
     context: Mapping[str, Any] | None = None,
     approve: Approval | None = None,
-    tell: Callable[[Step], None] = lambda step: None,
+    tell: Callable[[FollowedStep], None] = lambda step: None,
 ) -> SkillRun:
     """Check that the tools are there, carry out the steps through the agent's loop, and keep how it ended.
 
@@ -133,7 +139,7 @@ def _agree(*_: Any) -> bool:
 
 
 def _beginning(
-    workspace: Workspace, skill: Skill, request: Request, user: str | None, session: str | None
+    workspace: Workspace, skill: Skill, request: RunRequest, user: str | None, session: str | None
 ) -> tuple[int, str | None]:
     """Return the step and the session to begin with."""
     if request.from_step is not None and request.resume:
@@ -147,7 +153,7 @@ def _beginning(
     return first, session
 
 
-def _unfinished(runs: list[Run], skill: Skill, user: str | None) -> Run:
+def _unfinished(runs: list[JournalledRun], skill: Skill, user: str | None) -> JournalledRun:
     """Return this user's last run, which must not have come to its end."""
     own = [run for run in runs if run.user_id == user]
     if not own or own[-1].outcome == SUCCEEDED or own[-1].next_step > len(skill.steps):
@@ -160,7 +166,7 @@ def _unfinished(runs: list[Run], skill: Skill, user: str | None) -> Run:
     return own[-1]
 
 
-def _told(steps: Iterator[Step], tell: Callable[[Step], None]) -> Iterator[Step]:
+def _told(steps: Iterator[FollowedStep], tell: Callable[[FollowedStep], None]) -> Iterator[FollowedStep]:
     for step in steps:
         if step.status != "pending":
             tell(step)
@@ -168,7 +174,7 @@ def _told(steps: Iterator[Step], tell: Callable[[Step], None]) -> Iterator[Step]
 
 
 def _kept_run(
-    workspace: Workspace, skill: Skill, agent: ReferenceAgent, run: SkillRun, steps: Iterator[Step], first: int
+    workspace: Workspace, skill: Skill, agent: ReferenceAgent, run: SkillRun, steps: Iterator[FollowedStep], first: int
 ) -> SkillRun:
     """Carry the steps out and keep how far they came, in the journal and in working memory."""
     user, session = agent.setting.user or None, agent.setting.session
@@ -183,7 +189,7 @@ def _kept_run(
     return replace(run, record=record, statistics=counted)
 
 
-def _journaled(steps: Iterator[Step], journal: OpenRun, agent: ReferenceAgent) -> Iterator[Step]:
+def _journaled(steps: Iterator[FollowedStep], journal: OpenRun, agent: ReferenceAgent) -> Iterator[FollowedStep]:
     for step in steps:
         completed = step.status in COMPLETED
         if completed:
@@ -193,7 +199,7 @@ def _journaled(steps: Iterator[Step], journal: OpenRun, agent: ReferenceAgent) -
         yield step
 
 
-def _finished(skill: Skill, run: SkillRun, steps: Iterator[Step]) -> SkillRun:
+def _finished(skill: Skill, run: SkillRun, steps: Iterator[FollowedStep]) -> SkillRun:
     """Carry the steps out and return how it went."""
     run = replace(run, steps=tuple(steps))
     if run.stopped_at is not None:

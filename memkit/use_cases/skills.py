@@ -8,20 +8,11 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
-from memkit.skills import (
-    Found,
-    Skill,
-    agent_skill,
-    kebab_case,
-    load_named_skill,
-    load_skills,
-    search_skills,
-    sheet_problems,
-)
 from memkit.skills.checks import CheckResult, run_checks
-from memkit.skills.runs import Statistics, statistics
-from memkit.skills.sheet import left_out
-from memkit.skills.skill import FOLDER, SKILL, read_skill
+from memkit.skills.procedures import FoundSkill, search_skills
+from memkit.skills.runs import RunStatistics, statistics
+from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
+from memkit.skills.skill import FOLDER, SKILL, Skill, load_named_skill, load_skills, read_skill
 from memkit.store.change import change_file
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, require_writable_inside
@@ -49,7 +40,7 @@ def show_skill(root: Path, name: str) -> Skill:
 # Find the skills that fit a request.
 
 
-def find_skills(root: Path, query: str, limit: int = 5) -> list[Found]:
+def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
     """Return the skills of the store at ``root`` that share words with ``query``, best first."""
     if not query.strip():
         raise UsageError("An empty query finds nothing. Give some words of the task.")
@@ -191,7 +182,7 @@ def _holds_another(path: Path, content: bytes) -> bool:
 # Count how skills did when they were run.
 
 
-def count_runs(workspace: Workspace, name: str | None = None) -> list[Statistics]:
+def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatistics]:
     """Return the statistics of one skill or of all: those that the store has, and those that were run and are gone.
 
     They are of this machine alone.

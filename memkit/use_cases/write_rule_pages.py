@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.lint.pages import index_page, rule_page
+from memkit.lint.reports import index_page, rule_page
 from memkit.lint.rules import RULES
 from memkit.resources import resource
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from memkit.generate.targets import Target, load_targets
 from memkit.resources import resource
-from memkit.skills import SheetTarget, load_skills, wiring_sheet
+from memkit.skills.sheet import SheetTarget, wiring_sheet
+from memkit.skills.skill import load_skills
 
 
 def write_sheets(out: Path) -> list[Path]:

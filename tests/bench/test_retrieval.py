@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from conversations import conversations
 
-from memkit.bench.datasets import load_dataset
-from memkit.bench.interface import Dialogue, Question
-from memkit.bench.measure import measure
-from memkit.bench.modes import MEANING, MODES, RECIPES, ranker
+from memkit.bench.datasets import BenchQuestion, Dialogue, load_dataset
+from memkit.bench.measure import MEANING, MODES, RECIPES, measure, ranker
 from memkit.cli import bench as command
 from memkit.cli.main import run
 from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
@@ -126,8 +124,9 @@ def test_recall_and_rank_are_what_they_say(bench: Bench) -> None:
     """Recall is the share of a question's evidence in the first k, MRR the mean of one over the first one's rank."""
     turns = tuple(Utterance(f"turn {number}", f"s{number // 2}") for number in range(6))
     asked = (
-        Question("a", "one", frozenset({0, 3}), frozenset({"s0", "s1"})), Question("b", "two", frozenset({5})),
-        Question("c", "two"),
+        BenchQuestion("a", "one", frozenset({0, 3}), frozenset({"s0", "s1"})),
+        BenchQuestion("b", "two", frozenset({5})),
+        BenchQuestion("c", "two"),
     )  # fmt: skip
 
     class Fixed:

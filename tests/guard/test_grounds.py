@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.guard.core import Call
-from memkit.runtime.guard.grounds import find_grounds
-from memkit.runtime.guard.policy import compile_policy
+from memkit.runtime.guard.core import Call, compile_policy
+from memkit.runtime.guard.proof import find_grounds
 
 DATA: dict[str, Any] = {
     "name": "probe",

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import memkit.runtime.guard
-from memkit.runtime.guard.core import Guard, PolicySetError
+from memkit.runtime.guard.core import Guard, PolicySetError, policy_faults
 from memkit.runtime.guard.interface import EFFECTS, contribution, strength
-from memkit.runtime.guard.policy import policy_faults
 
 
 def policy(name: str = "probe", **fields: object) -> dict[str, object]:

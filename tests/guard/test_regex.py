@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memkit.runtime.guard.automaton import compile_regex
-from memkit.runtime.guard.errors import PolicySetError
+from memkit.runtime.guard.interface import PolicySetError
+from memkit.runtime.guard.regex import compile_regex
 
 atoms = st.sampled_from(
     [

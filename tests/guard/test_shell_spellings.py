@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.shell_code import in_code
+from memkit.runtime.guard.shell_wrappers import in_code
 
 
 def policy(condition: object, *, enforcement: str = "hard", effect: str = "ask") -> dict[str, object]:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import HEAD, OBJECTS, conditions, domains, problems, states, values
 
-from memkit.lint.planning.contradiction import contradiction
-from memkit.lint.planning.faults import ENDLESS, IMPOSSIBLE_OPERATOR, SHADOWED_METHOD, UNREACHABLE_METHOD, domain_faults
+from memkit.lint.families.dead_ends import contradiction
+from memkit.lint.families.faults import domain_faults
 from memkit.runtime.htn.core import GAVE_UP, Budget, Condition, Domain, HTNPlanner, Method, Operator, Problem, Term
 from memkit.runtime.htn.language.objects import typed_objects
 from memkit.runtime.htn.verification.evaluation import StepState, holds
@@ -71,9 +71,9 @@ def test_no_plan_uses_what_lint_says_cannot_be_used(domain: Domain, task: str, s
 
     used = {node["method"] for node in tree if "method" in node}
     done = {str(node["name"]) for node in tree}
-    assert used.isdisjoint(domain.methods[number].name for number in flagged(domain, UNREACHABLE_METHOD))
-    assert done.isdisjoint(domain.operators[number].name for number in flagged(domain, IMPOSSIBLE_OPERATOR))
-    assert done.isdisjoint(domain.methods[number].task for number in flagged(domain, ENDLESS))
+    assert used.isdisjoint(domain.methods[number].name for number in flagged(domain, "MKD010"))
+    assert done.isdisjoint(domain.operators[number].name for number in flagged(domain, "MKD011"))
+    assert done.isdisjoint(domain.methods[number].task for number in flagged(domain, "MKD013"))
 
 
 @settings(max_examples=150, deadline=None)
@@ -85,7 +85,7 @@ def test_without_a_shadowed_method_as_much_can_be_done(
     copied = data.draw(st.sampled_from(domain.methods))
     wider = Method("copy", copied.head, (*copied.preconditions, *data.draw(some_literals)), copied.subtasks)
     domain = replace(domain, methods=(*domain.methods, wider))
-    shadowed = flagged(domain, SHADOWED_METHOD)
+    shadowed = flagged(domain, "MKD012")
     assert len(domain.methods) - 1 in shadowed
     smaller = replace(domain, methods=tuple(m for n, m in enumerate(domain.methods) if n not in shadowed))
 
@@ -104,4 +104,4 @@ def test_lint_reads_every_domain_and_refutes_no_plan(domain: Domain, problem: Pr
     result = HTNPlanner(domain=domain, budget=BUDGET).solve_problem(problem)
 
     if result.plan:
-        assert not faults & {UNREACHABLE_METHOD, IMPOSSIBLE_OPERATOR, ENDLESS}
+        assert not faults & {"MKD010", "MKD011", "MKD013"}

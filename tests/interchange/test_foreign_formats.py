@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of, open_reader
-from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
-from memkit.interchange.markdown_lists import read_lists
+from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
+from memkit.interchange.markdown import read_lists
 
 Memkit = Callable[..., dict[str, Any]]
 DATA = Path(__file__).parent / "data"
 
 
-def read(path: Path, name: str, **wishes: Any) -> tuple[list[Found], list[Unfit], list[Passed]]:
+def read(path: Path, name: str, **wishes: Any) -> tuple[list[FoundMemory], list[Unfit], list[Passed]]:
     """Return what a reader makes of a file, by kind."""
-    items = list(open_reader(name).read(Source(str(path), path), Wishes(**wishes)))
-    kinds = (Found, Unfit, Passed)
+    items = list(open_reader(name).read(ImportSource(str(path), path), Wishes(**wishes)))
+    kinds = (FoundMemory, Unfit, Passed)
     return tuple([item for item in items if isinstance(item, kind)] for kind in kinds)  # type: ignore[return-value]
 
 
@@ -166,7 +166,7 @@ def test_a_memory_folder_of_letta_is_read_without_persona_and_skills(tmp_path: P
 
     assert {item.draft.text for item in found} == {"Likes tea", "Is built in the garden."}
     assert {item.what for item in passed} == {"system/persona.md", "skills/brew/SKILL.md"}
-    assert format_of(Source(str(tmp_path), tmp_path)) == "letta"
+    assert format_of(ImportSource(str(tmp_path), tmp_path)) == "letta"
 
 
 def test_langgraph_asks_whose_items_these_are(memkit: Memkit) -> None:
@@ -200,7 +200,7 @@ def test_the_table_of_a_langgraph_store_is_read(tmp_path: Path) -> None:
         sql.execute("INSERT INTO store VALUES(?,?,?,?,?,?,?)", row)
         sql.commit()
 
-    (item,), _, _ = read(path, format_of(Source(str(path), path)), user_label=2)
+    (item,), _, _ = read(path, format_of(ImportSource(str(path), path)), user_label=2)
 
     assert (item.user_id, item.draft.text, item.draft.tags) == ("ada", "Plays chess", ("memories",))
     assert item.draft.valid_until == "2031-01-01 00:00:00"
@@ -258,7 +258,7 @@ def test_markdown_lists_give_one_memory_a_bullet() -> None:
 )
 def test_a_file_shows_its_format(name: str, told: str) -> None:
     """Nobody has to say what can be seen."""
-    assert format_of(Source(str(DATA / name), DATA / name)) == told
+    assert format_of(ImportSource(str(DATA / name), DATA / name)) == told
 
 
 def test_what_shows_no_format_is_asked_about(memkit: Memkit, tmp_path: Path) -> None:

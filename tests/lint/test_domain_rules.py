@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from growth import steps
 
-from memkit.lint.planning.faults import Fault, domain_faults
+from memkit.lint.families.dead_ends import Fault
+from memkit.lint.families.faults import domain_faults
 from memkit.lint.rules import RULES
 from memkit.runtime.htn.core import Domain, Method, Operator
 from memkit.use_cases.lint import Fixing, lint_store

@@ -10,9 +10,9 @@ import pytest
 from growth import grows_with_its_length
 from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
+from memkit.lint.families.hostile import skill_dangers
+from memkit.lint.families.readings import is_order
 from memkit.lint.rules import RULES
-from memkit.lint.security.check import skill_dangers
-from memkit.lint.security.stance import is_order
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lint import lint_store
 

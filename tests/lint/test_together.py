@@ -11,9 +11,9 @@ from rank_bm25 import BM25Okapi
 
 from memkit.cli.main import run
 from memkit.errors import UsageError
-from memkit.lint.confusion import Ranking
+from memkit.lint.families.neighbours import Ranking
+from memkit.lint.families.tool_names import distance, nearest
 from memkit.lint.rules import RULES
-from memkit.lint.tool_names import distance, nearest
 from memkit.use_cases.lint import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]

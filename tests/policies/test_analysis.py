@@ -12,12 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import SHELL_RM, SHELL_RM_RF, Data, calls, policy, rich_conditions, rich_policies, values, words
 
-from memkit.policies.analysis.conflicts import DangerousTool, find_conflicts
-from memkit.policies.analysis.findings import Conflict
+from memkit.policies.analysis.conflicts import DangerousTool, PolicyConflict, find_conflicts
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
+from memkit.runtime.guard.checks import glob_test
 from memkit.runtime.guard.core import Call, Guard
-from memkit.runtime.guard.globs import glob_test
 from memkit.runtime.guard.interface import contribution, strength
 
 
@@ -332,7 +331,7 @@ def weight(data: Mapping[str, Any]) -> int:
     return strength(contribution(data["effect"], data["enforcement"]))
 
 
-def needless(conflicts: Sequence[Conflict]) -> set[str]:
+def needless(conflicts: Sequence[PolicyConflict]) -> set[str]:
     """Return the policies that could be left out."""
     return {one.policies[0] for one in conflicts if one.kind in ("shadowed", "redundant")}
 
@@ -403,7 +402,7 @@ def test_no_claim_is_refuted_and_every_witness_is_reproduced(policies: list[Data
         assert max((weight(by_name[name]) for name in names), default=0) == max(left, default=0)
 
 
-def _reproduce(conflict: Conflict, policies: list[Data]) -> None:
+def _reproduce(conflict: PolicyConflict, policies: list[Data]) -> None:
     assert conflict.witness is not None
     call = conflict.witness
     verdict = Guard(policies).decide(call.tool, call.args, call.context)

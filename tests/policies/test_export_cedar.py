@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from memkit.policies.export.cedar import ACTIONS, to_cedar
 from memkit.policies.files import load_policies
 from memkit.resources import resource
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import strength
-from memkit.runtime.guard.texts import text_of
 
 cedarpy = pytest.importorskip("cedarpy")
 

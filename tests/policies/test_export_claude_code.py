@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from memkit.policies.export.claude_code import OWN_TOOLS, to_claude_code
-from memkit.policies.export.claude_patterns import paths
+from memkit.policies.export.claude_code import OWN_TOOLS, paths, to_claude_code
 from memkit.policies.files import load_policies
 from memkit.resources import resource
 from memkit.runtime.guard.core import Guard

@@ -10,8 +10,7 @@ import pytest
 
 from memkit.policies.files import PolicyFile, load_policies
 from memkit.policies.mutation import mutants_of, mutate
-from memkit.policies.proving import prove_set
-from memkit.policies.tables import load_tables
+from memkit.policies.proving import load_tables, prove_set
 from memkit.resources import resource
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.proof import guard_of_one

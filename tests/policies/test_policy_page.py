@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.policies.files import load_policies
-from memkit.policies.proving import prove_set
-from memkit.policies.tables import TABLES, load_tables
+from memkit.policies.proving import TABLES, load_tables, prove_set
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.proof import prove
 from memkit.use_cases.policy_proofs import mutate_policies

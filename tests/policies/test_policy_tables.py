@@ -9,8 +9,7 @@ import pytest
 
 from memkit.errors import UsageError
 from memkit.policies.files import load_policies
-from memkit.policies.proving import prove_set
-from memkit.policies.tables import TABLES, load_table, load_tables
+from memkit.policies.proving import TABLES, load_table, load_tables, prove_set
 from memkit.runtime.guard.core import Guard
 
 ASK = "name: asks\ndescription: d\nrule: r\nenforcement: hard\neffect: ask\nmatch: {tool: send, args.to: 'a*'}\n"

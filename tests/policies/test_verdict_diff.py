@@ -9,9 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import Data, calls, policy, rich_policies
 
-from memkit.policies.policy_set import PolicySet
-from memkit.policies.recorded_calls import LONGEST, recordable, replay
-from memkit.policies.verdict_diff import VerdictChange, compare_verdicts
+from memkit.policies.verdict_diff import LONGEST, PolicySet, VerdictChange, compare_verdicts, recordable, replay
 from memkit.runtime.guard.core import Call, Guard
 from memkit.runtime.guard.interface import strength
 

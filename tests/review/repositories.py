@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from memkit.review.interface import Change, Subject
+from memkit.review.interface import ReviewSubject, SubjectChange
 from memkit.use_cases.review import compare_commits
 
 POLICY = """\
@@ -47,7 +47,7 @@ def commit(root: Path) -> str:
     return git(root, "rev-parse", "HEAD").strip()
 
 
-def subject(root: Path, name: str, span: str | None = None) -> Subject:
+def subject(root: Path, name: str, span: str | None = None) -> ReviewSubject:
     """Return what changed of one file or user."""
     return next(each for each in compare_commits(root, span).subjects if each.name == name)
 
@@ -57,6 +57,6 @@ def told(root: Path, name: str, span: str | None = None) -> list[str]:
     return [line(change) for change in subject(root, name, span).changes]
 
 
-def line(change: Change) -> str:
+def line(change: SubjectChange) -> str:
     """Return a change as a terminal shows it."""
     return f"{'! ' if change.attention else ''}{change.message}"

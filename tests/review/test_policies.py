@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import POLICY, put, told
 
-from memkit.review.match_changes import direction_of, match_shifts
-from memkit.review.policy_changes import policy_changes
+from memkit.review.policy_changes import direction_of, match_shifts, policy_changes
 from memkit.runtime.guard.core import Guard
 
 

@@ -10,9 +10,8 @@ from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.skills.alignment import edits
-from memkit.skills.changes import skill_changes, version_key
-from memkit.skills.skill import Change, Check, Example, Generated, Skill
+from memkit.skills.changes import edits, skill_changes, version_key
+from memkit.skills.skill import Example, GeneratedSkill, Skill, SkillCheck, VersionChange
 
 TEA = Skill(
     "tea",
@@ -23,8 +22,8 @@ TEA = Skill(
     safety_checks=("The kettle is full.",),
     examples=(Example("I want tea", "Boils water."),),
     version="1.0.0",
-    changelog=(Change("1.0.0", ("First version.",)),),
-    checks=(Check("it boils", ("true",)),),
+    changelog=(VersionChange("1.0.0", ("First version.",)),),
+    checks=(SkillCheck("it boils", ("true",)),),
 )
 
 texts = st.lists(st.sampled_from(["boil water", "boil the water", "pour", "wait", "wait long", "serve"]), max_size=8)
@@ -53,9 +52,9 @@ texts = st.lists(st.sampled_from(["boil water", "boil the water", "pour", "wait"
         ({"examples": ()}, "example removed: “I want tea”", False),
         ({"examples": (Example("I want tea", "Calls."),)}, "example approach reworded: “I want tea”", False),
         ({"checks": ()}, "check removed: “it boils”", True),
-        ({"checks": (Check("it boils", ("false",)),)}, "check changed: “it boils”", True),
-        ({"generates": Generated("virtual-memory", ("x",))}, "what it generates changed", False),
-        ({"changelog": (Change("1.0.0", ("Another.",)),)}, "changelog entry reworded: “1.0.0”", False),
+        ({"checks": (SkillCheck("it boils", ("false",)),)}, "check changed: “it boils”", True),
+        ({"generates": GeneratedSkill("virtual-memory", ("x",))}, "what it generates changed", False),
+        ({"changelog": (VersionChange("1.0.0", ("Another.",)),)}, "changelog entry reworded: “1.0.0”", False),
     ],
 )
 def test_one_change_is_one_sentence(change: dict[str, Any], message: str, attention: bool) -> None:
@@ -76,11 +75,11 @@ def test_every_field_of_a_skill_is_described() -> None:
         ("c",),
         (Example("i", "a"),),
         "2.0.0",
-        (Change("2.0.0", ("x",)),),
+        (VersionChange("2.0.0", ("x",)),),
         True,
         "coffee",
-        (Check("n", ("r",)),),
-        Generated("virtual-memory", ("x",)),
+        (SkillCheck("n", ("r",)),),
+        GeneratedSkill("virtual-memory", ("x",)),
         {"license": "MIT"},
     )
 

@@ -10,8 +10,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
-from memkit.skills import load_skill
-from memkit.skills.skill import SKILL
+from memkit.skills.skill import SKILL, load_skill
 from memkit.use_cases.files import trace_file
 from memkit.use_cases.lint import lint_store
 from memkit.use_cases.skills import draft_skill, roll_back_skill

@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.resources import resource
-from memkit.skills import PROFILES, Skill, agent_skill, kebab_case, load_skill, load_skills
-from memkit.skills.sheet import left_out
-from memkit.skills.sheet_import import sheet_name, skill_of
-from memkit.skills.sheet_parts import read_sheet
-from memkit.skills.skill import Example, skill_findings
-from memkit.skills.skill_text import skill_text
-from memkit.skills.takeover import take_over
+from memkit.skills.sheet import PROFILES, agent_skill, kebab_case, left_out
+from memkit.skills.sheet_import import read_sheet, sheet_name, skill_of
+from memkit.skills.skill import Example, Skill, load_skill, load_skills, skill_findings
+from memkit.skills.takeover import skill_text, take_over
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lint import lint_store
 

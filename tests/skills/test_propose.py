@@ -15,10 +15,9 @@ from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.tiers.sessions import Turn
-from memkit.skills.draft import MOST_STEPS, draft_text
-from memkit.skills.request import placeholders
+from memkit.skills.draft import MOST_STEPS, WorkedCall, WorkedRequest, draft_text, worked
+from memkit.skills.running import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings
-from memkit.skills.worked import Asked, Call, worked
 from memkit.store.yaml import load_yaml
 
 
@@ -135,7 +134,7 @@ def test_what_a_policy_says_on_the_calls_becomes_a_safety_check(
 def test_a_draft_of_part_of_a_session_says_of_which() -> None:
     """A long session is no procedure yet: what of its calls became steps stands in the change log of the draft."""
     tools = {"call": DeclaredTool("call", "Calls.", {}, None)}
-    asked = [Asked("Call.", (Call("call", {"number": number}),)) for number in range(MOST_STEPS + 2)]
+    asked = [WorkedRequest("Call.", (WorkedCall("call", {"number": number}),)) for number in range(MOST_STEPS + 2)]
 
     long, short = (draft_text("tea", part, tools, Guard([])) for part in (asked, asked[:MOST_STEPS]))
 
@@ -222,7 +221,7 @@ values = st.one_of(words, st.integers(), st.booleans(), st.lists(words, max_size
 def test_every_draft_is_a_valid_skill(calls: list[dict[str, Any]], about: str, asked: str) -> None:
     """Whatever the arguments are called and hold, and whatever was said."""
     tools = {"tool": DeclaredTool("tool", about)}
-    told = [Asked(asked, [Call("tool", args) for args in calls])]
+    told = [WorkedRequest(asked, [WorkedCall("tool", args) for args in calls])]
 
     document = load_yaml(draft_text("draft", told, tools, Guard([]), quote=True))
 

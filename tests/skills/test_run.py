@@ -17,8 +17,7 @@ import yaml
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.skills.following import follow
-from memkit.skills.request import Request
+from memkit.skills.running import RunRequest, follow
 from memkit.use_cases.run_skill import run_skill
 from memkit.workspace import open_workspace
 
@@ -198,7 +197,7 @@ def test_a_call_to_ask_about_is_refused_where_nobody_is(store: Path, capsys: pyt
     assert greet(store, capsys, code=1)["data"]["outcome"] == "denied"
     with open_workspace(store) as workspace:
         asked: list[str] = []
-        agreed = run_skill(workspace, "greet", Request(), approve=lambda name, args, verdict: not asked.append(name))
+        agreed = run_skill(workspace, "greet", RunRequest(), approve=lambda name, args, verdict: not asked.append(name))
     assert (agreed.outcome, asked, sent(store)) == ("succeeded", ["outbox"], ["one"])
 
 

@@ -15,8 +15,8 @@ from memkit.cli.store import store_if_any
 from memkit.domains.files import DOMAIN
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.lint.formats.text import text_report
 from memkit.lint.interface import Finding, LintReport
+from memkit.lint.reports import text_report
 from memkit.lint.rules import RULES
 from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
 from memkit.runtime.htn.language.data import head_text

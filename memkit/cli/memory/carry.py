@@ -19,13 +19,15 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
+from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
+from memkit.privacy.certificate import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.fields import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless, one_line
 
 if TYPE_CHECKING:
-    from memkit.interchange.interface import Passed, Source, Unfit
+    from memkit.interchange.interface import ImportSource, Passed, Unfit
     from memkit.use_cases.carry import Imported, Restored
     from memkit.use_cases.erase_user import Erasure, Plan
 
@@ -108,7 +110,6 @@ def import_command(
     user_label: int | None,
 ) -> None:
     """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
-    from memkit.interchange.interface import Wishes
     from memkit.use_cases.carry import import_memory, restore_memory
 
     workspace = front.workspace
@@ -132,7 +133,7 @@ def import_command(
     _report_imported(front, imported, dry_run=dry_run)
 
 
-def _shown_format(front: Front, source: Source) -> str:
+def _shown_format(front: Front, source: ImportSource) -> str:
     found = format_of(source)
     if not front.json:
         front.note(f"{source.name} is read as {found}; --format says otherwise.")
@@ -157,16 +158,16 @@ def _print(lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def _source(name: str) -> Iterator[Source]:
+def _source(name: str) -> Iterator[ImportSource]:
     """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
-    from memkit.interchange.interface import Source
+    from memkit.interchange.interface import ImportSource
 
     if name != "-":
-        yield Source(name, Path(name))
+        yield ImportSource(name, Path(name))
         return
     with tempfile.TemporaryFile() as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
-        yield Source("standard input", None, spooled)
+        yield ImportSource("standard input", None, spooled)
 
 
 def _progress(front: Front) -> Any:
@@ -322,7 +323,6 @@ def erase(
     Every commit that held something is made anew, so commit ids change. Exits 1 when a trace is left, or when something
     is left to others, such as a remote.
     """
-    from memkit.privacy.certificate import WENT_WITH_KEY
     from memkit.use_cases.erase_user import erase_user
 
     def confirm(plan: Plan) -> None:
@@ -385,7 +385,6 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
-    from memkit.privacy.certificate import WENT_WITH_KEY
 
     if not erasure.done:
         yield from _plan_lines(erasure.plan)

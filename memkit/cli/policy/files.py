@@ -20,6 +20,11 @@ from memkit.cli.file_history import (
 )
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.policies.export import ExportedPolicy
+from memkit.policies.files import POLICY, PolicyFile
+from memkit.policies.overview import Usage
+from memkit.runtime.guard.core import MatchedPolicy
+from memkit.runtime.guard.interface import EFFECTS
 from memkit.store.bump import Part
 from memkit.terminal import one_line
 from memkit.use_cases.policies import (
@@ -41,10 +46,10 @@ from memkit.use_cases.policies import (
 )
 
 if TYPE_CHECKING:
-    from memkit.policies.export.interface import ExportedPolicy
+    from memkit.policies.export import ExportedPolicy
     from memkit.policies.files import PolicyFile
-    from memkit.policies.usage import Usage
-    from memkit.runtime.guard.core import Finding
+    from memkit.policies.overview import Usage
+    from memkit.runtime.guard.core import MatchedPolicy
 
 # ``memkit policy new``.
 
@@ -106,7 +111,6 @@ def stats(front: Front, name: str | None) -> None:
 
 
 def _usage(used: Usage) -> dict[str, Any]:
-    from memkit.runtime.guard.interface import EFFECTS
 
     return {
         "name": used.name,
@@ -117,7 +121,6 @@ def _usage(used: Usage) -> dict[str, Any]:
 
 
 def _usage_line(used: Usage) -> str:
-    from memkit.runtime.guard.interface import EFFECTS
 
     if not used.matched:
         return f"{one_line(used.name)}: matched no call yet"
@@ -163,7 +166,6 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
-    from memkit.policies.files import POLICY
     from memkit.use_cases.files import commit_file
 
     root = front.root
@@ -175,7 +177,6 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
-    from memkit.policies.files import POLICY
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, POLICY, name))
@@ -223,7 +224,7 @@ def _checked_data(checked: CheckedCall) -> dict[str, Any]:
     }
 
 
-def _finding_data(checked: CheckedCall, finding: Finding) -> dict[str, Any]:
+def _finding_data(checked: CheckedCall, finding: MatchedPolicy) -> dict[str, Any]:
     """Return a finding whose reason names the places it rests on."""
     places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
     reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
@@ -255,7 +256,7 @@ def _checked_lines(checked: CheckedCall) -> Iterator[str]:
         yield from _finding_lines("-", finding, checked)
 
 
-def _finding_lines(mark: str, finding: Finding, checked: CheckedCall) -> Iterator[str]:
+def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> Iterator[str]:
     yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
     for placed in checked.of(finding.name):
         yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"

@@ -10,17 +10,21 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
+from memkit.policies.analysis.conflicts import PolicyConflict
+from memkit.policies.files import PolicyFile
+from memkit.policies.mutation import Mutant, MutationReport
+from memkit.policies.proving import SetProof, TableResult
+from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, change_data, check_line
+from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
-    from memkit.policies.analysis.findings import Conflict
+    from memkit.policies.analysis.conflicts import PolicyConflict
     from memkit.policies.files import PolicyFile
     from memkit.policies.mutation import Mutant, MutationReport
-    from memkit.policies.policy_set import PolicySet
     from memkit.policies.proving import SetProof, TableResult
-    from memkit.policies.recorded_calls import Replay
-    from memkit.policies.verdict_diff import VerdictChange
-    from memkit.runtime.guard.proof import Proof, Reach, TestResult
+    from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
+    from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
@@ -28,8 +32,6 @@ if TYPE_CHECKING:
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
     """Return the results and the coverage, of each policy and in all."""
-    from memkit.runtime.guard.proof import REACH_KINDS
-
     passed = [result.passed for result in proof.results]
     reaches = [reach for _, shown in proof.policies for reach in shown.coverage]
     return {
@@ -49,7 +51,6 @@ def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
-    from memkit.runtime.guard.proof import REACH_KINDS
 
     return {
         "name": found.name,
@@ -83,7 +84,7 @@ def _coverage_data(proof: Proof, kind: str) -> dict[str, Any]:
     return _counts(reaches) | {"missing": missing}
 
 
-def _counts(reaches: Iterable[Reach]) -> dict[str, int]:
+def _counts(reaches: Iterable[CoveredPart]) -> dict[str, int]:
     reached = [reach.reached for reach in reaches]
     return {"total": len(reached), "reached": sum(reached)}
 
@@ -158,7 +159,6 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
 
 
 def _coverage_text(proof: Proof) -> str:
-    from memkit.runtime.guard.proof import REACH_KINDS
 
     parts = []
     for kind in REACH_KINDS:
@@ -191,7 +191,7 @@ def _row_text(row: TableResult) -> str:
     return (f"policy {row.row.policy}, " if row.row.policy else "") + _failure_text(row.result)
 
 
-def _gap_text(reach: Reach) -> str:
+def _gap_text(reach: CoveredPart) -> str:
     return f"{reach.kind} {reach.place} ({one_line(reach.text, 60)})"
 
 
@@ -245,8 +245,7 @@ def conflicts(front: Front) -> None:
     front.answer(data, _lines(found), ok=not analysis.conflicts, diagnostics=list(_diagnostics(found)))
 
 
-def _finding(conflict: Conflict) -> dict[str, Any]:
-    from memkit.policies.calls import call_data
+def _finding(conflict: PolicyConflict) -> dict[str, Any]:
 
     return {
         "kind": conflict.kind,
@@ -257,7 +256,6 @@ def _finding(conflict: Conflict) -> dict[str, Any]:
 
 
 def _lines(found: PolicyConflicts) -> Iterator[str]:
-    from memkit.policies.calls import check_line
 
     analysis = found.analysis
     for conflict in analysis.conflicts:
@@ -323,7 +321,7 @@ def _data(compared: PolicyComparison) -> dict[str, Any]:
     return {
         "before": _side(compared.before),
         "after": _side(compared.after),
-        "changes": [_change(change) for change in compared.verdicts.changes],
+        "changes": [change_data(change) for change in compared.verdicts.changes],
         "unknown": list(compared.verdicts.unknown),
         "replay": _replay(replay) if replay else None,
     }
@@ -333,23 +331,8 @@ def _side(side: PolicySet) -> dict[str, Any]:
     return {"name": side.name, "commit": side.commit, "policies": len(side.policies)}
 
 
-def _change(change: VerdictChange) -> dict[str, Any]:
-    from memkit.policies.calls import call_data
-
-    return {
-        "before": change.before,
-        "after": change.after,
-        "weakens_hard": change.weakens_hard,
-        "weakened": change.weakened,
-        "policy": change.policy or None,
-        "decided_before": list(change.decided_before),
-        "decided_after": list(change.decided_after),
-        "call": call_data(change.call),
-    }
-
-
 def _replay(replay: Replay) -> dict[str, Any]:
-    return {"calls": replay.calls, "left_out": replay.left_out, "changes": [_change(one) for one in replay.changes]}
+    return {"calls": replay.calls, "left_out": replay.left_out, "changes": [change_data(one) for one in replay.changes]}
 
 
 def _comparison_diagnostics(compared: PolicyComparison) -> list[Diagnostic]:
@@ -378,7 +361,6 @@ def _count(changes: Sequence[VerdictChange]) -> str:
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
-    from memkit.policies.calls import check_line
 
     for change in changes:
         mark = "!" if change.weakens_hard else ("-" if change.weakened else "+")

@@ -15,6 +15,8 @@ from memkit.errors import MemkitError
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.stamps import parse_time
 from memkit.runtime.memory.tiers.sessions import Turn
+from memkit.skills.draft import read_call
+from memkit.store.sessions import SessionCard
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -148,8 +150,6 @@ def _turn_line(turn: Turn, width: int = 0) -> str:
 
 def _said(line: str) -> str:
     """Return a line of what the assistant said; a tool call as the chat showed it."""
-    from memkit.skills.worked import read_call
-
     call = read_call(line)
     return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
 

@@ -21,7 +21,8 @@ from memkit.cli.file_history import (
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.trust import with_trust
-from memkit.skills import PROFILES, Skill
+from memkit.skills.sheet import PROFILES, skill_body
+from memkit.skills.skill import SKILL, Skill, read_skill
 from memkit.store.bump import Part
 from memkit.terminal import one_line
 
@@ -68,7 +69,6 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
-    from memkit.skills.sheet import skill_body
     from memkit.use_cases.skills import show_skill
 
     found = show_skill(front.root, name)
@@ -132,7 +132,6 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
     A change of meaning needs a higher version: write it yourself, or let --bump do it.
     """
-    from memkit.skills.skill import SKILL, read_skill
     from memkit.use_cases.files import commit_file
     from memkit.use_cases.skills import accept_skill
 
@@ -147,7 +146,6 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
-    from memkit.skills.skill import SKILL
     from memkit.use_cases.skills import check_skills
 
     root = front.root
@@ -173,7 +171,6 @@ def check(front: Front, name: str | None) -> None:
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
-    from memkit.skills.skill import SKILL
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, SKILL, name))

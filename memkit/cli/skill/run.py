@@ -14,10 +14,8 @@ from memkit.cli.arguments import read_pairs
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.trust import with_trust
-from memkit.skills.following import COMPLETED, Step
-from memkit.skills.request import Request
-from memkit.skills.runs import SUCCEEDED, Statistics
-from memkit.skills.skill_run import SkillRun
+from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
+from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.terminal import one_line
 from memkit.use_cases.run_skill import run_skill
 from memkit.use_cases.skills import count_runs
@@ -55,7 +53,7 @@ def run(
         run_skill,
         workspace,
         name,
-        Request(given, values, from_step, resume, dry_run),
+        RunRequest(given, values, from_step, resume, dry_run),
         user=user or workspace.settings["user"],
         session=session,
         provider=provider,
@@ -117,7 +115,7 @@ def _tally(done: SkillRun) -> str:
     return f"{told}, {read} of them without a tool" if read else told
 
 
-def _step_lines(step: Step) -> Iterator[str]:
+def _step_lines(step: FollowedStep) -> Iterator[str]:
     yield f"{step.number:3} {_MARKS[step.status]:7} {one_line(step.text, 100)}"
     for call in step.tool_calls:
         state = "error" if call["error"] else call["decision"]
@@ -136,7 +134,7 @@ def _findings(done: SkillRun) -> list[Diagnostic]:
         findings.append(diagnostic("deprecated", done.deprecated, severity="warning"))
     if done.stopped_at:
         step = done.stopped_at
-        findings.append(diagnostic(f"step-{step.status}", f"Step {step.number}: {one_line(step.reason)}"))
+        findings.append(diagnostic(f"step-{step.status}", f"FollowedStep {step.number}: {one_line(step.reason)}"))
     findings += [
         diagnostic("unused-tool", f"No step called {tool}, which the skill requires.", severity="warning")
         for tool in done.unused_tools
@@ -144,13 +142,13 @@ def _findings(done: SkillRun) -> list[Diagnostic]:
     return findings
 
 
-def _statistics_line(one: Statistics) -> str:
+def _statistics_line(one: RunStatistics) -> str:
     if not one.runs:
         return f"{one.name}  never run here"
     return f"{one.name}  {_runs(one)}, {_rate(one)} succeeded, last {one.last_used}"
 
 
-def _statistics_lines(one: Statistics) -> Iterator[str]:
+def _statistics_lines(one: RunStatistics) -> Iterator[str]:
     yield _statistics_line(one)
     yield from (f"  version {version}: {of['succeeded']} of {of['runs']}" for version, of in one.versions.items())
     yield from (f"  stopped at step {step}: {count}" for step, count in one.stopped_at.items())
@@ -158,9 +156,9 @@ def _statistics_lines(one: Statistics) -> Iterator[str]:
         yield f"  unfinished: {one.unfinished}"
 
 
-def _rate(one: Statistics) -> str:
+def _rate(one: RunStatistics) -> str:
     return "-" if one.success_rate is None else f"{one.success_rate:.0%}"
 
 
-def _runs(one: Statistics) -> str:
+def _runs(one: RunStatistics) -> str:
     return "1 run" if one.runs == 1 else f"{one.runs} runs"

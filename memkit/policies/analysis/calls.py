@@ -1,20 +1,141 @@
-"""Whether there is a call to which some policies apply and others do not.
-
-The search writes down, key by key, what a call must hold and must not, and takes back what leads nowhere. A call that
-is found is put before the engine before it counts. That there is none is claimed only when every way was ruled out.
-What the host sets is taken for one value a key, and not for a list.
-"""
+"""A set of policies as the analysis sees it, and calls that policies do or do not apply to."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 
-from memkit.policies.analysis.formulas import SURE, condition
-from memkit.policies.analysis.subjects import Box, Lift, Subject
-from memkit.policies.analysis.values import Answer, Found, Nothing, Part, Unknown, solve
-from memkit.runtime.guard.interface import JSON, Call
+from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
+from memkit.policies.analysis.values import Answer, Nothing, Unknown, ValuePart, ValuesFound, solve
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.interface import JSON, Call, Verdict, contribution, strength
+
+Box = Mapping[str, Condition]
+"""Conditions by key that must all hold: ``tool``, ``args.<name>``, ``context.<name>``."""
+
+PolicyData = Mapping[str, JSON]
+
+
+@dataclass(frozen=True)
+class Lift:
+    """An exception that can apply."""
+
+    index: int
+    """Its place in the file."""
+    text: str
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysedPolicy:
+    """A policy that takes part in decisions."""
+
+    name: str
+    effect: str
+    enforcement: str
+    boxes: tuple[Box, ...]
+    lifts: tuple[Lift, ...]
+    data: PolicyData = field(repr=False)
+
+    @property
+    def hard(self) -> bool:
+        """Return whether it binds, and counts what cannot be read as a match."""
+        return self.enforcement == "hard"
+
+    @property
+    def mode(self) -> str:
+        """Return whether it matches where it possibly holds, or only where it surely does."""
+        return POSSIBLE if self.hard else SURE
+
+    @property
+    def contribution(self) -> str:
+        """Return what it adds to a decision."""
+        return contribution(self.effect, self.enforcement)
+
+    @property
+    def strength(self) -> int:
+        """Return the place in the lattice of what it adds."""
+        return strength(self.contribution)
+
+    @property
+    def label(self) -> str:
+        """Return its name with what it does, for a sentence."""
+        return f"{self.name} ({self.enforcement} {self.effect})"
+
+    @cached_property
+    def tools(self) -> frozenset[str] | None:
+        """Return every tool it can be about, or ``None`` where they cannot be listed."""
+        listed = [box["tool"].members if "tool" in box else None for box in self.boxes]
+        known = [tools for tools in listed if tools is not None]
+        return frozenset[str]().union(*known) if len(known) == len(listed) else None
+
+    def decides_like(self, other: AnalysedPolicy) -> bool:
+        """Return whether two policies say the same about every call, as they are written."""
+        return self._decisive == other._decisive
+
+    @cached_property
+    def _decisive(self) -> str:
+        # Spelled out, because 1 and true are equal as values and two conditions in a policy.
+        fields = ("effect", "enforcement", "match", "exceptions")
+        return json.dumps({key: self.data.get(key) for key in fields}, sort_keys=True)
+
+
+class SubjectSet:
+    """The policies of a set that take part in decisions, with the engine that decides."""
+
+    def __init__(self, policies: Sequence[PolicyData]) -> None:
+        self.guard = Guard(policies)
+        self.subjects = tuple(_subject(data) for data in policies if "match" in data and data.get("active", True))
+        self._by_name = {subject.name: subject for subject in self.subjects}
+        self._decided: dict[str, Verdict] = {}
+
+    def __iter__(self) -> Iterator[AnalysedPolicy]:
+        """Yield the policies in order."""
+        return iter(self.subjects)
+
+    def get(self, name: str) -> AnalysedPolicy | None:
+        """Return the policy of a name."""
+        return self._by_name.get(name)
+
+    def decide(self, call: Call) -> Verdict:
+        """Return what the engine decides; each call is put before it once."""
+        spelled = json.dumps((call.tool, call.args, call.context))
+        if spelled not in self._decided:
+            self._decided[spelled] = self.guard.decide(call.tool, call.args, call.context)
+        return self._decided[spelled]
+
+    def applying(self, call: Call) -> list[AnalysedPolicy]:
+        """Return the policies that apply to a call, by the engine."""
+        return [self._by_name[finding.name] for finding in self.decide(call).policies if finding.name in self._by_name]
+
+    def applies(self, subject: AnalysedPolicy, call: Call) -> bool:
+        """Return whether a policy applies to a call, by the engine."""
+        return any(finding.name == subject.name for finding in self.decide(call).policies)
+
+
+def _subject(data: PolicyData) -> AnalysedPolicy:
+    lifts = (
+        Lift(index, str(exception.get("text", "")), _boxes(exception["match"]))
+        for index, exception in enumerate(data.get("exceptions", ()))
+        if "match" in exception
+    )
+    return AnalysedPolicy(
+        name=data["name"],
+        effect=data.get("effect") or "allow",
+        enforcement=data["enforcement"],
+        boxes=_boxes(data["match"]),
+        lifts=tuple(lifts),
+        data=data,
+    )
+
+
+def _boxes(match: JSON) -> tuple[Box, ...]:
+    alternatives = match if isinstance(match, list) else [match]
+    return tuple({key: condition(data) for key, data in alternative.items()} for alternative in alternatives)
+
 
 MAX_STEPS = 1_500
 """So many partial calls are looked at for one question."""
@@ -24,7 +145,7 @@ MAX_STEPS = 1_500
 class Applies:
     """The policy matches, and no exception lifts it."""
 
-    subject: Subject
+    subject: AnalysedPolicy
     surely: bool = False
     """Whether it must match by what it says, and not because a hard policy counts what it cannot read."""
 
@@ -38,7 +159,7 @@ class Applies:
 class Spared:
     """The policy does not match, or an exception lifts it."""
 
-    subject: Subject
+    subject: AnalysedPolicy
 
 
 @dataclass(frozen=True)
@@ -108,9 +229,9 @@ class _TooLong(Exception):
 class _Draft:
     """A call that is being written: what each key must be like."""
 
-    wanted: Mapping[str, tuple[Part, ...]] = field(default_factory=lambda: {"tool": ()})
+    wanted: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=lambda: {"tool": ()})
     """Of the keys that the call must have."""
-    refused: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    refused: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=dict)
     """What a key must not be, if the call has it."""
 
     glance: bool = False
@@ -127,7 +248,7 @@ class _Draft:
         tool = ""
         for key in sorted(self.wanted, key=lambda key: key.count(".")):
             answer = self.value(key)
-            if not isinstance(answer, Found):
+            if not isinstance(answer, ValuesFound):
                 return f"{key}: {answer.reason if isinstance(answer, Unknown) else 'no value'}"
             if key == "tool":
                 tool = str(answer.value)
@@ -174,7 +295,7 @@ class _Search:
         for box in boxes:
             following: _Draft | None = draft
             for key, wanted in box.items():
-                following = self._with(following, key, Part(wanted, mode)) if following else None
+                following = self._with(following, key, ValuePart(wanted, mode)) if following else None
             if following:
                 yield following
 
@@ -186,11 +307,11 @@ class _Search:
         # A key that the call need not have is the cheapest to deny: it is left out.
         keys = sorted(boxes[0], key=lambda key: key in draft.wanted)
         for key in keys:
-            following = self._with(draft, key, Part(boxes[0][key], mode, wanted=False))
+            following = self._with(draft, key, ValuePart(boxes[0][key], mode, wanted=False))
             if following:
                 yield from self._denied(following, boxes[1:], mode)
 
-    def _with(self, draft: _Draft, key: str, part: Part) -> _Draft | None:
+    def _with(self, draft: _Draft, key: str, part: ValuePart) -> _Draft | None:
         """Return the draft with one more condition, or ``None`` when that leaves no value for some key."""
         self._steps += 1
         if self._steps > MAX_STEPS:

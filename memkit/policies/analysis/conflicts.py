@@ -20,22 +20,58 @@ from dataclasses import dataclass
 from functools import partial
 
 from memkit.policies.analysis.calls import (
+    AnalysedPolicy,
     Applies,
+    Box,
     CallAnswer,
     CallFound,
+    Lift,
     Lifted,
     Matches,
     NotLifted,
     OfTool,
+    PolicyData,
     Spared,
+    SubjectSet,
     Wish,
     find_call,
 )
-from memkit.policies.analysis.findings import KINDS, Analysis, Conflict, Open
-from memkit.policies.analysis.subjects import Box, Lift, PolicyData, Subject, SubjectSet
 from memkit.policies.analysis.values import TOO_LARGE, Nothing, Unknown
 from memkit.policies.analysis.views import other_commands
 from memkit.runtime.guard.interface import JSON, Call
+
+KINDS = ("contradiction", "shadowed", "redundant", "dead", "unreachable_exception", "gap")
+"""What can be wrong with a set, in the order in which it is told."""
+
+
+@dataclass(frozen=True)
+class PolicyConflict:
+    """Something in a set of policies that cannot be as it was meant."""
+
+    kind: str
+    policies: tuple[str, ...]
+    """The policy it is about, then those that make it so."""
+    witness: Call | None
+    """A call that shows it; ``policy check`` decides it as the proof says."""
+    proof: str
+
+
+@dataclass(frozen=True)
+class OpenCase:
+    """A question that was neither shown nor ruled out."""
+
+    kind: str
+    policies: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that was shown, and what stays open."""
+
+    conflicts: tuple[PolicyConflict, ...]
+    unknown: tuple[OpenCase, ...]
+
 
 MAX_COVERING = 40
 """So many other policies are taken together to cover one."""
@@ -46,7 +82,7 @@ MAX_COSTLY = 20
 _STOPS = ("deny", "ask")
 _LISTED = 3
 
-Told = Conflict | Open
+Told = PolicyConflict | OpenCase
 
 
 @dataclass(frozen=True)
@@ -66,35 +102,34 @@ def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool
     for subject in subjects:
         dead = _dead(subjects, subject)
         told += [dead] if dead else []
-        if not isinstance(dead, Conflict) or dead.witness:
+        if not isinstance(dead, PolicyConflict) or dead.witness:
             alive.append(subject)
             told += _unreachable(subjects, subject)
     told += _contradictions(subjects, alive)
     told += _needless(subjects, alive)
     told += _gaps(subjects, tools)
-    conflicts = [one for one in told if isinstance(one, Conflict)]
+    conflicts = [one for one in told if isinstance(one, PolicyConflict)]
     conflicts.sort(key=lambda one: KINDS.index(one.kind))
-    return Analysis(tuple(conflicts), tuple(one for one in told if isinstance(one, Open)))
+    return Analysis(tuple(conflicts), tuple(one for one in told if isinstance(one, OpenCase)))
 
 
-# Dead
-
-
-def _dead(subjects: SubjectSet, subject: Subject) -> Told | None:
+def _dead(subjects: SubjectSet, subject: AnalysedPolicy) -> Told | None:
     applies = find_call([Applies(subject)], partial(subjects.applies, subject))
     if isinstance(applies, Unknown):
-        return Open("dead", (subject.name,), f"Whether any call fulfils {subject.name} is not known: {applies.reason}.")
+        return OpenCase(
+            "dead", (subject.name,), f"Whether any call fulfils {subject.name} is not known: {applies.reason}."
+        )
     if isinstance(applies, CallFound):
         return _only_unread(subjects, subject, applies.call)
     matches = find_call([Matches(subject)], lambda call: True)
     if isinstance(matches, Nothing):
-        return Conflict("dead", (subject.name,), None, f"No call fulfils the conditions of {subject.label}.")
+        return PolicyConflict("dead", (subject.name,), None, f"No call fulfils the conditions of {subject.label}.")
     why = f"The exceptions of {subject.label} lift every call that fulfils its conditions."
     witness = matches.call if isinstance(matches, CallFound) and _is_lifted(subjects, subject, matches.call) else None
-    return Conflict("dead", (subject.name,), witness, why)
+    return PolicyConflict("dead", (subject.name,), witness, why)
 
 
-def _only_unread(subjects: SubjectSet, subject: Subject, call: Call) -> Conflict | None:
+def _only_unread(subjects: SubjectSet, subject: AnalysedPolicy, call: Call) -> PolicyConflict | None:
     """Return a finding for a hard policy whose conditions hold nowhere, and that matches only what cannot be read."""
     if not subject.hard:
         return None
@@ -104,17 +139,14 @@ def _only_unread(subjects: SubjectSet, subject: Subject, call: Call) -> Conflict
         f"No call fulfils the conditions of {subject.label}. As it is hard, it counts what cannot be compared with "
         "them as a match, and nothing else: the witness is such a call."
     )
-    return Conflict("dead", (subject.name,), call, proof)
+    return PolicyConflict("dead", (subject.name,), call, proof)
 
 
-def _is_lifted(subjects: SubjectSet, subject: Subject, call: Call) -> bool:
+def _is_lifted(subjects: SubjectSet, subject: AnalysedPolicy, call: Call) -> bool:
     return any(finding.name == subject.name for finding in subjects.decide(call).exempted)
 
 
-# Exceptions
-
-
-def _unreachable(subjects: SubjectSet, subject: Subject) -> Iterator[Told]:
+def _unreachable(subjects: SubjectSet, subject: AnalysedPolicy) -> Iterator[Told]:
     for position, lift in enumerate(subject.lifts):
         earlier = subject.lifts[:position]
         told = _unreachable_lift(subjects, subject, lift, earlier)
@@ -122,24 +154,28 @@ def _unreachable(subjects: SubjectSet, subject: Subject) -> Iterator[Told]:
             yield told
 
 
-def _unreachable_lift(subjects: SubjectSet, subject: Subject, lift: Lift, earlier: Sequence[Lift]) -> Told | None:
+def _unreachable_lift(
+    subjects: SubjectSet, subject: AnalysedPolicy, lift: Lift, earlier: Sequence[Lift]
+) -> Told | None:
     lifted = partial(_is_lifted, subjects, subject)
     kind, names, called = "unreachable_exception", (subject.name,), _called(lift)
     alone = find_call([Matches(subject), Lifted(lift)], lifted)
     if isinstance(alone, Nothing):
         proof = f"No call that {subject.label} matches fulfils {called}, as long as each context value is one value."
-        return Conflict(kind, names, None, proof)
+        return PolicyConflict(kind, names, None, proof)
     answer: CallAnswer = alone
     if isinstance(alone, CallFound) and earlier:
         wishes: list[Wish] = [Matches(subject), Lifted(lift), *map(NotLifted, earlier)]
         answer = find_call(wishes, lifted)
         if isinstance(answer, Nothing):
             others = " and ".join(_called(other) for other in earlier)
-            return Conflict(
+            return PolicyConflict(
                 kind, names, alone.call, f"Whatever {called} of {subject.label} lifts, {others} lifts before."
             )
     if isinstance(answer, Unknown):
-        return Open(kind, names, f"Whether {called} of {subject.name} ever lifts a call is not known: {answer.reason}.")
+        return OpenCase(
+            kind, names, f"Whether {called} of {subject.name} ever lifts a call is not known: {answer.reason}."
+        )
     return None
 
 
@@ -147,10 +183,7 @@ def _called(lift: Lift) -> str:
     return f"exception {lift.index + 1}" + (f" ({lift.text})" if lift.text else "")
 
 
-# Contradictions
-
-
-def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
+def _contradictions(subjects: SubjectSet, alive: Sequence[AnalysedPolicy]) -> Iterator[Told]:
     allowing = [subject for subject in alive if subject.hard and subject.effect == "allow"]
     stopping = [subject for subject in alive if subject.hard and subject.effect in _STOPS]
     costly = 0
@@ -160,7 +193,7 @@ def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[
             if not _may_meet(one, other):
                 continue
             told = _contradiction(subjects, one, other) if costly < MAX_COSTLY else None
-            if isinstance(told, Conflict):
+            if isinstance(told, PolicyConflict):
                 yield told
             elif not isinstance(told, Nothing):
                 unknown.append(other.name)
@@ -170,12 +203,14 @@ def _contradictions(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[
             reason = (
                 f"Whether a call that {one.name} allows is stopped by {names} is not known: no such call was found."
             )
-            yield Open("contradiction", (one.name, *unknown), reason)
+            yield OpenCase("contradiction", (one.name, *unknown), reason)
 
 
-def _by_tool(ones: Sequence[Subject], others: Sequence[Subject]) -> Iterator[tuple[Subject, list[Subject]]]:
+def _by_tool(
+    ones: Sequence[AnalysedPolicy], others: Sequence[AnalysedPolicy]
+) -> Iterator[tuple[AnalysedPolicy, list[AnalysedPolicy]]]:
     """Yield each policy with those of the others that may be about the same tool."""
-    by_tool: dict[str, list[Subject]] = {}
+    by_tool: dict[str, list[AnalysedPolicy]] = {}
     everywhere = [other for other in others if other.tools is None]
     for other in others:
         for tool in other.tools or ():
@@ -188,7 +223,7 @@ def _by_tool(ones: Sequence[Subject], others: Sequence[Subject]) -> Iterator[tup
             yield one, list(dict.fromkeys([*named, *everywhere]))
 
 
-def _may_meet(one: Subject, other: Subject) -> bool:
+def _may_meet(one: AnalysedPolicy, other: AnalysedPolicy) -> bool:
     """Return whether two policies may be about the same tool, and the same command of it.
 
     A text can hold commands of both, but then they do not disagree about one command.
@@ -205,7 +240,9 @@ def _kept_apart(box: Box, beside: Box) -> bool:
     )
 
 
-def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Conflict | Nothing | Unknown:
+def _contradiction(
+    subjects: SubjectSet, one: AnalysedPolicy, other: AnalysedPolicy
+) -> PolicyConflict | Nothing | Unknown:
     def both(call: Call) -> bool:
         applying = subjects.applying(call)
         return one in applying and other in applying
@@ -216,25 +253,22 @@ def _contradiction(subjects: SubjectSet, one: Subject, other: Subject) -> Confli
     decision = subjects.decide(answer.call).decision
     verb = "denies it" if other.effect == "deny" else "asks about it"
     proof = f"{one.label} allows this call and {other.label} {verb}; the decision is {decision}."
-    return Conflict("contradiction", (one.name, other.name), answer.call, proof)
+    return PolicyConflict("contradiction", (one.name, other.name), answer.call, proof)
 
 
-# Shadowed and redundant
-
-
-def _needless(subjects: SubjectSet, alive: Sequence[Subject]) -> Iterator[Told]:
+def _needless(subjects: SubjectSet, alive: Sequence[AnalysedPolicy]) -> Iterator[Told]:
     """Yield what could be left out; of two that say the same, the later one."""
-    needless: set[Subject] = set()
+    needless: set[AnalysedPolicy] = set()
     for subject in reversed(alive):
         told = _covered(subjects, subject, needless)
-        if isinstance(told, Conflict):
+        if isinstance(told, PolicyConflict):
             needless.add(subject)
         if told:
             yield told
 
 
-def _covered(subjects: SubjectSet, subject: Subject, needless: set[Subject]) -> Told | None:
-    covering: list[Subject] = []
+def _covered(subjects: SubjectSet, subject: AnalysedPolicy, needless: set[AnalysedPolicy]) -> Told | None:
+    covering: list[AnalysedPolicy] = []
     witness: Call | None = None
     while len(covering) < MAX_COVERING:
 
@@ -259,16 +293,16 @@ def _covered(subjects: SubjectSet, subject: Subject, needless: set[Subject]) -> 
     return _open_cover(subject, covering[:3], "too many others apply to the same calls")
 
 
-def _open_cover(subject: Subject, covering: Sequence[Subject], reason: str) -> Open:
+def _open_cover(subject: AnalysedPolicy, covering: Sequence[AnalysedPolicy], reason: str) -> OpenCase:
     names = ", ".join(other.name for other in covering)
-    return Open(
+    return OpenCase(
         "shadowed",
         (subject.name, *(other.name for other in covering)),
         f"Whether {subject.name} ever decides where {names} does not is not known: {reason}.",
     )
 
 
-def _fewest(subject: Subject, covering: Sequence[Subject]) -> list[Subject]:
+def _fewest(subject: AnalysedPolicy, covering: Sequence[AnalysedPolicy]) -> list[AnalysedPolicy]:
     """Leave out of the covering policies those that are not needed."""
     kept = list(covering)
     for other in covering[:-1]:
@@ -278,7 +312,9 @@ def _fewest(subject: Subject, covering: Sequence[Subject]) -> list[Subject]:
     return kept
 
 
-def _needless_conflict(subject: Subject, covering: Sequence[Subject], witness: Call | None) -> Conflict:
+def _needless_conflict(
+    subject: AnalysedPolicy, covering: Sequence[AnalysedPolicy], witness: Call | None
+) -> PolicyConflict:
     stronger = all(other.strength > subject.strength for other in covering)
     names = " or ".join(other.label for other in covering)
     if stronger:
@@ -286,10 +322,7 @@ def _needless_conflict(subject: Subject, covering: Sequence[Subject], witness: C
     else:
         proof = f"Wherever {subject.label} applies, {names} applies too: without it every verdict is the same."
     kind = "shadowed" if stronger else "redundant"
-    return Conflict(kind, (subject.name, *(other.name for other in covering)), witness, proof)
-
-
-# Gaps
+    return PolicyConflict(kind, (subject.name, *(other.name for other in covering)), witness, proof)
 
 
 def _gaps(subjects: SubjectSet, tools: Sequence[DangerousTool]) -> Iterator[Told]:
@@ -308,6 +341,6 @@ def _gap(subjects: SubjectSet, tool: DangerousTool) -> Told | None:
         unsure += [subject.name] if isinstance(answer, Unknown) else []
     if unsure:
         reason = f"Whether a call of the dangerous tool {tool.name} fulfils {', '.join(unsure)} is not known."
-        return Open("gap", tuple(unsure), reason)
+        return OpenCase("gap", tuple(unsure), reason)
     proof = f"The tool {tool.name} is declared as dangerous, and no policy can apply to a call of it."
-    return Conflict("gap", (), Call(tool.name, tool.sample, {}), proof)
+    return PolicyConflict("gap", (), Call(tool.name, tool.sample, {}), proof)

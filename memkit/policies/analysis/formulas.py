@@ -15,12 +15,10 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
-from memkit.runtime.guard.checks import Check
-from memkit.runtime.guard.conditions import compile_condition
-from memkit.runtime.guard.globs import has_wildcards, literal_head
+from memkit.runtime.guard.checks import Predicate, has_wildcards, literal_head, text_of
 from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.match import compile_condition
 from memkit.runtime.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
-from memkit.runtime.guard.texts import text_of
 
 SURE, POSSIBLE = "sure", "possible"
 
@@ -37,7 +35,7 @@ class Leaf:
     """Both, spelled in one way."""
     operator: str
     operand: JSON = field(compare=False, hash=False)
-    check: Check = field(compare=False, hash=False)
+    check: Predicate = field(compare=False, hash=False)
     """What the engine makes of it."""
 
     @property
@@ -84,7 +82,7 @@ def listed(operand: JSON) -> list[JSON]:
 
 
 @dataclass(frozen=True)
-class Literal:
+class FormulaLiteral:
     """A leaf that is asked for, or denied."""
 
     leaf: Leaf
@@ -118,20 +116,20 @@ class Any:
         return any(part.holds(value) for part in self.parts)
 
 
-Formula = Literal | All | Any
+Formula = FormulaLiteral | All | Any
 
 
 def denied(formula: Formula) -> Formula:
     """Return the formula that holds where this one does not."""
-    if isinstance(formula, Literal):
-        return Literal(formula.leaf, formula.mode, not formula.wanted)
+    if isinstance(formula, FormulaLiteral):
+        return FormulaLiteral(formula.leaf, formula.mode, not formula.wanted)
     parts = tuple(denied(part) for part in formula.parts)
     return Any(parts) if isinstance(formula, All) else All(parts)
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
     """Yield every leaf, from left to right."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         yield formula.leaf
     else:
         for part in formula.parts:
@@ -226,9 +224,9 @@ def _operator(name: str, operand: JSON, mode: str) -> Formula:
     return _leaf(name, operand, mode)
 
 
-def _leaf(operator: str, operand: JSON, mode: str) -> Literal:
+def _leaf(operator: str, operand: JSON, mode: str) -> FormulaLiteral:
     leaf = _known_leaf(operator, json.dumps(operand, ensure_ascii=False, sort_keys=True))
-    return Literal(leaf, SURE if leaf.is_text else mode)
+    return FormulaLiteral(leaf, SURE if leaf.is_text else mode)
 
 
 @lru_cache(maxsize=16384)
@@ -238,7 +236,7 @@ def _known_leaf(operator: str, operand: str) -> Leaf:
 
 
 def _ends(formula: Formula) -> tuple[Ends, ...] | None:
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         return _leaf_ends(formula.leaf) if formula.wanted else None
     found = [_ends(part) for part in formula.parts]
     known = [ends for ends in found if ends is not None]
@@ -272,7 +270,7 @@ def _regex_head(node: Node) -> str:
 
 
 def _members(formula: Formula) -> frozenset[str] | None:
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         known = formula.leaf.members if formula.wanted else None
         return None if known is None else frozenset(known)
     found = [_members(part) for part in formula.parts]

@@ -8,15 +8,95 @@ only so many states, it ends with a shortest text, or with the certainty that th
 from __future__ import annotations
 
 import fnmatch
+import re
+import string
+import sys
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memkit.policies.analysis.alphabet import NEWLINE, WORDY, representatives
-from memkit.runtime.guard.automaton import Automaton, State, compile_regex
-from memkit.runtime.guard.errors import PolicySetError
-from memkit.runtime.guard.regex import Chars
+from memkit.runtime.guard.interface import PolicySetError
+from memkit.runtime.guard.regex import Automaton, AutomatonState, Chars, compile_regex
+
+WORDY = Chars(classes=("w",))
+NEWLINE = Chars((("\n", "\n"),))
+
+_READABLE = string.ascii_lowercase + string.digits + string.ascii_uppercase + "-_./ " + string.punctuation
+_COMMON = "".join(dict.fromkeys(_READABLE + "".join(map(chr, range(128))))) + "é٣\u2003€"
+"""Every ASCII character, those that read best first; and beyond ASCII a letter, a digit, a space and a sign."""
+_RUNS = re.compile(r"\d+|\s+|[^\W\d]+|[^\w\s]+")
+_LAST_CASED = 0x1F000
+
+
+@lru_cache(maxsize=65536)
+def representatives(sets: frozenset[Chars]) -> str:
+    """Return one character of every class that the sets divide all characters into, those that read best first."""
+    distinct = tuple(sets)
+    if not distinct:
+        return _COMMON[0]
+    found: dict[tuple[bool, ...], str] = {}
+    for char, seen in zip(_COMMON, zip(*map(_row, distinct), strict=True), strict=True):
+        found.setdefault(seen, char)
+    for char in dict.fromkeys(_uncommon(distinct)):
+        found.setdefault(tuple(chars.holds(char) for chars in distinct), char)
+    return "".join(found.values())
+
+
+@lru_cache(maxsize=4096)
+def _row(chars: Chars) -> tuple[bool, ...]:
+    return tuple(map(chars.holds, _COMMON))
+
+
+def _uncommon(sets: Collection[Chars]) -> Iterator[str]:
+    r"""Yield characters that cover every class beyond ASCII.
+
+    Between two borders of ranges only the Unicode classes can tell characters apart, and with them the four that
+    ``\d``, ``\s`` and ``\w`` make; what ignores case asks for the other case of a character too.
+    """
+    borders = {ord(low) for chars in sets for low, _ in chars.ranges}
+    borders |= {ord(high) + 1 for chars in sets for _, high in chars.ranges}
+    starts = sorted({128, *(border for border in borders if 128 < border <= sys.maxunicode)})
+    if len(starts) > 1:
+        for start, end in zip(starts, [*starts[1:], sys.maxunicode + 1], strict=True):
+            yield from _kinds_between(start, end)
+    if any(chars.fold for chars in sets):
+        yield from _cased()
+
+
+def _kinds_between(start: int, end: int) -> Iterator[str]:
+    """Yield the first character of each kind in a range."""
+    runs = _runs()
+    seen: set[str] = set()
+    for position in range(bisect_right(runs, (start, "~")) - 1, len(runs)):
+        place, kind = runs[position]
+        if place >= end or len(seen) == 4:
+            return
+        if kind not in seen:
+            seen.add(kind)
+            yield chr(max(place, start))
+
+
+@lru_cache(maxsize=1)
+def _runs() -> tuple[tuple[int, str], ...]:
+    """Return where each run of characters of one kind begins."""
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    return tuple((found.start(), _kind(found.group()[0])) for found in _RUNS.finditer(everything))
+
+
+def _kind(char: str) -> str:
+    if char.isdecimal():
+        return "digit"
+    if char.isspace():
+        return "space"
+    return "word" if char.isalnum() else "sign"
+
+
+@lru_cache(maxsize=1)
+def _cased() -> tuple[str, ...]:
+    return tuple(char for char in map(chr, range(128, _LAST_CASED)) if char.lower() != char or char.upper() != char)
+
 
 MAX_CONFIGURATIONS = 3_000
 """So many places are visited before the answer is that nobody knows."""
@@ -175,7 +255,7 @@ class _Walk:
 
     def _closure(
         self, place: frozenset[int], before: str | None, char: str, final_newline: bool
-    ) -> tuple[bool, list[State]]:
+    ) -> tuple[bool, list[AutomatonState]]:
         """Return whether the pattern is found before ``char`` is read, and the states that wait to read it."""
         states, seen, waiting = self._automaton.states, set[int](), []
         pending = [*place, self._automaton.start]

@@ -1,14 +1,117 @@
-"""Texts and numbers for which a formula without views holds: a shortest one, or the certainty that there is none."""
+"""Ways to fulfil a formula, and texts and numbers for which one without views holds.
+
+A shortest text, or the certainty that there is none. Two views that exclude each other by their form end a way before
+it is finished; between two neighbouring bounds one number stands for all.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, pairwise
 
-from memkit.policies.analysis.formulas import All, Any, Formula, Leaf, Literal, leaves
+from memkit.policies.analysis.formulas import POSSIBLE, All, Any, Formula, FormulaLiteral, Leaf, leaves
 from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, find_text, language
-from memkit.policies.analysis.numbers import sample_numbers
+from memkit.policies.analysis.views import within
 from memkit.runtime.guard.interface import JSON
+
+MAX_STEPS = 4_000
+"""So many parts of a formula are looked at before the answer is that nobody knows."""
+
+Case = tuple[tuple[FormulaLiteral, ...], tuple[Formula, ...]]
+"""Views, each wanted or not, and formulas without views."""
+
+
+def cases(formula: Formula) -> Iterator[tuple[tuple[FormulaLiteral, ...], Formula]]:
+    """Yield every way to fulfil a formula: views that must hold or must not, and a formula without views.
+
+    Raises:
+        TooComplex: There are more ways than the bounds allow.
+    """
+    for views, plain in _ways(formula, count()):
+        yield views, All(plain)
+
+
+def _ways(formula: Formula, steps: Iterator[int]) -> Iterator[Case]:
+    if next(steps) > MAX_STEPS:
+        raise TooComplex
+    if not any(leaf.is_view for leaf in leaves(formula)):
+        yield (), (formula,)
+    elif isinstance(formula, FormulaLiteral):
+        yield (formula,), ()
+    elif isinstance(formula, Any):
+        for part in formula.parts:
+            yield from _ways(part, steps)
+    else:
+        # What leaves no choice comes first, so that a choice which does not go with it ends at once.
+        parts = sorted(_demands(formula), key=lambda part: isinstance(part, Any))
+        yield from _joined(((), ()), parts, steps)
+
+
+def _demands(formula: All) -> Iterator[Formula]:
+    for part in formula.parts:
+        if isinstance(part, All):
+            yield from _demands(part)
+        else:
+            yield part
+
+
+def _joined(so_far: Case, parts: Sequence[Formula], steps: Iterator[int]) -> Iterator[Case]:
+    if not parts:
+        yield so_far
+        return
+    views, plain = so_far
+    for more_views, more_plain in _ways(parts[0], steps):
+        if not _at_odds(views, more_views):
+            yield from _joined(((*views, *more_views), (*plain, *more_plain)), parts[1:], steps)
+
+
+def _at_odds(views: Sequence[FormulaLiteral], more: Sequence[FormulaLiteral]) -> bool:
+    """Return whether one view is wanted and another that it lies within is not."""
+    return any(_excludes(one, other) or _excludes(other, one) for one in views for other in more)
+
+
+def _excludes(one: FormulaLiteral, other: FormulaLiteral) -> bool:
+    weaker = one.mode == other.mode or other.mode == POSSIBLE
+    return one.wanted and not other.wanted and weaker and within(one.leaf, other.leaf)
+
+
+def sample_numbers(ranges: Iterable[Mapping[str, JSON]]) -> Iterator[float]:
+    """Yield every bound, and one number of every gap between two bounds that are neighbours; whole ones first."""
+    bounds = sorted({float(bound) for limits in ranges for bound in limits.values()})
+    if not bounds:
+        yield 1
+        return
+    edges = [-math.inf, *bounds, math.inf]
+    inside = [_between(low, high) for low, high in pairwise(edges)]
+    yield from sorted((number for number in (*bounds, *inside) if number is not None), key=_oddity)
+    yield from (-math.inf, math.inf)
+
+
+def _oddity(number: float) -> tuple[bool, bool, float]:
+    return not number.is_integer(), number < 0, abs(number)
+
+
+def _between(low: float, high: float) -> float | None:
+    """Return a number between two, or ``None`` when no double lies there."""
+    if math.nextafter(low, math.inf) >= high:
+        return None
+    if math.isinf(low) or math.isinf(high):
+        return _beyond(low, high)
+    whole = math.floor(low) + 1.0
+    if low < whole < high:
+        return whole
+    middle = low + (high - low) / 2
+    return middle if low < middle < high else math.nextafter(low, math.inf)
+
+
+def _beyond(low: float, high: float) -> float | None:
+    """Return a number past the last bound."""
+    if math.isinf(low):
+        number = math.floor(high) - 1.0
+        return number if number < high else math.nextafter(high, -math.inf)
+    number = math.floor(low) + 1.0
+    return number if number > low else math.nextafter(low, math.inf)
 
 
 def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
@@ -42,7 +145,7 @@ def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
 
 def _settled(formula: Formula, number: float | None) -> Formula:
     """Return the formula with its conditions on numbers answered, for a number or for a text that is none."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         if formula.leaf.operator != "range":
             return formula
         holds = formula.leaf.holds({} if number is None else number, formula.mode)
@@ -52,7 +155,7 @@ def _settled(formula: Formula, number: float | None) -> Formula:
 
 def constant(formula: Formula) -> Truth:
     """Return whether a formula holds for every text, or for none, by its form alone."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         return None
     truths = [constant(part) for part in formula.parts]
     return _all(truths) if isinstance(formula, All) else _any(truths)
@@ -85,9 +188,9 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
         yield found
 
 
-def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
+def _conjuncts(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]]:
     """Return the literals that must all hold, and what else must hold beside them."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         return [formula], []
     if isinstance(formula, Any):
         return [], [formula]
@@ -96,7 +199,7 @@ def _conjuncts(formula: Formula) -> tuple[list[Literal], list[Formula]]:
 
 
 def _value(formula: Formula, truths: Sequence[Truth], places: dict[Leaf, int]) -> Truth:
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         truth = truths[places[formula.leaf]]
         return None if truth is None else truth is formula.wanted
     values = [_value(part, truths, places) for part in formula.parts]

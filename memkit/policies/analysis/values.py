@@ -15,32 +15,30 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
-from memkit.policies.analysis.cases import cases
 from memkit.policies.analysis.formulas import (
     POSSIBLE,
     All,
     Any,
     Condition,
     Formula,
+    FormulaLiteral,
     Leaf,
-    Literal,
     denied,
     leaves,
     listed,
 )
 from memkit.policies.analysis.languages import TooComplex, find_text
-from memkit.policies.analysis.numbers import sample_numbers
-from memkit.policies.analysis.plain import constant, plain_values, written
+from memkit.policies.analysis.plain import cases, constant, plain_values, sample_numbers, written
 from memkit.policies.analysis.views import glob_sample, guesses
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.interface import JSON
-from memkit.runtime.guard.texts import text_of
 
 TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
 _FEW = 12
 
 
-class Part(NamedTuple):
+class ValuePart(NamedTuple):
     """One condition that a value must fulfil, or must not."""
 
     condition: Condition
@@ -60,7 +58,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class ValuesFound:
     """A value that is as wanted."""
 
     value: JSON
@@ -78,11 +76,11 @@ class Unknown:
     reason: str
 
 
-Answer = Found | Nothing | Unknown
+Answer = ValuesFound | Nothing | Unknown
 
 
 @lru_cache(maxsize=65536)
-def solve(parts: tuple[Part, ...], *, text_only: bool = False, glance: bool = False) -> Answer:
+def solve(parts: tuple[ValuePart, ...], *, text_only: bool = False, glance: bool = False) -> Answer:
     """Return a value that is as every part wants it.
 
     Args:
@@ -93,22 +91,22 @@ def solve(parts: tuple[Part, ...], *, text_only: bool = False, glance: bool = Fa
     formula = All(tuple(part.formula for part in parts))
     for value in _likely(parts, formula):
         if all(part.holds(value) for part in parts):
-            return Found(value)
+            return ValuesFound(value)
     try:
         if glance and any(leaf.is_view for leaf in leaves(formula)):
             return _guessed(parts, formula)
         answers = [_texts(parts, formula)]
-        if not (text_only or glance) and not isinstance(answers[0], Found):
+        if not (text_only or glance) and not isinstance(answers[0], ValuesFound):
             answers += [_objects(parts, formula), _lists(parts, formula)]
     except TooComplex:
         return Unknown(TOO_LARGE)
-    return min(answers, key=lambda answer: (Found, Unknown, Nothing).index(type(answer)))
+    return min(answers, key=lambda answer: (ValuesFound, Unknown, Nothing).index(type(answer)))
 
 
 # Guesses
 
 
-def _likely(parts: Sequence[Part], formula: Formula) -> Iterator[JSON]:
+def _likely(parts: Sequence[ValuePart], formula: Formula) -> Iterator[JSON]:
     """Yield values that are probably as wanted: those that the conditions name, and ordinary ones."""
     wanted = [leaf for part in parts if part.wanted for leaf in part.condition.leaves]
     for leaf in dict.fromkeys(wanted):
@@ -151,27 +149,27 @@ def _ordinary_numbers(formula: Formula) -> Iterator[JSON]:
         yield from _whole(ranges)
 
 
-def _guessed(parts: Sequence[Part], formula: Formula) -> Answer:
+def _guessed(parts: Sequence[ValuePart], formula: Formula) -> Answer:
     """Try what fulfils several views at once."""
     for views, _ in islice(cases(formula), _FEW):
         for value in guesses([one.leaf for one in views if one.wanted]):
             if all(part.holds(value) for part in parts):
-                return Found(value)
+                return ValuesFound(value)
     return Unknown("no text was found, and none was ruled out")
 
 
 # Texts, numbers and truth values
 
 
-def _texts(parts: Sequence[Part], formula: Formula) -> Answer:
+def _texts(parts: Sequence[ValuePart], formula: Formula) -> Answer:
     listable = [members for members in map(_members, parts) if members is not None]
     if listable:
         values = (value for text in sorted(frozenset.intersection(*listable)) for value in _spelled(text))
-        return next((Found(value) for value in values if all(part.holds(value) for part in parts)), Nothing())
+        return next((ValuesFound(value) for value in values if all(part.holds(value) for part in parts)), Nothing())
     return _looked_through(parts, formula, "text")
 
 
-def _members(part: Part) -> frozenset[str] | None:
+def _members(part: ValuePart) -> frozenset[str] | None:
     """Return every text that can be as a part wants it, when they can be listed."""
     may_not_tell = part.mode == POSSIBLE and any(not leaf.is_text for leaf in part.condition.leaves)
     return part.condition.members if part.wanted and not may_not_tell else None
@@ -188,7 +186,7 @@ def _spelled(text: str) -> Iterator[JSON]:
         yield value
 
 
-def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answer:
+def _looked_through(parts: Sequence[ValuePart], formula: Formula, shape: str) -> Answer:
     """Return what is known after every way to fulfil the views was looked at, with the plain rest of each."""
     unsure = False
     for views, plain in cases(formula):
@@ -199,7 +197,7 @@ def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answ
         if shape == "text":
             for value in chain([first], guesses([one.leaf for one in views if one.wanted]), texts):
                 if all(part.holds(value) for part in parts):
-                    return Found(value)
+                    return ValuesFound(value)
         unsure = True
     return Unknown("no text was found, and none was ruled out") if unsure else Nothing()
 
@@ -207,21 +205,21 @@ def _looked_through(parts: Sequence[Part], formula: Formula, shape: str) -> Answ
 # Objects and lists
 
 
-def _objects(parts: Sequence[Part], formula: Formula) -> Answer:
+def _objects(parts: Sequence[ValuePart], formula: Formula) -> Answer:
     """Look at values with names in them: no text condition holds there, and no number or command can be read."""
     for value in (
         {},
         *({"sql": text} for leaf in leaves(formula) if leaf.operator == "sql" for text in guesses([leaf])),
     ):
         if all(part.holds(value) for part in parts):
-            return Found(value)
+            return ValuesFound(value)
     ruled_out = all(constant(plain) is False for _, plain in cases(_unreadable(formula)))
     return Nothing() if ruled_out else Unknown("an object may be as wanted")
 
 
 def _unreadable(formula: Formula) -> Formula:
     """Return the formula as it stands for an object; only SQL in it stays open."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, FormulaLiteral):
         if formula.leaf.operator == "sql":
             return formula
         holds = not formula.leaf.is_text and formula.mode == POSSIBLE
@@ -229,7 +227,7 @@ def _unreadable(formula: Formula) -> Formula:
     return type(formula)(tuple(_unreadable(part) for part in formula.parts))
 
 
-def _lists(parts: Sequence[Part], formula: Formula) -> Answer:
+def _lists(parts: Sequence[ValuePart], formula: Formula) -> Answer:
     """Look at lists.
 
     A condition without views holds for a list when it holds for one element, so where none has views a list adds
@@ -239,13 +237,13 @@ def _lists(parts: Sequence[Part], formula: Formula) -> Answer:
         return Nothing()
     for value in _likely_lists(parts, formula):
         if all(part.holds(value) for part in parts):
-            return Found(value)
+            return ValuesFound(value)
     read = [part for part in parts if part.condition.whole]
     alone = _looked_through(read, All(tuple(part.formula for part in read)), "list")
     return alone if isinstance(alone, Nothing) else Unknown("a list may be as wanted")
 
 
-def _likely_lists(parts: Sequence[Part], formula: Formula) -> Iterator[list[JSON]]:
+def _likely_lists(parts: Sequence[ValuePart], formula: Formula) -> Iterator[list[JSON]]:
     yield []
     for value in islice(_likely(parts, formula), 4 * _FEW):
         yield [value]

@@ -12,7 +12,7 @@ from itertools import islice, product
 
 from memkit.policies.analysis.formulas import Leaf, listed
 from memkit.policies.analysis.languages import TooComplex, find_text, glob_pattern, language
-from memkit.runtime.guard.globs import glob_test, has_wildcards
+from memkit.runtime.guard.checks import glob_test, has_wildcards
 from memkit.runtime.guard.interface import JSON
 
 _MOST_GUESSES = 200

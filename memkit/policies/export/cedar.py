@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memkit.policies.export.cedar_text import FALSE, TRUE, denied, every, like, literal_pattern, quoted, some
-from memkit.policies.export.interface import (
+from memkit.policies.export import (
     Export,
     ExportedPolicy,
     PolicyData,
@@ -28,10 +27,61 @@ from memkit.policies.export.interface import (
     state_of,
     without_verdict,
 )
-from memkit.runtime.guard.globs import has_wildcards
+from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON
-from memkit.runtime.guard.texts import text_of
 from memkit.terminal import one_line
+
+TRUE, FALSE = "true", "false"
+
+
+def every(parts: Sequence[str]) -> str:
+    """Return an expression that holds where all parts do."""
+    return _combined(parts, "&&", neutral=TRUE, absorbing=FALSE)
+
+
+def some(parts: Sequence[str]) -> str:
+    """Return an expression that holds where one part does."""
+    return _combined(parts, "||", neutral=FALSE, absorbing=TRUE)
+
+
+def denied(part: str) -> str:
+    """Return an expression that holds where a part does not."""
+    return {TRUE: FALSE, FALSE: TRUE}.get(part, f"!({part})")
+
+
+def quoted(text: str) -> str:
+    r"""Return a string literal.
+
+    >>> print(quoted('a "b"'))
+    "a \"b\""
+    """
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def like(glob: str) -> str:
+    """Return the pattern of ``like`` for a glob whose only wildcard is ``*``."""
+    return f'"{"*".join("".join(map(_escaped, part)) for part in glob.split("*"))}"'
+
+
+def literal_pattern(text: str) -> str:
+    """Return the inside of a pattern of ``like`` for a text that is meant as it stands."""
+    return "".join(map(_escaped, text)).replace("*", "\\*")
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if char.isprintable() else f"\\u{{{ord(char):x}}}"
+
+
+def _combined(parts: Sequence[str], operator: str, *, neutral: str, absorbing: str) -> str:
+    kept = list(dict.fromkeys(part for part in parts if part != neutral))
+    if absorbing in kept:
+        return absorbing
+    if len(kept) < 2:
+        return kept[0] if kept else neutral
+    return f"({f' {operator} '.join(kept)})"
+
 
 ACTIONS: Mapping[str, Sequence[str]] = {
     "warn": ("run_quietly",),
@@ -44,7 +94,7 @@ _LONGEST = 2**63 - 1
 _PLAIN_REGEX = re.compile(r"(?P<start>\^|\\A)?(?P<text>[A-Za-z0-9 _/@:,;<>=!\"'%&~#-]+)")
 
 
-class Bounds(NamedTuple):
+class CedarBounds(NamedTuple):
     """Two expressions between which a condition lies: wherever ``lower`` holds it does, and it only where ``upper``."""
 
     lower: str
@@ -56,7 +106,7 @@ class Bounds(NamedTuple):
         return self.lower == self.upper
 
 
-NOT_SAID = Bounds(FALSE, TRUE)
+NOT_SAID = CedarBounds(FALSE, TRUE)
 
 
 def to_cedar(policies: Sequence[PolicyData], *, tighten: bool = False) -> Export:
@@ -118,14 +168,14 @@ class _Writer:
             policy, effect, wanted, lifted
         )
 
-    def _match(self, match: JSON) -> Bounds:
+    def _match(self, match: JSON) -> CedarBounds:
         parts = [
             _both(every, [self._clause(key, condition) for key, condition in alternative.items()])
             for alternative in alternatives(match)
         ]
         return _both(some, parts)
 
-    def _clause(self, key: str, condition: JSON) -> Bounds:
+    def _clause(self, key: str, condition: JSON) -> CedarBounds:
         root, _, name = key.partition(".")
         if root == "tool":
             return self._condition(condition, "context.tool", "tool")
@@ -135,7 +185,7 @@ class _Writer:
         found = []
         for place in _places(root, name):
             bounds = self._condition(condition, place.value, key)
-            found.append(_both(every, [Bounds(place.there, place.there), bounds]))
+            found.append(_both(every, [CedarBounds(place.there, place.there), bounds]))
             self._read.setdefault(some([denied(place.there), self._typed(place.value, key)]))
         return _both(some, found)
 
@@ -143,20 +193,20 @@ class _Writer:
         """Return what holds for every value of the needed type, and fails for any other."""
         return f"{value} <= {_LONGEST}" if key in self.numbers else f'{value} like "*"'
 
-    def _condition(self, data: JSON, value: str, key: str) -> Bounds:
+    def _condition(self, data: JSON, value: str, key: str) -> CedarBounds:
         if isinstance(data, Mapping):
             return _both(every, [self._operator(name, operand, value, key) for name, operand in data.items()])
         if isinstance(data, list):
             return _both(some, [self._condition(item, value, key) for item in data])
         return self._operator("glob" if isinstance(data, str) else "equals", data, value, key)
 
-    def _operator(self, name: str, operand: JSON, value: str, key: str) -> Bounds:
+    def _operator(self, name: str, operand: JSON, value: str, key: str) -> CedarBounds:
         if name in ("any", "all"):
             parts = [self._condition(item, value, key) for item in operand]
             return _both(some if name == "any" else every, parts)
         if name == "not":
             inner = self._condition(operand, value, key)
-            return Bounds(denied(inner.upper), denied(inner.lower))
+            return CedarBounds(denied(inner.upper), denied(inner.lower))
         if (name == "range") is not (key in self.numbers):
             self._reasons.append(f"{key} is compared both as a number and as a text, and Cedar wants one type.")
             return NOT_SAID
@@ -180,8 +230,8 @@ def _rule(policy: PolicyData, effect: str, wanted: str, lifted: str) -> str:
     return "\n".join([*lines, *([f"unless {{ {lifted} }}"] if lifted != FALSE else [])]) + ";"
 
 
-def _both(combine: Callable[[Sequence[str]], str], parts: Sequence[Bounds]) -> Bounds:
-    return Bounds(combine([part.lower for part in parts]), combine([part.upper for part in parts]))
+def _both(combine: Callable[[Sequence[str]], str], parts: Sequence[CedarBounds]) -> CedarBounds:
+    return CedarBounds(combine([part.lower for part in parts]), combine([part.upper for part in parts]))
 
 
 def _places(root: str, name: str) -> Iterator[_Place]:
@@ -220,40 +270,40 @@ def _operators(data: JSON) -> Iterator[str]:
         yield "equals"
 
 
-def _exactly(expression: str) -> Bounds:
-    return Bounds(expression, expression)
+def _exactly(expression: str) -> CedarBounds:
+    return CedarBounds(expression, expression)
 
 
-def _equals(operand: JSON, value: str) -> Bounds:
+def _equals(operand: JSON, value: str) -> CedarBounds:
     return _exactly(f"{value} == {quoted(text_of(operand) or '')}")
 
 
-def _in(operand: JSON, value: str) -> Bounds:
+def _in(operand: JSON, value: str) -> CedarBounds:
     return _exactly(f"[{', '.join(quoted(text_of(item) or '') for item in operand)}].contains({value})")
 
 
-def _glob(operand: JSON, value: str) -> Bounds:
+def _glob(operand: JSON, value: str) -> CedarBounds:
     globs = operand if isinstance(operand, list) else [operand]
     return _both(some, [_one_glob(glob, value) for glob in globs])
 
 
-def _one_glob(glob: str, value: str) -> Bounds:
+def _one_glob(glob: str, value: str) -> CedarBounds:
     if not has_wildcards(glob):
         return _equals(glob, value)
     if glob in ("?*", "*?"):
         return _exactly(f'{value} != ""')
     if "?" in glob or "[" in glob:
         loose = re.sub(r"\*+", "*", re.sub(r"\[.*\]|\[|\?", "*", glob, flags=re.DOTALL))
-        return Bounds(FALSE, f"{value} like {like(loose)}")
+        return CedarBounds(FALSE, f"{value} like {like(loose)}")
     return _exactly(f"{value} like {like(glob)}")
 
 
-def _prefix(operand: JSON, value: str) -> Bounds:
+def _prefix(operand: JSON, value: str) -> CedarBounds:
     prefixes = operand if isinstance(operand, list) else [operand]
     return _exactly(some([f'{value} like "{literal_pattern(prefix)}*"' for prefix in prefixes]))
 
 
-def _range(operand: JSON, value: str) -> Bounds:
+def _range(operand: JSON, value: str) -> CedarBounds:
     limits = {
         "min": (">=", math.ceil), "max": ("<=", math.floor), "above": (">", math.floor), "below": ("<", math.ceil),
     }  # fmt: skip
@@ -267,7 +317,7 @@ def _range(operand: JSON, value: str) -> Bounds:
     return _exactly(every(parts))
 
 
-def _regex(operand: JSON, value: str) -> Bounds:
+def _regex(operand: JSON, value: str) -> CedarBounds:
     """Return a regular expression that is a text, at the start or anywhere; Cedar knows no other."""
     found = _PLAIN_REGEX.fullmatch(operand)
     if not found:
@@ -275,7 +325,7 @@ def _regex(operand: JSON, value: str) -> Bounds:
     return _exactly(f'{value} like "{"" if found["start"] else "*"}{literal_pattern(found["text"])}*"')
 
 
-_LEAVES: Mapping[str, Callable[[JSON, str], Bounds]] = {
+_LEAVES: Mapping[str, Callable[[JSON, str], CedarBounds]] = {
     "equals": _equals,
     "in": _in,
     "glob": _glob,

@@ -1,4 +1,4 @@
-"""Compiled conditions and how their answers combine.
+"""What conditions are made of: how values of a call are read and shown, globs, and answers that combine.
 
 Answers are three-valued: a view that cannot read its text answers "unknown", and unknown survives ``any``, ``all`` and
 ``not`` so that it reaches the policy, which counts it as a match when it is hard.
@@ -6,24 +6,90 @@ Answers are three-valued: a view that cannot read its text answers "unknown", an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import fnmatch
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from .errors import Path
-from .interface import JSON, Outcome
+from .interface import JSON, Path, Ternary
 
-NO = Outcome(False)
+_SHOWN = 60
+_LISTED = 6
+
+
+def text_of(value: JSON) -> str | None:
+    """Return the text a string condition looks at, or ``None`` where a value has none.
+
+    Numbers and booleans read as in JSON, so that a call cannot slip past by changing a type. A list reads as the
+    command line it would be.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, (list, tuple)):
+        return shlex.join(text_of(item) or "" for item in value)
+    return None
+
+
+def shown(text: str | None) -> str:
+    """Return text of a call for a reason: shortened, on one line, control characters escaped."""
+    if text is None:
+        return "the value"
+    safe = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: _SHOWN + 1])
+    return safe if len(text) <= _SHOWN else f"{safe[:_SHOWN]}…"
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as a set; a long list of words reads best as prose."""
+    return frozenset(text.split())
+
+
+def bracketed(values: Iterable[JSON]) -> str:
+    """Return values as people write a list: ``[rm, shred, dd]``; a long one is cut."""
+    texts = [text_of(value) or "" for value in values]
+    rest = [f"… {len(texts)} in all"] if len(texts) > _LISTED else []
+    return f"[{', '.join(texts[:_LISTED] + rest)}]"
+
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def has_wildcards(pattern: str) -> bool:
+    """Return whether a pattern can match more than its own text."""
+    return _WILDCARD.search(pattern) is not None
+
+
+def literal_head(pattern: str) -> str:
+    """Return the text before the first wildcard."""
+    return _WILDCARD.split(pattern, maxsplit=1)[0]
+
+
+@lru_cache(maxsize=4096)
+def glob_test(pattern: str) -> Callable[[str], bool]:
+    """Return a matcher for one glob, in time bounded by text times pattern."""
+    if not has_wildcards(pattern):
+        return pattern.__eq__
+    compiled = re.compile(fnmatch.translate(pattern))
+    return lambda text: compiled.match(text) is not None
+
+
+NO = Ternary(False)
 
 
 @dataclass(frozen=True)
-class Check:
+class Predicate:
     """One condition on a value, compiled to a closure."""
 
-    test: Callable[[JSON], Outcome]
+    test: Callable[[JSON], Ternary]
     says: str
     """The condition in words, for the reason of a verdict."""
     path: Path
-    children: tuple[Check, ...] = ()
+    children: tuple[Predicate, ...] = ()
     """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
     whole: bool = False
     """Whether a list is given whole (as an argument vector) and not one element at a time."""
@@ -32,21 +98,21 @@ class Check:
     joint: str = ""
     """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
 
-    def leaves(self) -> Iterator[Check]:
+    def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
         if not self.children:
             yield self
         for child in self.children:
             yield from child.leaves()
 
-    def on(self, value: JSON) -> Outcome:
+    def on(self, value: JSON) -> Ternary:
         """Return what the condition says; on a list it holds when it holds for any element."""
         if self.whole or not isinstance(value, (list, tuple)):
             return NO if value is None else self.test(value)
         return first_of(self.on(element) for element in value)
 
 
-def first_of(outcomes: Iterator[Outcome]) -> Outcome:
+def first_of(outcomes: Iterator[Ternary]) -> Ternary:
     """Return the first match, else the first unknown, else no match."""
     unknown = NO
     for outcome in outcomes:
@@ -57,21 +123,21 @@ def first_of(outcomes: Iterator[Outcome]) -> Outcome:
     return unknown
 
 
-def any_check(children: Sequence[Check], path: Path) -> Check:
+def any_check(children: Sequence[Predicate], path: Path) -> Predicate:
     """Return a condition that holds when one of ``children`` does."""
     parts = tuple(children)
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         return first_of(part.test(value) for part in parts)
 
     return _combined("any", test, " or ".join(part.says for part in parts), path, parts)
 
 
-def all_check(children: Sequence[Check], path: Path) -> Check:
+def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
     """Return a condition that holds when every one of ``children`` does."""
     parts = tuple(children)
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         outcomes = []
         for part in parts:
             outcome = part.test(value)
@@ -79,24 +145,26 @@ def all_check(children: Sequence[Check], path: Path) -> Check:
                 return NO
             outcomes.append(outcome)
         state = None if any(outcome.state is None for outcome in outcomes) else True
-        return Outcome(state, " and ".join(outcome.reason for outcome in outcomes))
+        return Ternary(state, " and ".join(outcome.reason for outcome in outcomes))
 
     return _combined("all", test, " and ".join(part.says for part in parts), path, parts)
 
 
-def not_check(child: Check, path: Path) -> Check:
+def not_check(child: Predicate, path: Path) -> Predicate:
     """Return a condition that holds when ``child`` does not; unknown stays unknown."""
     says = f"not ({child.says})"
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         outcome = child.test(value)
         if outcome.state is None:
             return outcome
-        return NO if outcome.state else Outcome(True, says)
+        return NO if outcome.state else Ternary(True, says)
 
     return _combined("not", test, says, path, (child,))
 
 
-def _combined(joint: str, test: Callable[[JSON], Outcome], says: str, path: Path, parts: tuple[Check, ...]) -> Check:
+def _combined(
+    joint: str, test: Callable[[JSON], Ternary], says: str, path: Path, parts: tuple[Predicate, ...]
+) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Check(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)
+    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)

@@ -12,16 +12,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from .checks import NO
-from .errors import GuardError, PolicySetError
-from .interface import JSON, Advice, Call, Finding, Judge, Outcome, Verdict, contribution, strength
-from .match import Test
-from .policy import Policy, compile_policy
+from .checks import NO, first_of
+from .interface import (
+    EFFECTS,
+    ENFORCEMENTS,
+    JSON,
+    Advice,
+    Call,
+    GuardError,
+    MatchedPolicy,
+    Path,
+    PolicyJudge,
+    PolicySetError,
+    Ternary,
+    Verdict,
+    contribution,
+    strength,
+)
+from .match import Alternative, Clause, Test, compile_match, suggestion
 
-__all__ = ["Advice", "Call", "Finding", "Guard", "GuardError", "Judge", "PolicySetError", "Verdict"]
+__all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 """What evaluating a condition on hostile input may raise; the guard must answer all the same."""
@@ -54,8 +68,8 @@ class Guard:
         if not _is_call(tool, args, context):
             return _denial("policy_set", "a tool is a name, arguments and context are mappings of names to values")
         call = Call(tool, args, context)
-        applying: list[tuple[str, Finding]] = []
-        exempted: list[Finding] = []
+        applying: list[tuple[str, MatchedPolicy]] = []
+        exempted: list[MatchedPolicy] = []
         for policy, test in self._reaching(tool):
             try:
                 outcome = test(call)
@@ -108,7 +122,7 @@ def _is_call(tool: JSON, args: JSON, context: JSON) -> bool:
 
 
 def _denial(name: str, reason: str) -> Verdict:
-    return Verdict("deny", (Finding(name, "deny", "hard", True, reason),))
+    return Verdict("deny", (MatchedPolicy(name, "deny", "hard", True, reason),))
 
 
 def _refuse_twins(policies: Sequence[Policy]) -> None:
@@ -119,13 +133,19 @@ def _refuse_twins(policies: Sequence[Policy]) -> None:
         seen.add(policy.name)
 
 
-def _failed(policy: Policy, error: Exception) -> tuple[str, Finding]:
+def _failed(policy: Policy, error: Exception) -> tuple[str, MatchedPolicy]:
     reason = f"evaluating it failed: {type(error).__name__}"
-    return contribution("deny", policy.enforcement), Finding(policy.name, "deny", policy.enforcement, False, reason)
+    return contribution("deny", policy.enforcement), MatchedPolicy(
+        policy.name, "deny", policy.enforcement, False, reason
+    )
 
 
 def _judge(
-    policy: Policy, call: Call, outcome: Outcome, applying: list[tuple[str, Finding]], exempted: list[Finding]
+    policy: Policy,
+    call: Call,
+    outcome: Ternary,
+    applying: list[tuple[str, MatchedPolicy]],
+    exempted: list[MatchedPolicy],
 ) -> None:
     """Add what a policy that may match finds; a hard one also matches when nobody can tell."""
     if outcome.state is False or (outcome.state is None and not policy.hard):
@@ -133,7 +153,7 @@ def _judge(
     effect, reason = policy.effect or "allow", outcome.reason
     if outcome.state is None:
         reason = f"{reason}, which a hard policy counts as a match"
-    finding = Finding(policy.name, effect, policy.enforcement, False, reason)
+    finding = MatchedPolicy(policy.name, effect, policy.enforcement, False, reason)
     try:
         lifted = _lift(policy, call)
     except _FAULTS as error:
@@ -145,15 +165,212 @@ def _judge(
         applying.append((contribution(effect, policy.enforcement), finding))
 
 
-def _lift(policy: Policy, call: Call) -> Outcome:
+def _lift(policy: Policy, call: Call) -> Ternary:
     for exception in policy.exceptions:
         outcome = exception.applies(call)
         if outcome.state:
             return outcome
-    return Outcome(False)
+    return Ternary(False)
 
 
-def _verdict(applying: Sequence[tuple[str, Finding]], exempted: Sequence[Finding]) -> Verdict:
+def _verdict(applying: Sequence[tuple[str, MatchedPolicy]], exempted: Sequence[MatchedPolicy]) -> Verdict:
     decision = max((effect for effect, _ in applying), key=strength, default="allow")
     findings = tuple(replace(finding, decides=effect == decision) for effect, finding in applying)
     return Verdict(decision, findings, tuple(exempted))
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_REQUIRED = ("name", "description", "rule", "enforcement")
+
+
+@dataclass(frozen=True)
+class CompiledException:
+    """A case in which a policy does not apply."""
+
+    text: str
+    alternatives: tuple[Alternative, ...]
+    """Empty when the exception is prose only; such a one never applies by itself."""
+    path: Path
+
+    def applies(self, call: Call) -> Ternary:
+        """Return whether the host's context surely makes the exception hold."""
+        for alternative in self.alternatives:
+            outcome = alternative.test(call)
+            if outcome.state:
+                return Ternary(True, f"{self.text or 'exception'} ({outcome.reason})")
+        return Ternary(False)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A compiled policy."""
+
+    name: str
+    rule: str
+    enforcement: str
+    effect: str | None
+    """``None`` for advice, which has nothing to check."""
+    active: bool
+    alternatives: tuple[Alternative, ...]
+    exceptions: tuple[CompiledException, ...]
+
+    @property
+    def hard(self) -> bool:
+        """Return whether the policy binds."""
+        return self.enforcement == "hard"
+
+    def for_tool(self, tool: str) -> Test | None:
+        """Return the test of a call of this tool, or ``None`` when the policy cannot apply to one."""
+        tests = [test for test in (part.for_tool(tool) for part in self.alternatives) if test]
+        if len(tests) < 2:
+            return tests[0] if tests else None
+        return lambda call: first_of(test(call) for test in tests)
+
+    def names(self) -> frozenset[str] | None:
+        """Return the tools the policy can apply to; ``None`` when every tool has to be asked."""
+        found: frozenset[str] = frozenset()
+        for alternative in self.alternatives:
+            if alternative.names is None:
+                return None
+            found |= alternative.names
+        return found
+
+    def clauses(self) -> Iterator[Clause]:
+        """Yield every clause of the match, in the order of the file."""
+        for alternative in self.alternatives:
+            yield from ((alternative.tool,) if alternative.tool else ())
+            yield from alternative.clauses
+
+
+def compile_policy(data: Mapping[str, JSON]) -> Policy:
+    """Return the compiled policy; raise ``PolicySetError`` with the first fault."""
+    faults = policy_faults(data)
+    if faults:
+        raise faults[0]
+    return _build(data)
+
+
+def _build(data: Mapping[str, JSON]) -> Policy:
+    return Policy(
+        name=data["name"],
+        rule=data["rule"],
+        enforcement=data["enforcement"],
+        effect=data.get("effect"),
+        active=data.get("active", True),
+        alternatives=compile_match(data["match"], ("match",)) if "match" in data else (),
+        exceptions=tuple(_exception(item, ("exceptions", i)) for i, item in enumerate(data.get("exceptions", ()))),
+    )
+
+
+def policy_faults(data: JSON) -> list[PolicySetError]:
+    """Return everything that is wrong with the data of a policy, each with its place."""
+    if not isinstance(data, Mapping):
+        return [PolicySetError("a policy is a mapping of fields")]
+    name = data.get("name")
+    owner = name if isinstance(name, str) else ""
+    faults = [PolicySetError(f"the field {key} is missing") for key in _REQUIRED if key not in data]
+    faults += [*_field_faults(data), *_pairing_faults(data)]
+    return [PolicySetError(fault.message, path=fault.path, policy=owner) for fault in faults]
+
+
+def _field_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
+    for key, value in data.items():
+        if key not in _FIELDS:
+            yield PolicySetError(f"unknown field {key!r}{suggestion(str(key), tuple(_FIELDS))}", path=(key,))
+            continue
+        try:
+            if check := _FIELDS[key]:
+                check(value, (key,))
+        except PolicySetError as fault:
+            yield fault
+
+
+def _pairing_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
+    if "match" in data and "effect" not in data:
+        yield PolicySetError(f"a policy with match needs an effect: {', '.join(EFFECTS)}", path=("match",))
+
+
+def _text(value: JSON, path: Path) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise PolicySetError("needs text", path=path)
+
+
+def _name(value: JSON, path: Path) -> None:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise PolicySetError(
+            "a name starts with a small letter or digit and has at most 64 of a-z, 0-9, _ and -", path=path
+        )
+
+
+def _flag(value: JSON, path: Path) -> None:
+    if not isinstance(value, bool):
+        raise PolicySetError("needs true or false", path=path)
+
+
+def _one_of(known: tuple[str, ...]) -> Callable[[JSON, Path], None]:
+    def check(value: JSON, path: Path) -> None:
+        if value not in known:
+            raise PolicySetError(f"{value!r} is not one of {', '.join(known)}{_close(value, known)}", path=path)
+
+    return check
+
+
+def _close(value: JSON, known: tuple[str, ...]) -> str:
+    hint = suggestion(str(value), known)
+    return hint if "did you mean" in hint else ""
+
+
+def _exceptions(value: JSON, path: Path) -> None:
+    if not isinstance(value, list):
+        raise PolicySetError("needs a list of exceptions, each with text and match", path=path)
+    for index, item in enumerate(value):
+        _exception(item, (*path, index))
+
+
+def _exception(data: JSON, path: Path) -> CompiledException:
+    if not isinstance(data, Mapping) or not data:
+        raise PolicySetError("an exception has text and match", path=path)
+    _known_keys(data, ("text", "match"), path)
+    if "text" in data:
+        _text(data["text"], (*path, "text"))
+    alternatives = compile_match(data["match"], (*path, "match"), context_only=True) if "match" in data else ()
+    return CompiledException(data.get("text", ""), alternatives, path)
+
+
+def _tests(value: JSON, path: Path) -> None:
+    if not isinstance(value, list):
+        raise PolicySetError("needs a list of tests, each with name, call and expect", path=path)
+    for index, item in enumerate(value):
+        _test(item, (*path, index))
+
+
+def _test(data: JSON, path: Path) -> None:
+    """Check what running a test needs; the rest of it decides no call, and the schema checks it."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("call"), Mapping) or "expect" not in data:
+        raise PolicySetError("a test has name, call and expect", path=path)
+    _text(data.get("name"), (*path, "name"))
+    _text(data["call"].get("tool"), (*path, "call", "tool"))
+
+
+def _known_keys(data: Mapping[str, JSON], known: tuple[str, ...], path: Path) -> None:
+    for key in data:
+        if key not in known:
+            raise PolicySetError(f"unknown key {key!r}{suggestion(str(key), known)}", path=(*path, key))
+
+
+_FIELDS: Mapping[str, Callable[[JSON, Path], object] | None] = {
+    "name": _name,
+    "description": _text,
+    "rule": _text,
+    "enforcement": _one_of(ENFORCEMENTS),
+    "rationale": _text,
+    "effect": _one_of(EFFECTS),
+    "match": compile_match,
+    "exceptions": _exceptions,
+    "tests": _tests,
+    "active": _flag,
+    "version": _text,
+    "superseded_by": _name,
+    **dict.fromkeys(("tags", "changelog", "deprecated")),
+}
+"""Every field of a policy with the check of its value; those without one decide nothing, and the schema checks them."""

@@ -1,10 +1,53 @@
-"""What the guard promises: a call goes in, a verdict with its reasons comes out."""
+"""What the guard promises: a call goes in, a verdict with its reasons comes out.
+
+Its errors::
+
+    GuardError
+    └── PolicySetError   a policy, or a condition in one, cannot be used as it is written
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+Path = tuple[str | int, ...]
+"""Where something stands inside a policy: keys and list positions from the top."""
+
+
+class GuardError(Exception):
+    """A policy or a call that the guard cannot work with."""
+
+    exit_code: int = 2
+
+
+class PolicySetError(GuardError):
+    """A policy that cannot be compiled; says which one, where in it, and why."""
+
+    def __init__(self, message: str, *, path: Path = (), policy: str = "") -> None:
+        self.message = message
+        self.path = path
+        self.policy = policy
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = spell_path(self.path)
+        owner = f"policy {self.policy}" if self.policy else ""
+        where = ", ".join(part for part in (owner, place) if part)
+        return f"{where}: {self.message}" if where else self.message
+
+
+def spell_path(path: Path) -> str:
+    """Spell a place as people write it: ``match.args.command.any[0].regex``."""
+    spelled = ""
+    for part in path:
+        if isinstance(part, int):
+            spelled += f"[{part}]"
+        else:
+            spelled += f".{part}" if spelled else part
+    return spelled
+
 
 JSON = Any
 """Plain data as ``json`` reads it: mappings, lists, text, numbers, booleans and null."""
@@ -26,7 +69,7 @@ class Call:
     """What the host program set; never text of the model or the user."""
 
 
-class Outcome(NamedTuple):
+class Ternary(NamedTuple):
     """What a condition says about a call."""
 
     state: bool | None
@@ -35,7 +78,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
+class MatchedPolicy:
     """A policy that matched a call, and why."""
 
     name: str
@@ -52,12 +95,12 @@ class Verdict:
     """The decision on a call with every policy that matched."""
 
     decision: str
-    policies: tuple[Finding, ...] = ()
-    exempted: tuple[Finding, ...] = ()
+    policies: tuple[MatchedPolicy, ...] = ()
+    exempted: tuple[MatchedPolicy, ...] = ()
     """Policies that matched and were lifted by one of their exceptions."""
 
     @property
-    def deciding(self) -> Finding | None:
+    def deciding(self) -> MatchedPolicy | None:
         """Return the first finding that carries the decision, or ``None`` when no policy matched."""
         return next((finding for finding in self.policies if finding.decides), None)
 
@@ -75,7 +118,7 @@ class Advice:
     rule: str
 
 
-class Judge(Protocol):
+class PolicyJudge(Protocol):
     """Anything that decides tool calls."""
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:

@@ -1,21 +1,198 @@
-"""The ``match`` part of a policy: which keys of a call it looks at, and what they must be."""
+"""The ``match`` language: which keys of a call a policy looks at, and what they must be."""
 
 from __future__ import annotations
 
+import difflib
+import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .checks import NO, Check, first_of
-from .conditions import compile_condition
-from .errors import Path, PolicySetError
-from .globs import has_wildcards
-from .interface import JSON, Call, Outcome
-from .texts import text_of
+from .checks import (
+    NO,
+    Predicate,
+    all_check,
+    any_check,
+    bracketed,
+    first_of,
+    glob_test,
+    has_wildcards,
+    not_check,
+    shown,
+    text_of,
+)
+from .interface import JSON, Call, Path, PolicySetError, Ternary
+from .regex import compile_regex
+from .shell import shell_check
+from .sql import sql_check
+
+_BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
+
+
+def compile_condition(data: JSON, path: Path) -> Predicate:
+    """Return the compiled form of a condition; a bare string is a glob, a list means any of."""
+    if isinstance(data, Mapping):
+        return _compile_mapping(data, path)
+    if isinstance(data, list):
+        return _compile_list(data, path)
+    if isinstance(data, str):
+        return _glob(data, path)
+    return _equals(data, path)
+
+
+def _compile_mapping(data: Mapping[str, JSON], path: Path) -> Predicate:
+    if not data:
+        raise PolicySetError("the condition is empty; name at least one operator", path=path)
+    parts = []
+    for name, operand in data.items():
+        if name not in OPERATORS:
+            raise PolicySetError(f"unknown operator {name!r}{suggestion(str(name), OPERATORS)}", path=(*path, name))
+        parts.append(OPERATORS[name](operand, (*path, name)))
+    return parts[0] if len(parts) == 1 else all_check(parts, path)
+
+
+def _compile_list(data: list[JSON], path: Path) -> Predicate:
+    if not data:
+        raise PolicySetError("the list is empty and could never match", path=path)
+    if all(isinstance(item, str) for item in data):
+        return _globs(data, path)
+    return any_check([compile_condition(item, (*path, index)) for index, item in enumerate(data)], path)
+
+
+def suggestion(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """Return "; did you mean …?" for a misspelt word, or the list of what is known."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+
+
+def _glob(pattern: JSON, path: Path) -> Predicate:
+    if isinstance(pattern, list):
+        return _globs(pattern, path)
+    matches = glob_test(_text(pattern, path))
+    return _text_leaf(matches, f"like {pattern}" if has_wildcards(pattern) else f"equal to {pattern}", path)
+
+
+def _globs(patterns: list[JSON], path: Path) -> Predicate:
+    tests = [glob_test(_text(pattern, (*path, index))) for index, pattern in enumerate(patterns)]
+    return _text_leaf(lambda text: any(test(text) for test in tests), f"in {bracketed(patterns)}", path)
+
+
+def _text_leaf(matches: Callable[[str], bool], says: str, path: Path) -> Predicate:
+    def test(value: JSON) -> Ternary:
+        text = value if isinstance(value, str) else text_of(value)
+        if text is None or not matches(text):
+            return NO
+        return Ternary(True, f"{shown(text)} {says}")
+
+    return Predicate(test, says, path, accepts=matches)
+
+
+def _text(data: JSON, path: Path) -> str:
+    if not isinstance(data, str):
+        raise PolicySetError(f"needs text, not {type(data).__name__}", path=path)
+    return data
+
+
+def _scalar(data: JSON, path: Path) -> JSON:
+    if isinstance(data, (Mapping, list)) or data is None:
+        raise PolicySetError("needs text, a number, true or false", path=path)
+    return data
+
+
+def _equals(data: JSON, path: Path) -> Predicate:
+    expected = _scalar(data, path)
+    return _text_leaf((text_of(expected) or "").__eq__, f"equal to {text_of(expected)}", path)
+
+
+def _in(data: JSON, path: Path) -> Predicate:
+    if not isinstance(data, list) or not data:
+        raise PolicySetError("needs a list of values", path=path)
+    members = {text_of(_scalar(item, (*path, index))) for index, item in enumerate(data)}
+    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path)
+
+
+def _prefix(data: JSON, path: Path) -> Predicate:
+    prefixes = tuple(data) if isinstance(data, list) and data else (data,)
+    for prefix in prefixes:
+        _text(prefix, path)
+    return _text_leaf(lambda text: text.startswith(prefixes), f"starts with {bracketed(prefixes)}", path)
+
+
+def _regex(data: JSON, path: Path) -> Predicate:
+    automaton = compile_regex(_text(data, path), path)
+    return _text_leaf(automaton.search, f"matches /{data}/", path)
+
+
+def _range(data: JSON, path: Path) -> Predicate:
+    bounds = _read_bounds(data, path)
+    says = " and ".join(f"{name} {bound:g}" for name, bound in bounds.items())
+
+    def test(value: JSON) -> Ternary:
+        number = _number(value)
+        if number is None:
+            return Ternary(None, f"{shown(text_of(value))} is not a number to compare with {says}")
+        inside = all(_BOUNDS[name](number, bound) for name, bound in bounds.items())
+        return Ternary(True, f"{number:g} within {says}") if inside else NO
+
+    return Predicate(test, f"within {says}", path)
+
+
+def _read_bounds(data: JSON, path: Path) -> dict[str, float]:
+    if not isinstance(data, Mapping) or not data:
+        raise PolicySetError("needs min and max (both included) or above and below (both left out)", path=path)
+    for name, bound in data.items():
+        if name not in _BOUNDS:
+            raise PolicySetError(f"unknown bound {name!r}{suggestion(str(name), _BOUNDS)}", path=(*path, name))
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not math.isfinite(bound):
+            raise PolicySetError("needs a finite number", path=(*path, name))
+    return dict(data)
+
+
+def _number(value: JSON) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def _combine(
+    build: Callable[[list[Predicate], Path], Predicate],
+) -> Callable[[JSON, Path], Predicate]:
+    def compile_parts(data: JSON, path: Path) -> Predicate:
+        if not isinstance(data, list) or not data:
+            raise PolicySetError("needs a list of conditions", path=path)
+        return build([compile_condition(item, (*path, index)) for index, item in enumerate(data)], path)
+
+    return compile_parts
+
+
+def _not(data: JSON, path: Path) -> Predicate:
+    return not_check(compile_condition(data, path), path)
+
+
+OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
+    "equals": _equals,
+    "in": _in,
+    "glob": _glob,
+    "prefix": _prefix,
+    "range": _range,
+    "regex": _regex,
+    "shell": shell_check,
+    "sql": sql_check,
+    "any": _combine(any_check),
+    "all": _combine(all_check),
+    "not": _not,
+}
+"""Every operator of a condition with the function that compiles it."""
+
 
 _ROOTS = ("args", "context")
 
 
-Test = Callable[[Call], Outcome]
+Test = Callable[[Call], Ternary]
 
 
 @dataclass(frozen=True)
@@ -23,7 +200,7 @@ class Clause:
     """One key of a ``match`` with the condition on what it names."""
 
     key: str
-    check: Check
+    check: Predicate
     path: Path
     test: Test = field(repr=False, compare=False)
     """Says what the clause says about a call; a value that is absent matches nothing."""
@@ -48,13 +225,13 @@ class Alternative:
         tests = tuple(clause.test for clause in self.clauses)
         return tests[0] if len(tests) == 1 else _every(tests)
 
-    def test(self, call: Call) -> Outcome:
+    def test(self, call: Call) -> Ternary:
         """Return whether every clause holds, with the reasons of those that look beyond the tool."""
         test = self.for_tool(call.tool)
         return test(call) if test else NO
 
 
-def make_clause(key: str, check: Check, path: Path) -> Clause:
+def make_clause(key: str, check: Predicate, path: Path) -> Clause:
     """Return a clause with its test; the common name of one part is looked up without a search."""
     root, _, name = key.partition(".")
     if root == "tool":
@@ -64,10 +241,10 @@ def make_clause(key: str, check: Check, path: Path) -> Clause:
     return Clause(key, check, path, _direct_test(root, name, check))
 
 
-def _direct_test(root: str, name: str, check: Check) -> Test:
+def _direct_test(root: str, name: str, check: Predicate) -> Test:
     of_args, key, on, accepts = root == "args", f"{root}.{name}", check.on, check.accepts
 
-    def test(call: Call) -> Outcome:
+    def test(call: Call) -> Ternary:
         data = call.args if of_args else call.context
         if name not in data:
             return NO
@@ -80,20 +257,20 @@ def _direct_test(root: str, name: str, check: Check) -> Test:
     return test
 
 
-def _searching_test(root: str, name: str, check: Check) -> Test:
-    def test(call: Call) -> Outcome:
+def _searching_test(root: str, name: str, check: Predicate) -> Test:
+    def test(call: Call) -> Ternary:
         data = call.args if root == "args" else call.context
         return first_of(_named(key, check.on(value)) for key, value in find_values(data, name, root))
 
     return test
 
 
-def _named(key: str, outcome: Outcome) -> Outcome:
-    return outcome if outcome.state is False else Outcome(outcome.state, f"{key}: {outcome.reason}")
+def _named(key: str, outcome: Ternary) -> Ternary:
+    return outcome if outcome.state is False else Ternary(outcome.state, f"{key}: {outcome.reason}")
 
 
 def _every(tests: tuple[Test, ...]) -> Test:
-    def test(call: Call) -> Outcome:
+    def test(call: Call) -> Ternary:
         outcomes = []
         for part in tests:
             outcome = part(call)
@@ -101,7 +278,7 @@ def _every(tests: tuple[Test, ...]) -> Test:
                 return NO
             outcomes.append(outcome)
         state = None if any(outcome.state is None for outcome in outcomes) else True
-        return Outcome(state, "; ".join(outcome.reason for outcome in outcomes))
+        return Ternary(state, "; ".join(outcome.reason for outcome in outcomes))
 
     return test
 

@@ -1,15 +1,71 @@
-"""Run the tests a policy carries, and say which of its clauses and exceptions they reach."""
+"""What a finding rests on, and what a policy's tests show: results, and which clauses and exceptions they reach."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .core import Guard
-from .errors import Path, spell_path
-from .interface import JSON, Call, Outcome, Verdict, contribution
-from .match import make_clause
-from .policy import Policy, compile_policy
+from .checks import Predicate
+from .core import CompiledException, Guard, Policy, compile_policy
+from .interface import JSON, Call, Path, Ternary, Verdict, contribution, spell_path
+from .match import Alternative, Clause, make_clause
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One condition, and what it says about a call."""
+
+    path: Path
+    holds: bool | None
+    """``None`` when nobody can tell, which a hard policy counts as a match."""
+    text: str
+
+    @property
+    def place(self) -> str:
+        """Return where the condition stands in its policy."""
+        return spell_path(self.path)
+
+
+def find_grounds(policy: Policy, call: Call) -> list[Ground]:
+    """Return the conditions that make a policy match a call, then what its exceptions say."""
+    met = [ground for alternative in policy.alternatives for ground in _of_alternative(alternative, call)]
+    return [*met, *(_of_exception(exception, call) for exception in policy.exceptions if exception.alternatives)]
+
+
+def _of_alternative(alternative: Alternative, call: Call) -> Iterator[Ground]:
+    if alternative.test(call).state is False:
+        return
+    for clause in ((alternative.tool,) if alternative.tool else ()) + alternative.clauses:
+        yield from _of_check(clause, clause.check, call)
+
+
+def _of_check(clause: Clause, check: Predicate, call: Call) -> Iterator[Ground]:
+    """Yield the conditions below one condition that carry what it says: for ``any`` the first that does."""
+    outcome = make_clause(clause.key, check, check.path).test(call)
+    if check.joint in ("any", "all"):
+        carriers = [part for part in check.children if _state(clause, part, call) == outcome.state]
+        for part in carriers[:1] if check.joint == "any" else check.children:
+            yield from _of_check(clause, part, call)
+    elif outcome.state is not False:
+        yield Ground(check.path, outcome.state, outcome.reason)
+
+
+def _state(clause: Clause, check: Predicate, call: Call) -> bool | None:
+    return make_clause(clause.key, check, check.path).test(call).state
+
+
+def _of_exception(exception: CompiledException, call: Call) -> Ground:
+    outcome = exception.applies(call)
+    if outcome.state:
+        return Ground(exception.path, True, outcome.reason)
+    missed = [
+        f"{clause.key} is not {clause.check.says}"
+        for alternative in exception.alternatives
+        for clause in alternative.clauses
+        if not clause.test(call).state
+    ]
+    return Ground(exception.path, False, f"{exception.text or 'exception'} ({'; '.join(missed)})")
+
 
 REACH_KINDS = ("clause", "exception", "effect")
 
@@ -54,7 +110,7 @@ class TestResult:
 
 
 @dataclass(frozen=True)
-class Reach:
+class CoveredPart:
     """One clause, exception or effect, and whether a test reached it."""
 
     kind: str
@@ -75,7 +131,7 @@ class Proof:
 
     name: str
     results: tuple[TestResult, ...]
-    coverage: tuple[Reach, ...]
+    coverage: tuple[CoveredPart, ...]
 
     @property
     def passed(self) -> bool:
@@ -83,7 +139,7 @@ class Proof:
         return all(result.passed for result in self.results)
 
     @property
-    def unreached(self) -> tuple[Reach, ...]:
+    def unreached(self) -> tuple[CoveredPart, ...]:
         """Return what no test reaches."""
         return tuple(reach for reach in self.coverage if not reach.reached)
 
@@ -117,32 +173,28 @@ def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
     return Proof(policy.name, tuple(case.decided_by(guard) for case in cases), coverage)
 
 
-def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     for clause in policy.clauses():
         for leaf in clause.check.leaves():
             alone = make_clause(clause.key, leaf, leaf.path)
             reached = any(alone.test(call).state for call in calls)
-            yield Reach("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
+            yield CoveredPart("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
 
 
-def _exceptions(policy: Policy, calls: Sequence[Call]) -> Iterator[Reach]:
+def _exceptions(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     for exception in policy.exceptions:
         reached = any(_matches(policy, call) and exception.applies(call).state for call in calls)
         if exception.alternatives:
-            yield Reach("exception", exception.text, exception.path, reached)
+            yield CoveredPart("exception", exception.text, exception.path, reached)
 
 
 def _matches(policy: Policy, call: Call) -> bool:
-    outcomes: list[Outcome] = [alternative.test(call) for alternative in policy.alternatives]
+    outcomes: list[Ternary] = [alternative.test(call) for alternative in policy.alternatives]
     return any(outcome.state for outcome in outcomes)
 
 
-def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[Reach]:
+def _effect(policy: Policy, guard: Guard, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     if policy.alternatives:
         effect = contribution(policy.effect or "allow", policy.enforcement)
-        reached = any(_takes_effect(guard, call) for call in calls)
-        yield Reach("effect", effect, ("effect",), reached)
-
-
-def _takes_effect(guard: Guard, call: Call) -> bool:
-    return bool(guard.decide(call.tool, call.args, call.context).policies)
+        reached = any(guard.decide(call.tool, call.args, call.context).policies for call in calls)
+        yield CoveredPart("effect", effect, ("effect",), reached)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from .shell_quotes import read_document, read_double_bracket, read_word, skip_brackets
 from .shell_words import (
     ASSIGNED,
     BLANK,
@@ -17,11 +16,15 @@ from .shell_words import (
     RUN_TIME,
     STRAY_BLANK,
     SYNTAX,
-    Doubt,
+    ShellDoubt,
+    ShellWord,
     Simple,
     Spelling,
-    Word,
     literal,
+    read_document,
+    read_double_bracket,
+    read_word,
+    skip_brackets,
 )
 
 _LEADERS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}", "fi", "done", "esac"})
@@ -38,7 +41,7 @@ _MAX_DEPTH = 40
 _MAX_READ = 600_000
 
 
-def read_shell_text(text: str) -> tuple[list[Simple], list[Doubt]]:
+def read_shell_text(text: str) -> tuple[list[Simple], list[ShellDoubt]]:
     """Return the simple commands in shell text, in substitutions too, and what could not be read."""
     reader = _Reader(text, 0, [_MAX_READ])
     reader.read_list("")
@@ -56,7 +59,7 @@ class _Reader:
         self.position = 0
         self.glued = -1
         self.commands: list[Simple] = []
-        self.doubts: list[Doubt] = []
+        self.doubts: list[ShellDoubt] = []
         self.documents: list[tuple[Simple, str, bool, bool]] = []
         self.fed = False
         """Whether something was piped into a group, so that any later command may read it."""
@@ -300,7 +303,7 @@ class _Reader:
             command.inputs.append(literal(body) if quoted else self._document(body))
         self.documents.clear()
 
-    def _document(self, body: str) -> Word:
+    def _document(self, body: str) -> ShellWord:
         inner = self._inner(body)
         word = read_document(inner)
         self.doubts += inner.doubts
@@ -335,4 +338,4 @@ class _Reader:
             self.position = len(self.text) if end < 0 else end
 
     def _doubt(self, kind: str, message: str) -> None:
-        self.doubts.append(Doubt(kind, message))
+        self.doubts.append(ShellDoubt(kind, message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .texts import words_of
+from .checks import words_of
 
 SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
 POWER_SHELLS = words_of("pwsh powershell cmd")

@@ -1,4 +1,4 @@
-"""What shell text is read into: words, simple commands, and doubts about what could not be read."""
+"""Shell words: quotes, escapes, and the expansions and substitutions inside a word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN_TIME = "run time"
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ShellDoubt:
     """Something the reader could not follow."""
 
     kind: str
@@ -27,7 +27,7 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class Word:
+class ShellWord:
     """One word with its quotes removed; what only the running shell knows keeps its spelling."""
 
     text: str
@@ -48,8 +48,8 @@ class Word:
 class Simple:
     """A simple command as it was written: words, what it reads, what is piped into it."""
 
-    words: list[Word] = field(default_factory=list)
-    inputs: list[Word] = field(default_factory=list)
+    words: list[ShellWord] = field(default_factory=list)
+    inputs: list[ShellWord] = field(default_factory=list)
     """Here-documents and here-strings."""
     piped: bool = False
     begun: bool = False
@@ -58,9 +58,9 @@ class Simple:
     """The command whose output is piped in, when it is a simple one."""
 
 
-def literal(text: str) -> Word:
+def literal(text: str) -> ShellWord:
     """Return a word that is certain."""
-    return Word(text, len(text))
+    return ShellWord(text, len(text))
 
 
 @dataclass
@@ -79,10 +79,10 @@ class Spelling:
             self.globbed = False
         self.text += text
 
-    def word(self, *, bare: bool) -> Word:
+    def word(self, *, bare: bool) -> ShellWord:
         """Return the finished word."""
         fixed = len(self.text) if self.fixed is None else self.fixed
-        return Word(self.text, fixed, self.globbed, bare)
+        return ShellWord(self.text, fixed, self.globbed, bare)
 
 
 class Cursor(Protocol):
@@ -93,10 +93,281 @@ class Cursor(Protocol):
     glued: int
     """A place that only an expansion parts from what stands before it, so that no comment starts there."""
     commands: list[Simple]
-    doubts: list[Doubt]
+    doubts: list[ShellDoubt]
 
     def read_list(self, closing: str) -> None:
         """Read the commands of a substitution up to ``closing``."""
 
     def read_inside(self, text: str) -> None:
         """Read the commands of text that stands inside this one."""
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_SPLITTER = re.compile(r"\$(IFS(?![A-Za-z0-9_])|\{IFS[^}]*\})")
+_BRACES = re.compile(r"\{[^\s{}]*(,|\.\.)")
+_ANSI = re.compile(
+    r"\\(x\{[0-9a-fA-F]{1,8}\}?|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL
+)
+_ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_SET = re.compile(r"\[[^\s\]]{1,64}\]")
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+_ROUND = re.compile(r"[()]")
+_MAX_ARITHMETIC = 1000
+
+
+def read_word(cursor: Cursor) -> ShellWord | None:
+    """Read one word; ``None`` when only a blank made by ``$IFS`` stood there."""
+    spelling, start = Spelling(), cursor.position
+    while (char := _peek(cursor)) and (char not in BREAKS or _opens_process(cursor, char)):
+        if found := _SPLITTER.match(cursor.text, cursor.position):
+            cursor.position = cursor.glued = found.end()
+            if ASSIGNED.match(spelling.text):  # a variable is set without parting words
+                cursor.doubts.append(ShellDoubt(RUN_TIME, "a blank made by $IFS in what may set a variable"))
+            return spelling.word(bare=False) if found.start() > start else None
+        _spell(cursor, spelling, char)
+    if cursor.position == start:
+        cursor.position += 1  # never stand still
+        return None
+    source = cursor.text[start : cursor.position].replace(CONTINUATION, "")
+    return spelling.word(bare=source == spelling.text and spelling.fixed is None)
+
+
+def _opens_process(cursor: Cursor, char: str) -> bool:
+    return char in "<>" and cursor.text.startswith("(", cursor.position + 1)
+
+
+def _spell(cursor: Cursor, spelling: Spelling, char: str) -> None:
+    """Read one character, quotation or expansion outside quotes."""
+    if char == "\\":
+        _backslash(cursor, spelling)
+    elif char == "'":
+        _single_quotes(cursor, spelling)
+    elif char == '"':
+        _double_quotes(cursor, spelling)
+    elif char in "$`":
+        _expansion(cursor, spelling)
+    elif char in "<>":
+        _substitution(cursor, spelling, 2)
+    elif _expands(cursor, char):
+        cursor.position += 1
+        spelling.unsure(char, globbed=char != "{")
+    else:
+        cursor.position += 1
+        spelling.text += char
+
+
+def _backslash(cursor: Cursor, spelling: Spelling) -> None:
+    """Read an escaped character; an escaped line end is nothing at all."""
+    escaped = cursor.text[cursor.position + 1 : cursor.position + 2]
+    spelling.text += "" if escaped == "\n" else escaped
+    cursor.position += 2
+
+
+def _expands(cursor: Cursor, char: str) -> bool:
+    """Return whether a wildcard, a set or a list in braces starts here."""
+    if char == "[":
+        return _SET.match(cursor.text, cursor.position) is not None
+    return char in "*?" or (char == "{" and _BRACES.match(cursor.text, cursor.position) is not None)
+
+
+def _single_quotes(cursor: Cursor, spelling: Spelling) -> None:
+    end = cursor.text.find("'", cursor.position + 1)
+    if end < 0:
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
+        end = len(cursor.text)
+    spelling.text += cursor.text[cursor.position + 1 : end]
+    cursor.position = end + 1
+
+
+def _double_quotes(cursor: Cursor, spelling: Spelling) -> None:
+    cursor.position += 1
+    while (char := _peek(cursor)) != '"':
+        if not char:
+            cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
+            return
+        _spell_inside_quotes(cursor, spelling)
+    cursor.position += 1
+
+
+def _spell_inside_quotes(cursor: Cursor, spelling: Spelling) -> None:
+    char = _peek(cursor)
+    following = cursor.text[cursor.position + 1 : cursor.position + 2]
+    if char == "\\" and following and following in '$`"\\\n':
+        _backslash(cursor, spelling)
+    elif char == "$" and following == "{":
+        _braced(cursor, spelling, quoted=True)
+    elif char == "`" or (char == "$" and following not in ("'", '"')):
+        _expansion(cursor, spelling)
+    else:
+        cursor.position += 1
+        spelling.text += char
+
+
+def _expansion(cursor: Cursor, spelling: Spelling) -> None:
+    """Read what starts with ``$`` or a backtick."""
+    if _peek(cursor) == "`":
+        _backticks(cursor, spelling)
+    elif cursor.text.startswith("$'", cursor.position):
+        _ansi_quotes(cursor, spelling)
+    elif cursor.text.startswith('$"', cursor.position):
+        cursor.position += 1
+    elif cursor.text.startswith("$((", cursor.position):
+        start = cursor.position
+        cursor.position += 1
+        read_double_bracket(cursor)
+        spelling.unsure(cursor.text[start : cursor.position])
+    elif cursor.text.startswith("$(", cursor.position):
+        _substitution(cursor, spelling, 2)
+    elif cursor.text.startswith("$[", cursor.position):
+        _square_brackets(cursor, spelling)
+    elif cursor.text.startswith("${", cursor.position):
+        _braced(cursor, spelling)
+    elif name := _NAME.match(cursor.text, cursor.position + 1):
+        cursor.position = name.end()
+        spelling.unsure(f"${name.group()}")
+    else:
+        cursor.position += 1
+        spelling.text += "$"
+
+
+def _substitution(cursor: Cursor, spelling: Spelling, opening: int) -> None:
+    start = cursor.position
+    cursor.position += opening
+    cursor.read_list(")")
+    spelling.unsure(cursor.text[start : cursor.position])
+
+
+def _backticks(cursor: Cursor, spelling: Spelling) -> None:
+    found = _BACKTICKS.match(cursor.text, cursor.position)
+    if found is None:
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed backtick"))
+    inside = found.group(1) if found else cursor.text[cursor.position + 1 :]
+    cursor.read_inside(re.sub(r"\\([`$\\])", r"\1", inside))
+    spelling.unsure(f"`{inside}`")
+    cursor.position = found.end() if found else len(cursor.text)
+
+
+def _braced(cursor: Cursor, spelling: Spelling, *, quoted: bool = False) -> None:
+    """Read ``${…}``; a default value in it may hold substitutions."""
+    start = cursor.position
+    cursor.position += 2
+    while (char := _peek(cursor)) != "}":
+        if not char:
+            cursor.doubts.append(ShellDoubt(SYNTAX, "no closing }"))
+            break
+        if quoted and char == "'":  # a quote or a plain character, depending on the operator before it
+            cursor.doubts.append(ShellDoubt(RUN_TIME, "a quote inside a quoted expansion"))
+            cursor.position += 1
+        elif char in "'\"`$\\":
+            _spell(cursor, Spelling(), char)
+        else:
+            cursor.position += 1
+    cursor.position += 1
+    spelling.unsure(cursor.text[start : cursor.position])
+
+
+def _square_brackets(cursor: Cursor, spelling: Spelling) -> None:
+    """Read ``$[…]``: arithmetic in some shells, and plain text with all its signs in others."""
+    start, level = cursor.position, 0
+    cursor.position += 1
+    while char := _peek(cursor):
+        if char in "`$\\":
+            _spell(cursor, Spelling(), char)
+            continue
+        cursor.position += 1
+        level += (char == "[") - (char == "]")
+        if not level:
+            break
+    else:
+        cursor.doubts.append(ShellDoubt(SYNTAX, "no closing ]"))
+    inside = cursor.text[start : cursor.position]
+    if any(sign in inside for sign in "\n;&|<>'\""):
+        cursor.doubts.append(ShellDoubt(RUN_TIME, "square brackets that can be read in two ways"))
+    spelling.unsure(inside)
+
+
+def _ansi_quotes(cursor: Cursor, spelling: Spelling) -> None:
+    found = _ANSI_QUOTED.match(cursor.text, cursor.position)
+    if found is None:
+        cursor.doubts.append(ShellDoubt(SYNTAX, "an unclosed quote"))
+        cursor.position = len(cursor.text)
+        return
+    spelling.text += _ANSI.sub(_ansi_character, found.group(1))
+    cursor.position = found.end()
+
+
+def skip_brackets(cursor: Cursor) -> str:
+    """Read to the bracket that closes this one, looking into substitutions; return what stood there."""
+    start, level = cursor.position, 0
+    while char := _peek(cursor):
+        if char in "()":
+            level += 1 if char == "(" else -1
+            cursor.position += 1
+            if not level:
+                return cursor.text[start : cursor.position]
+        elif char in "'\"`$\\":
+            _spell(cursor, Spelling(), char)
+        else:
+            cursor.position += 1
+    cursor.doubts.append(ShellDoubt(SYNTAX, "no closing )"))
+    return cursor.text[start:]
+
+
+def read_double_bracket(cursor: Cursor) -> bool:
+    """Read ``((…))`` and return whether it is arithmetic; else it was read as a group in a group."""
+    text = cursor.text[cursor.position : cursor.position + _MAX_ARITHMETIC]
+    plain, unquoted = _arithmetic_end(text), _arithmetic_end(_QUOTED.sub(_blanked, text))
+    if plain != unquoted:
+        cursor.doubts.append(ShellDoubt(RUN_TIME, "double brackets that can be read in two ways"))
+    if plain is None or unquoted is None:
+        cursor.position += 1
+        cursor.read_list(")")
+        return False
+    end = cursor.position + plain
+    while cursor.position < end:
+        char = _peek(cursor)
+        if char in "`$\\":
+            _spell(cursor, Spelling(), char)
+        else:
+            cursor.position += 1
+    return True
+
+
+def _arithmetic_end(text: str) -> int | None:
+    """Return the place after ``))`` in text that starts with ``((``; ``None`` when the two do not close together."""
+    level = 0
+    for found in _ROUND.finditer(text, 1):
+        level += 1 if found.group() == "(" else -1
+        if not level:
+            end = found.end()
+            return end + 1 if text.startswith(")", end) else None
+    return None
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def read_document(cursor: Cursor) -> ShellWord:
+    """Read all of the text as the body of a here-document: expansions happen, quotes are characters."""
+    spelling = Spelling()
+    while _peek(cursor):
+        _spell_inside_quotes(cursor, spelling)
+    return spelling.word(bare=False)
+
+
+def _peek(cursor: Cursor) -> str:
+    return cursor.text[cursor.position : cursor.position + 1]
+
+
+def _ansi_character(escape: re.Match[str]) -> str:
+    code = escape.group(1)
+    if code[0] in "xuU" and len(code) > 1:
+        return chr(min(int(code[1:].strip("{}"), 16), 0x10FFFF))
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    if code[0] == "c":
+        return chr(ord(code[1]) & 0x1F)
+    return _ANSI_LETTERS.get(code, code)

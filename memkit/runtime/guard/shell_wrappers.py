@@ -4,11 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from .shell_code import INTERPRETER, Inner, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
-from .shell_words import RUN_TIME, Doubt, Word, literal
+from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What a command runs in its turn: words, or shell text."""
+
+    words: tuple[ShellWord, ...] = ()
+    text: ShellWord | None = None
+    doubt: ShellDoubt | None = None
+    surely: bool = True
+    """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
+    read: bool = False
+    """Whether the text is what the command was given to read, which nothing inside it reads again."""
+
+
+INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|expect|osascript)[\d.]*")
+_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*getline|%x|qx")
+_TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
+"""A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
+_STRING = re.compile(_TEXT, re.DOTALL)
+_WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
+_BARE_WORDS = re.compile(
+    r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
+    r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def in_code(code: str) -> Iterator[Inner]:
+    """Yield what code in another language may hand to a shell: its strings, where it calls one at all.
+
+    The code is not understood. A string that reads as a command counts as one; a call that is put together while the
+    program runs is not seen.
+    """
+    if not _CALLS_SHELL.search(code):
+        return
+    yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
+    for found in _BARE_WORDS.finditer(code):
+        yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
+    for found in _WORD_LIST.finditer(code):
+        yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
+
+
+def strings_of(code: str) -> Iterator[str]:
+    """Yield the strings that stand in code, whatever its language."""
+    for found in _STRING.finditer(code):
+        yield _ESCAPED.sub(r"\1", found.group()[1:-1])
+
 
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
@@ -43,7 +90,9 @@ _SCHEDULE = re.compile(r"^[ \t]*(@\w+|([^\s#]\S*[ \t]+){5})", re.MULTILINE)
 _MAX_STARTS = 50
 
 
-def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+def inner_commands(
+    name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]
+) -> Iterator[Inner]:
     """Yield what the program ``name`` runs when it is called with ``words``."""
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
@@ -78,36 +127,36 @@ def inner_commands(name: str, words: Sequence[Word], *, piped: bool, inputs: Seq
             yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
 
 
-def set_to_run(words: Sequence[Word]) -> Iterator[Inner]:
+def set_to_run(words: Sequence[ShellWord]) -> Iterator[Inner]:
     """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
     for word in words:
         if found := _RUN_VARIABLE.match(word.text):
             yield Inner(text=_rest(word, found.end()), surely=False)
 
 
-def _values(words: Sequence[Word], find: Callable[[str], Iterator[re.Match[str]]]) -> Iterator[Inner]:
+def _values(words: Sequence[ShellWord], find: Callable[[str], Iterator[re.Match[str]]]) -> Iterator[Inner]:
     for word in words:
         for found in find(word.text):
             yield Inner(text=_rest(word, found.end()), surely=False)
 
 
-def _rest(word: Word, start: int) -> Word:
-    return Word(word.text[start:], max(0, word.fixed - start))
+def _rest(word: ShellWord, start: int) -> ShellWord:
+    return ShellWord(word.text[start:], max(0, word.fixed - start))
 
 
-def _only_looks_up(name: str, words: Sequence[Word]) -> bool:
+def _only_looks_up(name: str, words: Sequence[ShellWord]) -> bool:
     return name == "command" and bool(words) and words[0].text in ("-v", "-V")
 
 
-def _after_sign(word: Word) -> Word:
+def _after_sign(word: ShellWord) -> ShellWord:
     return _rest(word, word.text.index("=") + 1)
 
 
-def _operands(words: Sequence[Word]) -> list[Word]:
+def _operands(words: Sequence[ShellWord]) -> list[ShellWord]:
     return [word for word in words if not word.text.startswith("-")]
 
 
-def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+def _shell(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]) -> Iterator[Inner]:
     position = 0
     while position < len(words) and words[position].text[:1] in ("-", "+") and len(words[position].text) > 1:
         option = words[position].text
@@ -125,7 +174,7 @@ def _shell(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Ite
     yield from _script_file(operand, piped=piped, inputs=inputs)
 
 
-def _script_text(words: Sequence[Word], *, valued: bool) -> Iterator[Inner]:
+def _script_text(words: Sequence[ShellWord], *, valued: bool) -> Iterator[Inner]:
     """Yield the text after ``-c``, past more options; ``valued`` says that one of them has a value."""
     rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
     valued = valued or any(
@@ -133,30 +182,30 @@ def _script_text(words: Sequence[Word], *, valued: bool) -> Iterator[Inner]:
     )
     yield from (Inner(text=text) for text in rest[: 2 if valued else 1])
     if not rest:
-        yield Inner(doubt=Doubt(RUN_TIME, "a shell whose commands come from elsewhere"))
+        yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell whose commands come from elsewhere"))
 
 
-def _script_file(operand: Word | None, *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+def _script_file(operand: ShellWord | None, *, piped: bool, inputs: Sequence[ShellWord]) -> Iterator[Inner]:
     from_input = operand is None or operand.text in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
     if operand is not None and not operand.certain:
-        yield Inner(doubt=Doubt(RUN_TIME, f"a shell runs what {operand.text} stands for"))
+        yield Inner(doubt=ShellDoubt(RUN_TIME, f"a shell runs what {operand.text} stands for"))
     if from_input:
         yield from (Inner(text=text, read=True) for text in inputs)
         if piped:
-            yield Inner(doubt=Doubt(RUN_TIME, "a shell runs what is piped into it"))
+            yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell runs what is piped into it"))
 
 
-def _crontab(words: Sequence[Word], *, piped: bool, inputs: Sequence[Word]) -> Iterator[Inner]:
+def _crontab(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]) -> Iterator[Inner]:
     """Yield the commands of a table that is read from standard input."""
     if any(word.text != "-" for word in words):  # lists or removes a table, or reads a file
         return
     for table in inputs:
         yield Inner(text=literal(_SCHEDULE.sub("", table.text)), read=True)
     if piped:
-        yield Inner(doubt=Doubt(RUN_TIME, "cron runs what is piped into a table"))
+        yield Inner(doubt=ShellDoubt(RUN_TIME, "cron runs what is piped into a table"))
 
 
-def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[Word]) -> bool:
+def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> bool:
     """Return whether a wrapper starts a shell that runs what it reads, as in ``ssh host <<E``."""
     shell = any(_ASKS_FOR_SHELL.fullmatch(word.text) for word in words) if name == "sudo" else wrapper.shell
     if not shell or any(True for _ in _scripts(wrapper, words)):
@@ -164,25 +213,25 @@ def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[Word]) -> bool:
     return all(start >= len(words) for start in _starts(wrapper, _after_verb(wrapper, words) or ()))
 
 
-def _find(words: Sequence[Word]) -> Iterator[Inner]:
+def _find(words: Sequence[ShellWord]) -> Iterator[Inner]:
     for start, word in enumerate(words):
         if word.text in _FIND_ACTIONS:
             ends = (i for i in range(start + 1, len(words)) if words[i].text in (";", "+"))
             yield Inner(words=tuple(words[start + 1 : next(ends, len(words))]))
 
 
-def _power_shell(words: Sequence[Word]) -> Iterator[Inner]:
+def _power_shell(words: Sequence[ShellWord]) -> Iterator[Inner]:
     for position, word in enumerate(words):
         option = word.text.lower()
         if option.startswith(("-c", "/c", "/k")):
             yield Inner(text=join(words[position + 1 :]))
             return
         if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
-            yield Inner(doubt=Doubt(RUN_TIME, "an encoded command"))
+            yield Inner(doubt=ShellDoubt(RUN_TIME, "an encoded command"))
     yield from (Inner(text=word) for word in _operands(words)[:1])
 
 
-def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
+def _wrapped(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterator[Inner]:
     for script in _scripts(wrapper, words):
         yield script if name != "env" or not script.text else Inner(text=join([literal(name), script.text]))
     after_verb = _after_verb(wrapper, words)
@@ -196,10 +245,10 @@ def _wrapped(name: str, wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inn
     for start in starts:
         yield from _from_here(name, wrapper, words, start)
     if len(starts) >= _MAX_STARTS:
-        yield Inner(doubt=Doubt(RUN_TIME, f"{name} may start its program at more places than are read"))
+        yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} may start its program at more places than are read"))
 
 
-def _after_verb(wrapper: Wrapper, words: Sequence[Word]) -> Sequence[Word] | None:
+def _after_verb(wrapper: Wrapper, words: Sequence[ShellWord]) -> Sequence[ShellWord] | None:
     """Return what follows the subcommand that runs a program; ``None`` where there should be one and is none."""
     if not wrapper.verbs:
         return words
@@ -207,7 +256,7 @@ def _after_verb(wrapper: Wrapper, words: Sequence[Word]) -> Sequence[Word] | Non
     return None if verb is None else words[verb + 1 :]
 
 
-def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -> Iterator[Inner]:
+def _from_here(name: str, wrapper: Wrapper, words: Sequence[ShellWord], start: int) -> Iterator[Inner]:
     rest = tuple(words[start:])
     if not rest:
         return
@@ -219,12 +268,12 @@ def _from_here(name: str, wrapper: Wrapper, words: Sequence[Word], start: int) -
         yield Inner(words=rest)
 
 
-def _scripts(wrapper: Wrapper, words: Sequence[Word]) -> Iterator[Inner]:
+def _scripts(wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterator[Inner]:
     """Yield the shell text given to options such as ``su -c``, ``script -qc`` and ``env --split-string=``."""
     yield from (Inner(text=value) for value in _values_of(wrapper.script, words))
 
 
-def _values_of(options: Sequence[str], words: Sequence[Word]) -> Iterator[Word]:
+def _values_of(options: Sequence[str], words: Sequence[ShellWord]) -> Iterator[ShellWord]:
     for position, word in enumerate(words):
         for option in options:
             cut = _value_at(option, word.text)
@@ -247,7 +296,7 @@ def _value_at(option: str, text: str) -> int | None:
     return None
 
 
-def _starts(wrapper: Wrapper, words: Sequence[Word]) -> list[int]:
+def _starts(wrapper: Wrapper, words: Sequence[ShellWord]) -> list[int]:
     """Return where the wrapped program may start; several places when unknown options may have values."""
     if wrapper.anywhere:
         return [i for i, word in enumerate(words) if not word.text.startswith("-")][:_MAX_STARTS]
@@ -258,7 +307,7 @@ def _starts(wrapper: Wrapper, words: Sequence[Word]) -> list[int]:
     return _possible_starts(wrapper, words, position) if unsure else [position]
 
 
-def _possible_starts(wrapper: Wrapper, words: Sequence[Word], position: int) -> list[int]:
+def _possible_starts(wrapper: Wrapper, words: Sequence[ShellWord], position: int) -> list[int]:
     """Return the first word and, if that is the value of an option, what may start after it."""
     starts = [position]
     while len(starts) < _MAX_STARTS:
@@ -271,7 +320,7 @@ def _possible_starts(wrapper: Wrapper, words: Sequence[Word], position: int) -> 
     return starts
 
 
-def _after_options(wrapper: Wrapper, words: Sequence[Word], position: int) -> tuple[int, bool]:
+def _after_options(wrapper: Wrapper, words: Sequence[ShellWord], position: int) -> tuple[int, bool]:
     """Return the place of the first word that is no option, and whether an unknown option stood before it."""
     unsure = False
     while position < len(words) and _belongs_to_wrapper(wrapper, words[position]):
@@ -300,20 +349,20 @@ def _takes_next_word(wrapper: Wrapper, option: str) -> bool | None:
     return False
 
 
-def _belongs_to_wrapper(wrapper: Wrapper, word: Word) -> bool:
+def _belongs_to_wrapper(wrapper: Wrapper, word: ShellWord) -> bool:
     """Return whether a word is an option or sets a variable; where words are joined to text, the shell reads those."""
     return word.text.startswith("-") or (not wrapper.joined and "=" in word.text)
 
 
-def _with_standard_input(options: Sequence[Word], rest: tuple[Word, ...]) -> tuple[Word, ...]:
+def _with_standard_input(options: Sequence[ShellWord], rest: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:
     """Return the words that xargs runs: its input takes the place of the marker or comes last."""
     marker = _replacement(options)
     if marker is None:
-        return (*rest, Word("{}", 0))
-    return tuple(Word(w.text, min(w.fixed, w.text.index(marker))) if marker in w.text else w for w in rest)
+        return (*rest, ShellWord("{}", 0))
+    return tuple(ShellWord(w.text, min(w.fixed, w.text.index(marker))) if marker in w.text else w for w in rest)
 
 
-def _replacement(options: Sequence[Word]) -> str | None:
+def _replacement(options: Sequence[ShellWord]) -> str | None:
     texts = [word.text for word in options]
     for position, text in enumerate(texts):
         if text == "-I" and position + 1 < len(texts):
@@ -323,7 +372,7 @@ def _replacement(options: Sequence[Word]) -> str | None:
     return None
 
 
-def join(words: Sequence[Word]) -> Word:
+def join(words: Sequence[ShellWord]) -> ShellWord:
     """Return words as one text, as ``eval`` and ``ssh`` make it; certain as far as the words are."""
     text = " ".join(word.text for word in words)
     fixed, length = len(text), 0
@@ -332,4 +381,4 @@ def join(words: Sequence[Word]) -> Word:
             fixed = length + word.fixed
             break
         length += len(word.text) + 1
-    return Word(text, fixed) if words else literal("")
+    return ShellWord(text, fixed) if words else literal("")

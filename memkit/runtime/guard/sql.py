@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .checks import NO, Check, first_of
-from .errors import Path, PolicySetError
-from .globs import glob_test
-from .interface import JSON, Outcome
-from .shell_code import INTERPRETER, strings_of
-from .shell_view import Command, ShellView, read_shell
-from .shell_words import SYNTAX, Word, literal
-from .sql_text import SqlView, Statement, read_sql
-from .texts import bracketed, shown, words_of
+from .checks import NO, Predicate, bracketed, first_of, glob_test, shown, words_of
+from .interface import JSON, Path, PolicySetError, Ternary
+from .shell import Command, ShellView, read_shell
+from .shell_words import SYNTAX, ShellWord, literal
+from .shell_wrappers import INTERPRETER, strings_of
+from .sql_text import SqlStatement, SqlView, read_sql
 
 _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
@@ -30,19 +27,19 @@ _OTHER_OPTIONS = "hdpUPuDfo"
 _ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 
 
-def sql_check(data: JSON, path: Path) -> Check:
+def sql_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``sql`` condition."""
     statements, tables = _read_pattern(data, path)
     on_statement = _compile(statements, tables)
     says = _describe(statements, tables)
 
-    def test(value: JSON) -> Outcome:
+    def test(value: JSON) -> Ternary:
         views = list(sql_views(value))
         found = first_of(on_statement(statement) for view in views for statement in view.statements)
         doubt = next((view.doubts[0] for view in views if view.doubts), None)
-        return found if found.state or doubt is None else Outcome(None, f"cannot be read as SQL: {doubt}")
+        return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
 
-    return Check(test, says, path, whole=True)
+    return Predicate(test, says, path, whole=True)
 
 
 def sql_views(value: JSON) -> Iterator[SqlView]:
@@ -102,31 +99,31 @@ def _at_run_time(command: Command) -> Iterator[SqlView]:
             yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
 
 
-def _in_code(words: Sequence[Word]) -> Iterator[SqlView]:
+def _in_code(words: Sequence[ShellWord]) -> Iterator[SqlView]:
     """Yield the SQL in the strings of code that speaks to a database."""
     for word in words:
         if _ASKS_DATABASE.search(word.text):
             yield from (read_sql(text) for text in strings_of(word.text) if _SEVERAL_WORDS.search(text))
 
 
-def _compile(statements: Sequence[str], tables: Sequence[str]) -> Callable[[Statement], Outcome]:
+def _compile(statements: Sequence[str], tables: Sequence[str]) -> Callable[[SqlStatement], Ternary]:
     wanted = [tuple(statement.lower().split()) for statement in statements]
     table_tests = [glob_test(table.lower()) for table in tables]
     listed = bracketed(statements)
 
-    def test(statement: Statement) -> Outcome:
+    def test(statement: SqlStatement) -> Ternary:
         if wanted and not any(map(statement.opens_with, wanted)):
             return NO
         named = _matching_table(statement, table_tests) if tables else ""
         if named is None:
             return NO
         kind = f"sql statement {statement.words[0]} in {listed}" if wanted else f"sql statement {statement.words[0]}"
-        return Outcome(True, f"{kind}, table {named} in {bracketed(tables)}" if tables else kind)
+        return Ternary(True, f"{kind}, table {named} in {bracketed(tables)}" if tables else kind)
 
     return test
 
 
-def _matching_table(statement: Statement, tests: Sequence[Callable[[str], bool]]) -> str | None:
+def _matching_table(statement: SqlStatement, tests: Sequence[Callable[[str], bool]]) -> str | None:
     for table in sorted(statement.tables):
         if any(matches(table) or matches(table.rpartition(".")[2]) for matches in tests):
             return table

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from .texts import words_of
+from .checks import words_of
 
 _MAX_TEXT = 200_000
 _MAX_NESTED = 3
@@ -92,7 +92,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Statement:
+class SqlStatement:
     """One SQL statement."""
 
     words: tuple[str, ...]
@@ -110,7 +110,7 @@ class Statement:
 class SqlView:
     """Every statement of a text."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[SqlStatement, ...]
     doubts: tuple[str, ...]
     pure: bool
     """Whether every statement opens with a word of SQL."""
@@ -325,7 +325,7 @@ def _split(items: list[Token]) -> list[list[Token]]:
     return parts
 
 
-def _statements(part: list[Token], depth: int) -> Iterator[Statement]:
+def _statements(part: list[Token], depth: int) -> Iterator[SqlStatement]:
     """Yield the statement a part is, and those inside it."""
     start = next((i for i, token in enumerate(part) if token.text not in ("(", "{")), 0)
     if _is_word(part[start], _CONFIRMING):
@@ -337,7 +337,7 @@ def _statements(part: list[Token], depth: int) -> Iterator[Statement]:
                     yield from _read(token.text, depth + 1).statements
 
 
-def _inside(part: list[Token]) -> Iterator[Statement]:
+def _inside(part: list[Token]) -> Iterator[SqlStatement]:
     """Yield statements in brackets, after a list of common table expressions, and in bodies of procedures."""
     starts = (index for index in range(1, len(part)) if _opens_inside(part, index))
     for index in islice(starts, _MAX_INSIDE):
@@ -365,13 +365,13 @@ def _is_bare_name(part: list[Token], index: int) -> bool:
     return following in (",", ")", "=", ".")
 
 
-def _statement(part: list[Token]) -> Statement:
+def _statement(part: list[Token]) -> SqlStatement:
     words = []
     for token in part[:6]:
         if token.kind != "word":
             break
         words.append(token.text)
-    return Statement(tuple(words), frozenset(_tables(part)))
+    return SqlStatement(tuple(words), frozenset(_tables(part)))
 
 
 def _tables(part: list[Token]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..guard.core import Guard
-from ..guard.errors import PolicySetError
+from ..guard.interface import PolicySetError
 from ..loop.bound import declared_tools
 from ..loop.config import NO_HOST
 from ..loop.consent import retraction_tool

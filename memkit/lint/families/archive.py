@@ -1,0 +1,205 @@
+"""The archive line by line, with the parser that memory itself reads with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.lint.files import opened_shard, shards_of
+from memkit.lint.interface import Finding, Rule, SourceFile
+from memkit.runtime.memory.log.files import MACHINE
+from memkit.runtime.memory.log.log import is_whole
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.events import Event
+from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.record.record import Record
+from memkit.store.layout import MANIFEST
+from memkit.store.tracked import HOW_TO_CLEAN, is_tracked
+
+_PLACE = "archive/2026-11/writer.jsonl"
+_RECORD = (
+    '{"created_at":"2026-11-21T09:00:00.000000Z","id":"01KAJ3Q0000000000000000001","text":"Ada prefers espresso",'
+    '"type":"preference","user_id":"ada"}\n'
+)
+
+
+_SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
+_MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")
+
+
+@dataclass(frozen=True)
+class ShardLine:
+    """A line of a shard."""
+
+    path: Path
+    number: int
+    content: bytes
+    last: bool
+
+
+def check_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
+    """Yield what is wrong in the shards of one store.
+
+    An id may conflict with a line of any other shard, so all of the store's shards are read and only the findings of
+    the given ones are yielded.
+    """
+    given = {source.path for source in sources}
+    seen: dict[str, tuple[int, Path, int]] = {}
+    for path in sorted(given | shards_of(sources[0].root)):
+        if path in given and not _is_shard(path, sources[0].root):
+            message = "This file is not a shard and is not read. Shards are archive/<YYYY-MM>/<writer>.jsonl."
+            yield Finding("MKA007", message, path, 1)
+            continue
+        for line in _lines_of_shard(path):
+            yield from (finding for finding in _check_line(line, seen) if path in given)
+
+
+def _is_shard(path: Path, root: Path) -> bool:
+    return _SHARD.fullmatch(path.relative_to(root / "archive").as_posix()) is not None and not path.is_symlink()
+
+
+def _lines_of_shard(path: Path) -> Iterator[ShardLine]:
+    with opened_shard(path) as file:
+        for number, content in enumerate(file, start=1):
+            yield ShardLine(path, number, content, not content.endswith(b"\n"))
+
+
+def _check_line(line: ShardLine, seen: dict[str, tuple[int, Path, int]]) -> Iterator[Finding]:
+    if not line.content.strip():
+        return
+    if line.content.startswith(_MARKERS):
+        yield _found("MKA006", "This line is the mark of a merge conflict. Keep all records and delete it.", line)
+        return
+    if line.last and not is_whole(line.content):
+        yield _found("MKA002", "The line ends in the middle: a process was killed while it wrote.", line)
+        return
+    try:
+        data = decode_line(line.content)
+    except InvalidRecord as error:
+        yield _found("MKA001", str(error), line)
+        return
+    yield from _check_object(data, line)
+    yield from _check_identity(data, line, seen)
+
+
+def _check_object(data: dict[str, JSON], line: ShardLine) -> Iterator[Finding]:
+    is_event = "op" in data
+    try:
+        if is_event:
+            Event.from_data(data)
+        else:
+            Record.from_data(data)
+    except InvalidRecord as error:
+        yield _found("MKA004" if is_event else "MKA003", str(error), line)
+
+
+def _check_identity(
+    data: dict[str, JSON], line: ShardLine, seen: dict[str, tuple[int, Path, int]]
+) -> Iterator[Finding]:
+    identity = data.get("id")
+    if not isinstance(identity, str):
+        return
+    content = hash(json.dumps(data, sort_keys=True))
+    known, path, number = seen.setdefault(identity, (content, line.path, line.number))
+    if known != content:
+        where = f"line {number}" if path == line.path else f"{path.parent.name}/{path.name}, line {number}"
+        yield _found("MKA005", f"The id {identity!r} stands with other content at {where}.", line)
+
+
+def _found(code: str, message: str, line: ShardLine) -> Finding:
+    return Finding(code, message, line.path, line.number)
+
+
+def tracked_machine_folder(root: Path) -> Iterator[Finding]:
+    """Yield that git tracks the machine's folder of the store at ``root``; asked of git each time, and never kept."""
+    if is_tracked(root):
+        message = f"Git tracks {MACHINE}/, which holds sessions in clear text. {HOW_TO_CLEAN}"
+        yield Finding("MKA008", message, root / MANIFEST, 1)
+
+
+RULES = (
+    Rule(
+        "MKA001",
+        "not-json",
+        "A line of the archive is not a JSON object.",
+        "The record on it is lost to search until the line is repaired. `memkit fsck --fix` sets it aside.",
+        "Ada prefers espresso\n" + _RECORD,
+        _RECORD,
+        _PLACE,
+    ),
+    Rule(
+        "MKA002",
+        "torn-line",
+        "The last line of a shard does not end.",
+        "A process was killed while it wrote. The line was never acknowledged; it is set aside when the next record is "
+        "written, or by `memkit fsck --fix`.",
+        _RECORD + '{"created_at":"2026-11-21T09:00',
+        _RECORD,
+        _PLACE,
+        severity="warning",
+    ),
+    Rule(
+        "MKA003",
+        "invalid-record",
+        "A record lacks a field, or a field does not fit.",
+        "It is not recalled. Lines are never edited: supersede the record, or let `memkit fsck --fix` set it aside.",
+        _RECORD.replace('"type":"preference"', '"type":"liking"'),
+        _RECORD,
+        _PLACE,
+    ),
+    Rule(
+        "MKA004",
+        "invalid-event",
+        "An event has an unknown op, or lacks a field.",
+        "What it says, such as a rejection or an approval, does not happen. A newer memkit may have written it.",
+        _RECORD
+        + '{"actor":"person","at":"2026-11-21T09:01:00.000000Z","id":"01KAJ3Q0000000000000000002","op":"frobnicate",'
+        '"target":"01KAJ3Q0000000000000000001","user_id":"ada"}\n',
+        _RECORD
+        + '{"actor":"person","at":"2026-11-21T09:01:00.000000Z","id":"01KAJ3Q0000000000000000002","op":"confirm",'
+        '"target":"01KAJ3Q0000000000000000001","user_id":"ada"}\n',
+        _PLACE,
+    ),
+    Rule(
+        "MKA005",
+        "id-conflict",
+        "The same id stands on two lines with different content.",
+        "Archive lines are never edited, so one of them was. A merge that joins lines by text can do that; only one "
+        "of the two is recalled.",
+        _RECORD + _RECORD.replace("espresso", "latte"),
+        _RECORD,
+        _PLACE,
+    ),
+    Rule(
+        "MKA006",
+        "conflict-marker",
+        "A merge conflict was left in the archive.",
+        "Both sides are wanted: no two writers share a shard, so keep every record and delete the marker lines.",
+        "<<<<<<< HEAD\n" + _RECORD + "=======\n>>>>>>> other\n",
+        _RECORD,
+        _PLACE,
+    ),
+    Rule(
+        "MKA007",
+        "misplaced-shard",
+        "A file in archive/ is no shard, so nothing in it is remembered.",
+        "Shards are `archive/<YYYY-MM>/<writer>.jsonl`.",
+        _RECORD,
+        _RECORD,
+        "archive/notes.jsonl",
+        severity="warning",
+    ),
+    Rule(
+        "MKA008",
+        "tracked-machine-folder",
+        "Git tracks .memkit/, which belongs to this machine alone.",
+        "It holds sessions, the audit log and the index in clear text, and no erasing reaches what others cloned. "
+        f"{HOW_TO_CLEAN}",
+        "git add -f .memkit\n",
+        "git rm -r -q --cached .memkit\n",
+        "memkit.yaml",
+    ),
+)

@@ -1,0 +1,392 @@
+"""Whether a planning domain, in YAML or HDDL, loads and can be planned with, and what was learned or recorded for it.
+
+The planner is loaded only for a store that has domains.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memkit.lint.families.tool_names import MEMORY_TOOLS, named_nowhere, nearest
+from memkit.lint.families.yaml import SchemaCodes, against_schema
+from memkit.lint.interface import value_at
+from memkit.store.schema import check, load_schema
+
+if TYPE_CHECKING:
+    from memkit.lint.families.dead_ends import Fault
+    from memkit.runtime.htn.core import Domain
+import re
+from collections.abc import Iterator
+
+from memkit.errors import UsageError
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
+
+LAMP = (
+    "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
+    "methods:\n  - {name: by_hand, task: light, subtasks: [switch_on]}\n"
+)
+_ROOMS = (
+    "name: lamp\ntypes: {room: object}\npredicates: {lit: [room]}\noperators:\n"
+    '  - {name: switch_on, parameters: "?r - room", add: ["lit ?r"]}\n'
+    'methods:\n  - {name: by_hand, task: "light ?r - room", subtasks: ["switch_on ?r"]}\n'
+)
+_GAP = (
+    "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
+    "tasks: {light: {effects: [lit]}}\n"
+)
+_LEARNED = (
+    "domain: lamp\nmethods:\n  - name: learned_light_1\n    task: light\n    subtasks: [switch_on]\n    learned: true\n"
+    '    provenance: {provider: anthropic, task: light, at: "2026-11-21T10:00:00Z"}\n'
+)
+_PROBLEM = "domain: lamp\nstate: []\ntasks: [light]\nexpect: {plan: [switch_on]}\n"
+
+
+_PLACE = re.compile(r".*?:(\d+):(\d+): (.*)", re.DOTALL)
+_DOMAINS = ("domain", "hddl")
+_CODES = SchemaCodes("MKD001", "MKD002", "MKD003", "MKD004", {"unbound_variable": "MKD006", "type_clash": "MKD007"})
+_SECTIONS = {"operators": ":action", "methods": ":method"}
+
+
+def of_domain(file: Checked) -> Iterator[Finding]:
+    """Yield what keeps a domain from loading, or else what cannot be planned with in it."""
+    if file.source.kind == "hddl":
+        yield from _in_hddl(file)
+        return
+    from memkit.domains.files import domain_findings
+
+    found = list(against_schema(domain_findings(file.document, file.name), file, _CODES))
+    yield from found
+    if all(finding.code == _CODES.name for finding in found):
+        from memkit.lint.families.faults import domain_faults
+        from memkit.runtime.htn.core import Domain
+
+        for fault in domain_faults(Domain.from_data(file.document.data)):
+            yield _placed(fault, file)
+
+
+def of_learned(file: Checked) -> Iterator[Finding]:
+    """Yield what is wrong in a file of learned methods, whatever its domain is."""
+    from memkit.lint.families.lessons import learned_methods
+
+    yield from learned_methods(file)
+
+
+def of_problem(file: Checked) -> Iterator[Finding]:
+    """Yield what is wrong in the shape of a recorded problem."""
+    for finding in check(file.document.data, load_schema("problem")):
+        yield file.found("MKD019", finding.message, finding.path, at_key=finding.at_key)
+
+
+def unfit(files: Collection) -> Iterator[Finding]:
+    """Yield what was learned or recorded for a domain and does not fit it."""
+    if any(file.source.kind in ("learned", "problem") for file in files.files):
+        from memkit.lint.families.lessons import unfit_lessons
+
+        yield from unfit_lessons(files)
+
+
+def unbound_operators(files: Collection) -> Iterator[Finding]:
+    """Yield each operator that is carried out by a tool which nothing declares."""
+    declared = {*files.tools, *MEMORY_TOOLS}
+    for file in files.domains.values() if files.tools else ():  # a store that declares none leaves tools to its host
+        for number, operator in enumerate(file.data.get("operators", ())):
+            name = operator.get("tool")
+            if isinstance(name, str) and name not in declared:
+                message = f"memkit.yaml declares no tool {name!r}, so this step cannot be carried out."
+                yield named_nowhere(file, "MKD005", message, ("operators", number, "tool"), nearest(name, declared))
+
+
+def _in_hddl(file: Checked) -> Iterator[Finding]:
+    from memkit.domains.files import load_domain
+    from memkit.lint.families.faults import domain_faults
+
+    path = file.source.path
+    try:
+        domain = load_domain(path, name=path.name)
+    except UsageError as error:
+        place = _PLACE.fullmatch(str(error))
+        line, column, message = (int(place[1]), int(place[2]), place[3]) if place else (1, 1, str(error))
+        yield Finding(_CODES.senseless, message[:1].upper() + message[1:], path, line, column)
+        return
+    text = path.read_bytes().decode("utf-8-sig")
+    for fault in domain_faults(domain):
+        offset = _offset(fault, domain, text)
+        before = text[:offset]
+        yield Finding(fault.code, fault.message, path, before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def _placed(fault: Fault, file: Checked) -> Finding:
+    if fault.slip is not None:
+        wrong, meant = fault.slip
+        spans = file.document.spans
+        for path in (fault.path, (*fault.path, "task"), (*fault.path, 0), (*fault.path, "task", 0)):
+            if path in spans and str(value_at(file.document.data, path)).startswith(wrong):
+                offsets = file.document.offsets(path)
+                edit = TextEdit(offsets[0], offsets[len(wrong)], meant, is_safe=False)
+                return file.found(fault.code, fault.message, path, part=(0, len(wrong)), edit=edit)
+    return file.found(fault.code, fault.message, fault.path, at_key=fault.at_key)
+
+
+def _offset(fault: Fault, domain: Domain, text: str) -> int:
+    """Return where the definition begins that a fault is in; names of HDDL are the same in capital letters."""
+    section, key = fault.path[0], fault.path[1]
+    if section in _SECTIONS and isinstance(key, int):
+        name = domain.operators[key].name if section == "operators" else domain.methods[key].name
+        pattern = rf"\({_SECTIONS[str(section)]}\s+({re.escape(name)})(?=[\s()])"
+    else:
+        pattern = rf"\(:{section}\b[\s\S]*?[\s(]({re.escape(str(key))})(?=[\s()])"
+    found = re.search(pattern, text, re.IGNORECASE)
+    return found.start(1) if found else 0
+
+
+_OUTBOX = "[tee, -a, outbox.jsonl]"
+
+RULES = (
+    Rule(
+        "MKD001",
+        "invalid-domain",
+        "A planning domain lacks a key, or a value in it does not fit.",
+        "A domain that does not load plans nothing.",
+        LAMP.replace("add: [lit]", "add: {lit: true}"),
+        LAMP,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+        spoils=True,
+    ),
+    Rule(
+        "MKD002",
+        "domain-name",
+        "A domain's name differs from its file's, or is not a name.",
+        "A plan names the domain that it comes from, and people look for it by its file.",
+        LAMP.replace("name: lamp", "name: torch"),
+        LAMP,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD003",
+        "unknown-domain-key",
+        "A domain has a key that memkit does not know.",
+        "A misspelt `preconditions` is an operator that may always be applied.",
+        LAMP.replace("add: [lit]", "adds: [lit]"),
+        LAMP,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+        spoils=True,
+    ),
+    Rule(
+        "MKD004",
+        "senseless-domain",
+        "A domain has the right shape, and something in it cannot be planned with.",
+        "An unknown predicate or type, a variable that nothing binds, a wrong number of arguments: the planner would "
+        "answer that there is no plan, without the author having meant that.",
+        LAMP.replace("add: [lit]", "add: [glowing]"),
+        LAMP,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+        spoils=True,
+    ),
+    Rule(
+        "MKD005",
+        "unknown-operator-tool",
+        "An operator is carried out by a tool that memkit.yaml does not declare.",
+        "A plan that uses it ends in a step that nothing can do.",
+        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
+        LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
+        "domains/lamp.yaml",
+        extra={"memkit.yaml": f"name: test\ntools: [{{name: lamp_switch, description: Notes it., run: {_OUTBOX}}}]\n"},
+        severity="warning",
+        unsafe_fix="writes the name that is nearest",
+        together=unbound_operators,
+    ),
+    Rule(
+        "MKD006",
+        "unbound-variable",
+        "An operator speaks of a variable that is none of its parameters.",
+        "Nothing says what the step is done with.",
+        _ROOMS.replace('parameters: "?r - room", add', "add"),
+        _ROOMS,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+        spoils=True,
+    ),
+    Rule(
+        "MKD007",
+        "type-clash",
+        "An argument can never be of the type that is asked for.",
+        "No object is of two types of which neither is above the other, so the step or the condition never applies.",
+        _ROOMS.replace("light ?r - room", "light ?r - bulb").replace("room: object}", "room: object, bulb: object}"),
+        _ROOMS,
+        "domains/lamp.yaml",
+        kinds=_DOMAINS,
+        check=of_domain,
+        spoils=True,
+    ),
+    Rule(
+        "MKD008",
+        "free-variable",
+        "Nothing binds a variable of a method, so every object is tried in its place.",
+        "Mostly a slip: the variable has another name in the task or in the conditions. Where it is meant, such as a "
+        "free choice, declare the variable with its type under `variables`.",
+        _ROOMS.replace("switch_on ?r", "switch_on ?x"),
+        _ROOMS,
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD009",
+        "unknown-task",
+        "A subtask is neither an operator nor the task of a method.",
+        "A method with such a subtask leads to no plan. A task that only learned methods are to do is declared under "
+        "`tasks`, with the effects that they must have.",
+        LAMP.replace("subtasks: [switch_on]", "subtasks: [swich_on]"),
+        LAMP,
+        "domains/lamp.yaml",
+        unsafe_fix="writes the name that is nearest",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD010",
+        "unreachable-method",
+        "A method can never be used: its conditions exclude each other, or one of its steps can never be done.",
+        "Whoever reads the domain believes that there is this way. Only what holds in every state and for every "
+        "problem is reported.",
+        LAMP.replace("subtasks: [switch_on]", "preconditions: [lit, not lit], subtasks: [switch_on]"),
+        LAMP,
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD011",
+        "impossible-operator",
+        "The conditions of an operator exclude each other, so the step can never be taken.",
+        "A fact and its negation, an object that is to differ from itself, a number that no value satisfies.",
+        LAMP.partition("methods:")[0].replace("add: [lit]", "preconditions: [lit, not lit], add: [lit]"),
+        LAMP.partition("methods:")[0],
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD012",
+        "shadowed-method",
+        "A method adds nothing, because an earlier one does the same whenever it could.",
+        "The earlier method does the same task by the same subtasks in the same order, and each of its conditions is "
+        "among those of the later one. Methods with other subtasks shadow nothing, for a plan may fail behind them.",
+        LAMP + "  - {name: in_the_dark, task: light, preconditions: [not lit], subtasks: [switch_on]}\n",
+        LAMP.replace("subtasks:", "preconditions: [not lit], subtasks:")
+        + "  - {name: shining, task: light, preconditions: [lit], subtasks: []}\n",
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD013",
+        "endless-task",
+        "Every way to do a task leads back to the task itself.",
+        "A recursion needs a method that ends it, often one without subtasks for when nothing is left to do.",
+        LAMP.replace("subtasks: [switch_on]", "subtasks: [switch_on, light]"),
+        LAMP.replace("subtasks: [switch_on]", "preconditions: [not lit], subtasks: [switch_on, light]")
+        + "  - {name: done, task: light, preconditions: [lit], subtasks: []}\n",
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD014",
+        "contradictory-effects",
+        "A step removes a fact and adds it at once.",
+        "Facts are removed first and added then, so the removal does nothing.",
+        LAMP.replace("add: [lit]", "add: [lit], remove: [lit]"),
+        LAMP,
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD015",
+        "unused-declaration",
+        "A predicate, a function or a type is declared, and nothing in the domain uses it.",
+        "Mostly what is left of a rename, or a condition that somebody forgot.",
+        LAMP.replace("lit: []", "lit: [], broken: []"),
+        LAMP,
+        "domains/lamp.yaml",
+        severity="warning",
+        kinds=_DOMAINS,
+        check=of_domain,
+    ),
+    Rule(
+        "MKD016",
+        "invalid-learned-methods",
+        "A file of learned methods lacks a key, or a value in it does not fit.",
+        "It is written by memkit and read in reviews; after an edit by hand the methods in it may not be used.",
+        _LEARNED.replace("    task: light\n", ""),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+        check=of_learned,
+        spoils=True,
+    ),
+    Rule(
+        "MKD017",
+        "unfit-learned-method",
+        "A learned method does not fit its domain.",
+        "It has the name of another method, or speaks of what the domain does not have any more, so it is not used. "
+        "`memkit domain reject` throws it away.",
+        _LEARNED.replace("[switch_on]", "[switch_on hall]"),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+        together=unfit,
+    ),
+    Rule(
+        "MKD018",
+        "learned-without-origin",
+        "Nothing says who proposed a learned method, when, and for which task.",
+        "A person who is to promote it has to know where it comes from.",
+        _LEARNED.replace("provider: anthropic, ", ""),
+        _LEARNED,
+        "domains/learned/lamp.yaml",
+        extra={"domains/lamp.yaml": _GAP},
+        severity="warning",
+        check=of_learned,
+    ),
+    Rule(
+        "MKD019",
+        "invalid-problem",
+        "A recorded problem lacks a key, or a value in it does not fit.",
+        "`memkit domain test` and promotions of learned methods solve it, and cannot read it.",
+        _PROBLEM.replace("tasks: [light]", "tasks: light"),
+        _PROBLEM,
+        "domains/problems/lamp/dark.yaml",
+        extra={"domains/lamp.yaml": LAMP},
+        check=of_problem,
+        spoils=True,
+    ),
+    Rule(
+        "MKD020",
+        "unfit-problem",
+        "A recorded problem does not fit its domain.",
+        "It names objects, facts or tasks in a way that the domain does not know, expects something of that kind, or "
+        "lies in a folder that has the name of no domain.",
+        _PROBLEM.replace("state: []", "state: [glowing]"),
+        _PROBLEM,
+        "domains/problems/lamp/dark.yaml",
+        extra={"domains/lamp.yaml": LAMP},
+        together=unfit,
+    ),
+)

@@ -1,0 +1,311 @@
+"""Versions and successors of skills and policies: what changed is said, and what is replaced says by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+from memkit.lint.families.policies import POLICY, POLICY_PLACE
+from memkit.lint.families.skills import OTHER, PLACE, SKILL
+from memkit.lint.interface import Checked, Collection, Finding, Rule
+from memkit.store.yaml import YamlError, load_yaml
+
+_VERSIONED_SKILL = (
+    SKILL
+    + """\
+version: "1.1.0"
+changelog:
+  - {version: "1.1.0", changes: Walks round the block.}
+"""
+)
+_VERSIONED_POLICY = POLICY + 'version: "1.1.0"\nchangelog: [{version: "1.1.0", changes: Asks.}]\n'
+_NEXT = {"policies/no_losses.yaml": POLICY.replace("no_deletes", "no_losses")}
+
+
+_ABOUT_ITSELF = frozenset({"version", "changelog", "tests"})
+"""What may change without a new version: it says nothing about how the skill or policy works."""
+
+_FAMILIES = {"skill": "MKS", "policy": "MKP"}
+
+
+def in_file(file: Checked) -> Iterator[Finding]:
+    """Yield a version without an entry in the change log, and a file that is deprecated without a successor."""
+    data, family = file.document.data, _FAMILIES[file.source.kind]
+    if not isinstance(data, dict):
+        return
+    version, entries = data.get("version"), data.get("changelog")
+    if isinstance(version, str) and not _is_told(version, entries):
+        message = f"The change log has no entry for version {version}. Say what it changed."
+        yield file.found(family + "403", message, ("version",))
+    if data.get("deprecated") and not data.get("superseded_by"):
+        message = "This is deprecated, and nothing says what to use instead. Name it in superseded_by."
+        yield file.found(family + "404", message, ("deprecated",), at_key=True)
+
+
+def _is_told(version: str, entries: Any) -> bool:
+    """Return whether the change log tells of a version; a first version without a log has nothing to tell."""
+    if not isinstance(entries, list) or not entries:
+        return version in ("0.0.1", "0.1.0", "1.0.0")
+    return any(isinstance(entry, Mapping) and entry.get("version") == version for entry in entries)
+
+
+def beside_others(files: Collection) -> Iterator[Finding]:
+    """Yield what only the whole store and its last commit show."""
+    for file, before in files.changed():
+        if file.source.kind in _FAMILIES:
+            yield from _since(file, before, _FAMILIES[file.source.kind], files)
+    for kind, family in _FAMILIES.items():
+        known = files.skills if kind == "skill" else files.policies
+        yield from _successors(known, files.names(kind), kind, family)
+
+
+def _since(file: Checked, before: Mapping[str, Any], family: str, files: Collection) -> Iterator[Finding]:
+    now = file.data
+    old, new = before.get("version"), now.get("version")
+    if not isinstance(old, str):
+        return
+    if new is None or _number(new) < _number(old):
+        if files.is_rolled_back(file):
+            return
+        message = f"The version was {old} in {files.since}, and is {new or 'gone'}. Versions only rise."
+        yield file.found(family + "402", message, ("version",))
+    elif new == old and _content(before) != _content(now):
+        message = (
+            f"The content changed since {files.since}, and the version is still {old}. Raise it, and say what changed."
+        )
+        yield file.found(family + "401", message, ("version",))
+
+
+def _content(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in _ABOUT_ITSELF}
+
+
+def _number(version: Any) -> tuple[int, ...]:
+    parts = str(version).split(".")
+    return tuple(int(part) for part in parts) if all(part.isdecimal() for part in parts) else ()
+
+
+def _successors(known: Mapping[str, Checked], names: set[str], kind: str, family: str) -> Iterator[Finding]:
+    for name, file in known.items():
+        successor = file.data.get("superseded_by")
+        if not isinstance(successor, str):
+            continue
+        if successor not in names:
+            message = f"There is no {kind} {successor!r} in this store."
+            yield file.found(family + "405", message, ("superseded_by",))
+            continue
+        circle = _circle(name, known)
+        if circle:
+            message = f"This leads in a circle: {' → '.join(circle)}. Nobody learns which one to use."
+            yield file.found(family + "406", message, ("superseded_by",))
+
+
+def _circle(start: str, known: Mapping[str, Checked]) -> list[str]:
+    """Return the names from ``start`` back to it, or nothing when its successors end."""
+    path = [start]
+    while path[-1] in known:
+        following = known[path[-1]].data.get("superseded_by")
+        if following == start:
+            return [*path, start]
+        if not isinstance(following, str) or following in path:
+            return []
+        path.append(following)
+    return []
+
+
+_FOLDERS = ("skills", "policies")
+"""What has versions."""
+
+
+def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> dict[str, Any]:
+    """Return the data of each file in ``contents`` that ``commit`` has otherwise; what did not load there is left out.
+
+    Args:
+        root: The store.
+        contents: The content of each file now, by its path in the store.
+        commit: What a person calls the commit, or its id.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or git fails.
+        UsageError: There is no such commit.
+    """
+    from memkit.store.git import Git
+    from memkit.store.git_objects import GitObjects
+
+    objects = GitObjects(Git(root))
+    id = objects.commit_id(commit)
+    entries = [entry for folder in _FOLDERS for entry in objects.tree(id, folder) if entry.path in contents]
+    changed = {entry.path: entry.id for entry in entries if _blob_id(contents[entry.path], entry.id) != entry.id}
+    before = objects.read_many(changed.values()) if changed else {}
+    return earlier_data({path: before[blob] for path, blob in changed.items() if blob in before}, contents)
+
+
+def stood_before(root: Path, commit: str, path: str, content: bytes) -> bool:
+    """Return whether ``commit``, or one before it, gave the file at ``path`` or took from it just this content."""
+    from memkit.store.git import Git
+    from memkit.store.git_objects import GitObjects
+
+    git = Git(root)
+    id = GitObjects(git).commit_id(commit)
+    blob = _blob_id(content, like=id)
+    return bool(git.run("log", "-1", "--format=%H", f"--find-object={blob}", id, "--", path, check=False).strip())
+
+
+def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the data of each file in ``contents`` that was otherwise ``before``; what did not load is left out."""
+    found: dict[str, Any] = {}
+    for path, content in before.items():
+        if path in contents and content != contents[path]:
+            try:
+                found[path] = load_yaml(content).data
+            except YamlError:  # a link, or a version that was never valid
+                continue
+    return found
+
+
+def _blob_id(content: bytes, like: str) -> str:
+    """Return what git calls a file of this content."""
+    named = b"blob %d\0" % len(content) + content
+    return (sha1(named, usedforsecurity=False) if len(like) == 40 else sha256(named)).hexdigest()
+
+
+RULES = (
+    Rule(
+        "MKP401",
+        "unchanged-policy-version",
+        "A policy's content changed since the last commit, and its version did not.",
+        "A verdict in an account names the policy; its version says which text decided. Tests, version and change "
+        "log do not "
+        "count. `memkit lint --since COMMIT` compares with another commit.",
+        "A new exception under the version that is committed already.",
+        _VERSIONED_POLICY,
+        POLICY_PLACE,
+        together=beside_others,
+    ),
+    Rule(
+        "MKP402",
+        "lowered-policy-version",
+        "A policy's version is lower than in the last commit, or gone.",
+        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit policy rollback`: a file "
+        "that is just what an earlier commit held, with its version, is no finding.",
+        "Version 1.0.0 where 1.1.0 is committed already.",
+        _VERSIONED_POLICY,
+        POLICY_PLACE,
+        together=beside_others,
+    ),
+    Rule(
+        "MKP403",
+        "no-policy-changelog-entry",
+        "A policy's change log does not tell of its version.",
+        "A reviewer looks there for what was tightened and what was loosened.",
+        _VERSIONED_POLICY.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
+        _VERSIONED_POLICY,
+        POLICY_PLACE,
+        severity="warning",
+        check=in_file,
+    ),
+    Rule(
+        "MKP404",
+        "no-policy-successor",
+        "A policy is deprecated, and nothing says what takes its place.",
+        "A deprecated policy binds until it is removed or switched off. Without a successor nobody dares to remove it.",
+        POLICY + "deprecated: true\n",
+        POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        POLICY_PLACE,
+        extra=_NEXT,
+        severity="warning",
+        check=in_file,
+    ),
+    Rule(
+        "MKP405",
+        "dangling-policy-successor",
+        "superseded_by names a policy that is not there.",
+        "The rule that was to take over does not exist, or its name is misspelt.",
+        POLICY + "deprecated: true\nsuperseded_by: no_loses\n",
+        POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        POLICY_PLACE,
+        extra=_NEXT,
+        together=beside_others,
+    ),
+    Rule(
+        "MKP406",
+        "cyclic-policy-successor",
+        "Policies supersede each other in a circle.",
+        "Nobody learns which one to keep.",
+        POLICY + "deprecated: true\nsuperseded_by: no_deletes\n",
+        POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
+        POLICY_PLACE,
+        extra=_NEXT,
+        together=beside_others,
+    ),
+    Rule(
+        "MKS401",
+        "unchanged-version",
+        "A skill's content changed since the last commit, and its version did not.",
+        "Who uses version 1.1.0 relies on what it says. `memkit lint --since COMMIT` compares with another commit, "
+        "such as "
+        "the one that a pull request starts from. Version and change log themselves do not count.",
+        "A new step under the version that is committed already.",
+        _VERSIONED_SKILL,
+        PLACE,
+        together=beside_others,
+    ),
+    Rule(
+        "MKS402",
+        "lowered-version",
+        "A skill's version is lower than in the last commit, or gone.",
+        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit skill rollback`: a file "
+        "that is just what an earlier commit held, with its version, is no finding.",
+        "Version 1.0.0 where 1.1.0 is committed already.",
+        _VERSIONED_SKILL,
+        PLACE,
+        together=beside_others,
+    ),
+    Rule(
+        "MKS403",
+        "no-changelog-entry",
+        "A skill's change log does not tell of its version.",
+        "A reviewer and everybody who updates look there for what changed.",
+        _VERSIONED_SKILL.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
+        _VERSIONED_SKILL,
+        PLACE,
+        severity="warning",
+        check=in_file,
+    ),
+    Rule(
+        "MKS404",
+        "no-successor",
+        "A skill is deprecated, and nothing says what to use instead.",
+        "An agent that finds it has nowhere to go. Where nothing replaces it, delete it: git keeps it.",
+        SKILL + "deprecated: The dog is old.\n",
+        SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
+        PLACE,
+        extra={"skills/swim.yaml": OTHER},
+        severity="warning",
+        check=in_file,
+    ),
+    Rule(
+        "MKS405",
+        "dangling-successor",
+        "superseded_by names a skill that is not there.",
+        "Whoever follows it ends nowhere. The skill was renamed, or the name is misspelt.",
+        SKILL + "deprecated: The dog is old.\nsuperseded_by: swimm\n",
+        SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
+        PLACE,
+        extra={"skills/swim.yaml": OTHER},
+        together=beside_others,
+    ),
+    Rule(
+        "MKS406",
+        "cyclic-successor",
+        "Skills supersede each other in a circle.",
+        "Nobody learns which one to use.",
+        SKILL + "deprecated: The dog is old.\nsuperseded_by: walk\n",
+        SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
+        PLACE,
+        extra={"skills/swim.yaml": OTHER},
+        together=beside_others,
+    ),
+)

@@ -1,0 +1,261 @@
+"""What any YAML file of a store may be faulted for: how it is written, and where it does not fit its schema."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from memkit.errors import StoreFault
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
+from memkit.store.config import FORMAT
+from memkit.store.schema import SchemaFinding, check, load_schema
+
+_SKILL = "skills/walk.yaml"
+_HEAD = "name: walk\ndescription: Walks the dog when it wants to.\n"
+_GOOD = _HEAD + "steps: [Find the lead]\n"
+
+
+@dataclass(frozen=True)
+class SchemaCodes:
+    """The rules that a kind of file answers with where it does not fit its schema."""
+
+    invalid: str
+    name: str
+    unknown_key: str
+    senseless: str = ""
+    """For what has the right shape and still cannot be used."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """For findings of certain kinds."""
+
+    def code(self, finding: SchemaFinding) -> str:
+        """Return the rule that a finding belongs to."""
+        if finding.kind == "unknown_key":
+            return self.unknown_key
+        if finding.kind in self.kinds:
+            return self.kinds[finding.kind]
+        if finding.kind in ("condition", "domain"):
+            return self.senseless
+        return self.name if finding.path == ("name",) else self.invalid
+
+
+def against_schema(found: Iterable[SchemaFinding], file: Checked, codes: SchemaCodes) -> Iterator[Finding]:
+    """Yield where a file does not fit its schema, each place under the rule of its kind."""
+    for finding in found:
+        line, column = finding.position(file.document)
+        edit = _renamed(finding, file)
+        yield Finding(codes.code(finding), finding.message, file.source.path, line, column, edit, anchor=line)
+
+
+_SETTINGS = SchemaCodes("MKY013", "MKY013", "MKY014")
+
+
+def settings(file: Checked) -> Iterator[Finding]:
+    """Yield what memkit.yaml says that no setting is; raises ``StoreFault`` where a newer memkit wrote it."""
+    data = file.document.data
+    if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
+        raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
+    yield from against_schema(check(data, load_schema("memkit")), file, _SETTINGS)
+
+
+def as_written(file: Checked) -> Iterator[Finding]:
+    """Yield what the reader of YAML noted in a file that loads."""
+    for finding in file.document.findings:
+        edit = None
+        if finding.code == "MKY005":
+            edit = TextEdit(-1, 0, "")
+        elif finding.end > finding.start:
+            quoted = f'"{file.document.text[finding.start : finding.end]}"'
+            edit = TextEdit(finding.start, finding.end, quoted, finding.quoting_is_safe)
+        path, anchor = file.source.path, finding.line
+        end = file.document.place(finding.end) if finding.end else (0, 0)
+        yield Finding(finding.code, finding.message, path, finding.line, finding.column, edit, end, anchor)
+
+
+def _renamed(finding: SchemaFinding, file: Checked) -> TextEdit | None:
+    """Return the edit that gives a misspelt key its name, or a file's content the file's name."""
+    document = file.document
+    if finding.kind == "unknown_key" and finding.meant:
+        line, column = document.key_position(finding.path)
+        start = document.offset((line, column))
+        written = str(finding.path[-1])
+        if document.text.startswith(written, start):
+            return TextEdit(start, start + len(written), finding.meant, is_safe=False)
+    if finding.kind == "name" and finding.path in document.spans:
+        return TextEdit(*document.spans[finding.path], file.name, is_safe=False)
+    return None
+
+
+def name_clashes(files: Collection) -> Iterator[Finding]:
+    """Yield files whose names are one where capital letters or spellings of accents do not count."""
+    seen: dict[tuple[str, str], Checked] = {}
+    for file in sorted(files.files, key=lambda file: file.source.path):
+        folder = file.source.path.parent
+        key = (str(folder), unicodedata.normalize("NFC", file.source.path.name).casefold())
+        first = seen.setdefault(key, file)
+        if first is not file:
+            message = (
+                f"This and {first.source.path.name!r} are one file where capital letters do not count. Rename one."
+            )
+            yield Finding("MKY017", message, file.source.path, 1)
+
+
+RULES = (
+    Rule(
+        "MKY001",
+        "not-yaml",
+        "The file is not YAML that memkit reads.",
+        "A file that does not load is not there: the skill is missing, and a policy set with such a file denies every "
+        "call. The message names the line and column where reading stopped.",
+        _HEAD + "steps: [Find the lead\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY002",
+        "duplicate-key",
+        "A key stands twice in one map.",
+        "Most YAML readers silently keep the last of two equal keys. A second `enforcement: soft` far below the first "
+        "would so disarm a hard policy, and nobody would see it in review.",
+        _HEAD + "description: Walks two dogs.\nsteps: [Find the lead]\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY003",
+        "ambiguous-scalar",
+        "A value without quotes means different things to different YAML readers.",
+        "YAML 1.1 reads `no` as false, `0755` as 493 and `12:30` as 750; YAML 1.2 reads a string, 755 and a string. "
+        "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes settle it.",
+        _HEAD + "steps: [no]\n",
+        _HEAD + 'steps: ["no"]\n',
+        _SKILL,
+        severity="warning",
+        fix="puts quotes around the value where it is read as a string",
+        unsafe_fix="puts quotes around numbers as well, which makes them text",
+    ),
+    Rule(
+        "MKY004",
+        "unsupported-yaml",
+        "The file uses an anchor, an alias, a merge key, a tag or a directive.",
+        "These make the text that a reviewer reads differ from what loads, and nested aliases can grow a small file "
+        "to gigabytes. memkit's files are plain maps, lists and scalars.",
+        _HEAD.replace("Walks", "&text Walks") + "steps: [*text]\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY005",
+        "byte-order-mark",
+        "The file starts with a byte order mark.",
+        "UTF-8 needs none, and tools that do not expect it take it for a part of the first key.",
+        "\ufeff" + _GOOD,
+        _GOOD,
+        _SKILL,
+        severity="warning",
+        fix="removes the mark",
+    ),
+    Rule(
+        "MKY006",
+        "too-large",
+        "The file is larger than 1 MB, or nested deeper than 64 levels.",
+        "Skills, policies and domains are read by people. Such a file is generated or hostile, and reading it would "
+        "cost more than everything else in the store.",
+        _HEAD + "steps: " + "[" * 66 + "]" * 66 + "\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY007",
+        "not-utf-8",
+        "The file is not UTF-8.",
+        "Text in another encoding shows up as other characters on the next machine, or not at all.",
+        "A file saved as Latin-1, in which é is the single byte 0xE9.",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY008",
+        "several-documents",
+        "The file holds more than one YAML document.",
+        "Readers that expect one document take the first and drop the rest, or fail.",
+        _GOOD + "---\nname: run\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY009",
+        "link-out-of-store",
+        "The file is a symbolic link to something outside of the store.",
+        "What it says is not in the repository: it cannot be reviewed, and it differs from machine to machine.",
+        "skills/walk.yaml -> /home/ada/walk.yaml",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
+        "MKY010",
+        "ignored-file",
+        "The file lies where skills, policies or domains are read, and is not one of them.",
+        "Only `*.yaml` directly in the folder is read. A `.yml` file, or one in a folder below, looks as if it "
+        "counted, and does not.",
+        "A policy saved as policies/no_deletes.yml.",
+        "The same file as policies/no_deletes.yaml.",
+        "policies/no_deletes.yml",
+        severity="warning",
+    ),
+    Rule(
+        "MKY013",
+        "invalid-setting",
+        "A value in memkit.yaml does not fit.",
+        "No command runs on a store whose settings do not load.",
+        "name: test\ncontext: {max_tokens: many}\n",
+        "name: test\ncontext: {max_tokens: 8000}\n",
+        "memkit.yaml",
+        check=settings,
+        spoils=True,
+    ),
+    Rule(
+        "MKY014",
+        "unknown-setting",
+        "memkit.yaml has a key that memkit does not know.",
+        "A misspelt setting leaves the built-in default in force: the budget or the privacy that was meant is not set.",
+        "name: test\ncontext: {max_token: 8000}\n",
+        "name: test\ncontext: {max_tokens: 8000}\n",
+        "memkit.yaml",
+        check=settings,
+        spoils=True,
+    ),
+    Rule(
+        "MKY017",
+        "clashing-names",
+        "Two files are one where capital letters do not count.",
+        "On macOS and Windows the second of `walk.yaml` and `Walk.yaml` replaces the first, and git shows changes "
+        "that nobody "
+        "made.",
+        "Two files, skills/walk.yaml and skills/Walk.yaml.",
+        "The file skills/walk.yaml alone.",
+        _SKILL,
+        together=name_clashes,
+    ),
+    Rule(
+        "MKY011",
+        "suppression-without-reason",
+        "A suppression gives no reason, or names no known rule.",
+        "A finding that is switched off without a word is asked about again by every reader. Such a comment has no "
+        "effect. The form is `# memkit: ignore[CODE] reason`, on the line of the finding or alone on the line above.",
+        _HEAD + "steps: [Find the lead]  # memkit: ignore[MKY003]\n",
+        _HEAD + "steps: [no]  # memkit: ignore[MKY003] the dog's name is No\n",
+        _SKILL,
+    ),
+    Rule(
+        "MKY012",
+        "unused-suppression",
+        "A suppression has nothing to suppress.",
+        "What it was for is gone. Left in place, it would hide the next finding there.",
+        _HEAD + "steps: [Find it]  # memkit: ignore[MKY003] the dog's name is No\n",
+        _GOOD,
+        _SKILL,
+        severity="warning",
+        fix="removes the comment",
+    ),
+)

@@ -1,1 +1,0 @@
-"""Reports in the forms that people and machines read."""

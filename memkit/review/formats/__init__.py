@@ -1,1 +1,0 @@
-"""A difference and a review as text, Markdown, a page and data."""

@@ -1,0 +1,211 @@
+"""A run of a skill: what it is asked for, what the agent is told, its steps one after the other, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from memkit.errors import UsageError
+from memkit.runtime.loop.bound import STOPPED, AnsweredErrors
+from memkit.runtime.loop.reply import AgentResponse
+from memkit.skills.runs import RunStatistics
+from memkit.skills.skill import Skill
+from memkit.store.schema import suggestion
+
+INPUT = "input"
+"""The placeholder that stands for the whole request."""
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a person wants from a run."""
+
+    input: str | None = None
+    """What stands for ``{input}`` in the steps."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What stands for the other placeholders."""
+    from_step: int | None = None
+    """The step to begin with; the ones before it are taken as done."""
+    resume: bool = False
+    """Whether to go on with the last run that did not succeed."""
+    dry_run: bool = False
+    """Whether to judge everything and to run and keep nothing."""
+
+
+def placeholders(skill: Skill) -> list[str]:
+    """Return what the steps leave open, each once, in the order in which they need it.
+
+    >>> placeholders(Skill("tea", "d", ("Boil {amount} of water", "Pour it for {guest} and {guest}")))
+    ['amount', 'guest']
+    """
+    return list(dict.fromkeys(name for step in skill.steps for name in _PLACEHOLDER.findall(step)))
+
+
+def filled_steps(skill: Skill, given: str | None, values: Mapping[str, str]) -> list[str]:
+    """Return the steps with ``{input}`` and every ``{name}`` replaced.
+
+    Raises:
+        UsageError: A value is missing, or one is given that no step asks for.
+    """
+    known = placeholders(skill)
+    for name in values:
+        if name not in known:
+            asked = f"they ask for {', '.join(known)}" if known else "they ask for none"
+            raise UsageError(f"No step of {skill.name} asks for {name!r}; {asked}.{suggestion(name, known)}")
+    filled = {**values} if given is None else {INPUT: given, **values}
+    for number, step in enumerate(skill.steps, start=1):
+        for name in _PLACEHOLDER.findall(step):
+            if name not in filled:
+                option = "--input TEXT" if name == INPUT else f"--arg {name}=VALUE"
+                raise UsageError(f"Step {number} of {skill.name} asks for {{{name}}}. Give {option}.")
+    # In one pass: a value that looks like a placeholder stays as it was given.
+    return [_PLACEHOLDER.sub(lambda found: _as_one(filled[found[1]], found), step) for step in skill.steps]
+
+
+def _as_one(value: str, place: re.Match[str]) -> str:
+    r"""Return a value so that it stays one: it does not leave the quotes it stands in, and gets some after ``name=``.
+
+    >>> step = 'Call outbox with message="For {guest}" to={guest}'
+    >>> print(_PLACEHOLDER.sub(lambda found: _as_one('Ann "A" Lee', found), step))
+    Call outbox with message="For Ann \"A\" Lee" to="Ann \"A\" Lee"
+    """
+    before = place.string[: place.start()]
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    if before.count('"') % 2:
+        return escaped
+    is_word = re.fullmatch(r"[^\s\"']*[^\s\"'.,]", value)
+    return f'"{escaped}"' if before.endswith("=") and not is_word else value
+
+
+FAILED = "FAILED:"
+"""How a model begins its answer to a step that it could not do."""
+_HOW = f"""\
+You get the steps one by one, each as a message. Carry out exactly that step with your tools, and answer with what you \
+did and found. Do not go on to the next step by yourself. When a step cannot be done, begin your answer with {FAILED} \
+and say why."""
+
+
+def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
+    """Return what stands in the system prompt: the skill, its safety checks and all of its steps."""
+    lines = [f"You are carrying out the skill {skill.name}: {skill.description}", _HOW]
+    if given:
+        lines.append(f"The request: {given}")
+    if skill.safety_checks:
+        lines += ["Safety checks:", *(f"- {check}" for check in skill.safety_checks)]
+    return "\n".join([*lines, "Steps:", *(f"{number}. {step}" for number, step in enumerate(steps, start=1))])
+
+
+COMPLETED = ("done", "answered")
+"""What a step came to when the next one may begin."""
+
+
+@dataclass(frozen=True)
+class FollowedStep:
+    """What became of one step."""
+
+    number: int
+    """From 1."""
+    text: str
+    status: str
+    """done (tools ran) | answered (the model only spoke) | failed | denied | pending"""
+    message: str = ""
+    """What the model answered."""
+    reason: str = ""
+    """Why it did not succeed."""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    policy: tuple[Mapping[str, Any], ...] = ()
+    """The policies that had a say."""
+
+
+class Follower(Protocol):
+    """An agent that does what it is told."""
+
+    @property
+    def max_tool_calls(self) -> int:
+        """Return how many tool calls one turn may make."""
+        ...
+
+    def carry_out(self, instruction: str) -> AgentResponse:
+        """Do one step."""
+        ...
+
+
+def follow(agent: Follower, steps: Sequence[str], first: int = 1) -> Iterator[FollowedStep]:
+    """Carry out the steps from number ``first`` on, and yield each before the next one begins.
+
+    After the first that does not succeed, the others are yielded as pending.
+    """
+    stopped = False
+    for number, text in enumerate(steps[first - 1 :], start=first):
+        step = FollowedStep(number, text, "pending") if stopped else _carried_out(agent, number, text)
+        stopped = step.status not in COMPLETED
+        yield step
+
+
+def _carried_out(agent: Follower, number: int, text: str) -> FollowedStep:
+    with AnsweredErrors() as errors:
+        reply = agent.carry_out(text)
+        status, reason = _judged(reply, agent.max_tool_calls)
+        return FollowedStep(number, text, status, reply.message, reason, tuple(reply.tool_calls), tuple(reply.policy))
+    return FollowedStep(number, text, "failed", reason=errors.message or "")
+
+
+def _judged(reply: AgentResponse, most_calls: int) -> tuple[str, str]:
+    """Return what a step came to, and why where it did not succeed.
+
+    A call that a policy stopped ends the step, whatever the model did afterwards: it shall not look for a way around.
+    A call that failed is made good by a later success of the same tool.
+    """
+    calls, said = reply.tool_calls, reply.message.strip()
+    stopped = [call for call in calls if call["error"] and call["decision"] in STOPPED]
+    if stopped:
+        return "denied", str(stopped[0]["result"])
+    broken = [call for call in {call["name"]: call for call in calls}.values() if call["error"]]
+    if broken:
+        return "failed", str(broken[0]["result"])
+    if said.startswith(FAILED):
+        return "failed", said.removeprefix(FAILED).strip()
+    if len(calls) >= most_calls:
+        return "failed", f"it took {len(calls)} tool calls, the most that one turn may make"
+    if not calls and not said:
+        return "failed", "the model gave no answer"
+    return ("done" if calls else "answered"), ""
+
+
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class SkillRun:
+    """How a run ended."""
+
+    skill: str
+    version: str | None
+    outcome: str
+    """succeeded | failed | denied | refused (it could not begin)"""
+    steps: tuple[FollowedStep, ...] = ()
+    """From the first that this run had to do."""
+    missing_tools: Mapping[str, str] = field(default_factory=dict)
+    """Required tools that nobody offers, each with a hint."""
+    unused_tools: tuple[str, ...] = ()
+    """Required tools that no step called, in a run that succeeded."""
+    deprecated: str = ""
+    """Why the skill should not be used any more, and what to use instead, where it says so."""
+    session: str | None = None
+    record: str | None = None
+    """The outcome that long-term memory keeps, if it keeps one."""
+    statistics: RunStatistics | None = None
+    """With this run; None for one that left no trace."""
+
+    @property
+    def stopped_at(self) -> FollowedStep | None:
+        """Return the step that did not succeed."""
+        return next((step for step in self.steps if step.status in ("failed", "denied")), None)
+
+    @property
+    def completed(self) -> list[int]:
+        """Return the numbers of the steps that were completed."""
+        return [step.number for step in self.steps if step.status in COMPLETED]
