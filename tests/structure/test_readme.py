@@ -10,6 +10,7 @@ import pytest
 
 from memkit.cli.main import COMMANDS, cli
 from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
+from memkit.runtime.testing.trial import promises
 from memkit.equivalence.run import Result, columns_of
 from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets
@@ -32,9 +33,11 @@ def test_the_matrix_is_what_a_run_without_faults_writes() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_row_that_names_a_test_stands_for_one_that_ships(target: str, shipped: ShippedTest) -> None:
     """Each tick in it stands for a test in that target's rendered project; tests/generate runs them."""
-    place = ROOT / "outputs" / "examples" / target / "tests" / shipped.file
+    page = ROOT / "outputs" / "examples" / target / "tests" / "test_promises.py"
 
-    assert f"def {shipped.name}(" in place.read_text(encoding="utf-8")
+    held = re.search(rf"^class {shipped.group}\(promises\.(\w+)\):", page.read_text(encoding="utf-8"), re.M)
+
+    assert held and hasattr(getattr(promises, held[1]), shipped.name)
 
 
 def test_the_command_table_names_every_command() -> None:
