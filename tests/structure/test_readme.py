@@ -10,10 +10,10 @@ import pytest
 
 from memkit.cli.main import COMMANDS, cli
 from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
-from memkit.runtime.testing.trial import promises
 from memkit.equivalence.run import Result, columns_of
 from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets
+from memkit.runtime.testing.trial import promises
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
