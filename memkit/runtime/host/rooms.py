@@ -101,14 +101,27 @@ class Rooms:
 
     settings: ProjectSettings
     archive: ArchivalStore
-    main: MainContext
     memory: OfferedTools
     toolbox: JournalledToolbox
     consent: UserConsent
-    persona: Persona
-    user_id: str
-    session_id: str
     host: Host
+    session_id: str
+
+    @property
+    def main(self) -> MainContext:
+        """Return the main context, which the memory tools edit."""
+        return self.memory.main
+
+    @property
+    def user_id(self) -> str:
+        """Return whose memory it is."""
+        return self.memory.user_id
+
+    @property
+    def persona(self) -> Persona:
+        """Return who the agent is, as the store says."""
+        values = self.settings.values
+        return Persona(name=str(values["name"]), description=str(values["persona"]))
 
     def agent(self, **parts: Any) -> MemGPTAgent:
         """Return the loop room's agent over these rooms; ``parts`` name the model or another loop."""
@@ -136,9 +149,8 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
     consent = UserConsent(archive, user, session, switched_off=switched_off)
-    main = MainContext.configured(limits)
     memory = OfferedTools(
-        main,
+        MainContext.configured(limits),
         archive,
         recall=RecallMemory(
             settings.state_folder / "sessions" if user is not None else None,
@@ -151,8 +163,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
     )
     toolbox = _toolbox(settings, memory, archive, consent, host)
-    persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
-    return Rooms(settings, archive, main, memory, toolbox, consent, persona, user_id, session, host)
+    return Rooms(settings, archive, memory, toolbox, consent, host, session)
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:
