@@ -23,8 +23,8 @@ from table import print_rows
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
-from memkit.use_cases.make_store import make_store
 from memkit.use_cases.open_chat import open_chat
+from memkit.use_cases.store import make_store
 from memkit.workspace import open_workspace
 
 WARM = 5

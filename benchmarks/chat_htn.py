@@ -18,7 +18,7 @@ from hostile_proposals import DOMAIN, LEARNED, PROBLEM, cases
 from table import print_rows
 
 from memkit.learned.asking import AskedModel
-from memkit.llm.reference import ReferenceModel
+from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Problem
 from memkit.runtime.htn.question import Question, read_answer
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec

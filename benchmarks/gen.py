@@ -23,7 +23,7 @@ from typing import Any
 from table import print_rows
 
 from memkit.generate.targets import load_targets
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 ALL_TARGETS, NO_CHANGES = 5000.0, 3000.0
 """Milliseconds for one project of every target, and for ``memkit update`` without changes."""

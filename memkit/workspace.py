@@ -132,7 +132,7 @@ class Workspace:
 
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
-        from memkit.llm.contradictions import contradictions_by
+        from memkit.llm.summaries import contradictions_by
         from memkit.runtime.memory.gate import WriteGate
 
         asked = contradictions_by(self.language_model)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from memkit.cli.fitting import fitted
-from memkit.cli.typed import forget_typed_ahead, typed_line
+from memkit.cli.arguments import fitted, forget_typed_ahead, typed_line
 from memkit.runtime.loop.interface import Verdict
 from memkit.terminal import one_line
 

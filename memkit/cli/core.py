@@ -10,7 +10,7 @@ import click
 from memkit.cli.memory.options import agent_option, at_option, reason_option, report_decision, user_option
 from memkit.cli.output import Choice, Front, MemkitGroup
 from memkit.terminal import one_line
-from memkit.use_cases.roll_back_core import roll_back_core
+from memkit.use_cases.memory import roll_back_core
 
 SECTIONS = ["human", "system"]
 

@@ -9,21 +9,18 @@ from typing import Any, ClassVar
 import click
 from click.core import ParameterSource
 
+from memkit.cli.arguments import POSITIVE
 from memkit.cli.evolve_words import RUN_OPTION_HINT
-from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.numbers import POSITIVE
 from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
-from memkit.cli.progress import GenerationProgress
-from memkit.cli.stopping import Stopping
-from memkit.cli.stores import store_if_any
+from memkit.cli.store import store_if_any
+from memkit.cli.streams import FirstWordsCommand, GenerationProgress, Stopping
 from memkit.errors import UsageError
 from memkit.evolution.runs.carrying import Audience
 from memkit.evolution.runs.evolution import INTERRUPTED
 from memkit.evolution.runs.outcome import Evolved
 from memkit.sandbox import RUNTIMES
 from memkit.terminal import counted
-from memkit.use_cases.evolve_program import EvolutionRequest, evolve_program
-from memkit.use_cases.resume_evolution import resume_evolution
+from memkit.use_cases.evolution import EvolutionRequest, evolve_program, resume_evolution
 
 _CHANGEABLE = ("generations", "workers", "target", "patience", "price")
 """Settings that may be others after a run was stopped, because what is there already does not depend on them."""

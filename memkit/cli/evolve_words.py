@@ -9,15 +9,14 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.stores import store_if_any
+from memkit.cli.store import store_if_any
 from memkit.evolution.runs.account import SHORT, Account
 from memkit.evolution.runs.folder import LATEST
 from memkit.evolution.runs.lineage import Step
 from memkit.evolution.runs.status import Status, status_of
 from memkit.store.files import write_whole
 from memkit.terminal import counted
-from memkit.use_cases.read_evolution import read_evolution
-from memkit.use_cases.report_evolution import report_evolution
+from memkit.use_cases.evolution import read_evolution, report_evolution
 
 RUN_OPTION_HINT = f"its name, its folder, or '{LATEST}'"
 _FILE = click.Path(dir_okay=False, path_type=Path)

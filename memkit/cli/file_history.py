@@ -12,8 +12,7 @@ from memkit.store.bump import PARTS
 from memkit.store.git import DETACHED, Git
 from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
-from memkit.use_cases.commit_file import Committed
-from memkit.use_cases.trace_file import Trace
+from memkit.use_cases.files import Committed, Trace
 
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from memkit.errors import UsageError
 from memkit.lint.interface import Finding, LintReport
 from memkit.lint.rules import RULES
 from memkit.store.layout import find_store
-from memkit.use_cases.lint_store import Fixing, lint_store
+from memkit.use_cases.lint import Fixing, explain_rule, lint_store
 
 _FORMATS = {
     "text": "text:text_report",
@@ -139,3 +140,19 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
     )
+
+
+# ``memkit rule``: say what a lint rule checks.
+
+
+@click.command("rule", cls=MemkitCommand)
+@click.argument("code", required=False)
+@click.pass_obj
+def rule(front: Front, code: str | None) -> None:
+    """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""
+    if code is None:
+        rules = [{"code": each.code, "name": each.name, "what": each.what} for each in RULES.values()]
+        front.answer({"rules": rules}, [f"{each.code}  {each.name:28} {each.what}" for each in RULES.values()])
+    else:
+        found, page = explain_rule(code)
+        front.answer(asdict(found), page.rstrip("\n"))

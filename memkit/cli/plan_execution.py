@@ -11,9 +11,8 @@ import click
 
 from memkit.cli.approval import Approvals
 from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
-from memkit.cli.plan_explanation import explanation_data, plan_lines
-from memkit.cli.plan_wish import Wish
-from memkit.cli.stores import store_if_any
+from memkit.cli.plan import Wish, explanation_data, plan_lines
+from memkit.cli.store import store_if_any
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (
@@ -26,7 +25,7 @@ from memkit.use_cases.carry_out_plan import (
     resume_run,
     resuming,
 )
-from memkit.use_cases.plan_task import Planned, explain_result
+from memkit.use_cases.plans import Planned, explain_result
 from memkit.workspace import Workspace
 
 _MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKNOWN"}

@@ -6,17 +6,47 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.diff import SHOWN, warnings
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.review.formats.data import review_data
+from memkit.review.formats.data import difference_data, review_data
 from memkit.review.formats.markdown import markdown
 from memkit.review.formats.page import page
-from memkit.review.formats.text import review_lines
+from memkit.review.formats.text import difference_lines, review_lines
+from memkit.review.interface import Difference
 from memkit.review.review import Review
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
-from memkit.use_cases.review_commits import review_commits
+from memkit.use_cases.review import compare_commits, review_commits
+
+# ``memkit diff``: what changed between two commits, or since one, by meaning.
+
+SHOWN = 40
+"""Changes of one skill, policy or user that a person is shown."""
+
+
+@click.command("diff", cls=MemkitCommand)
+@click.argument("span", metavar="[A..B|A]", required=False)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
+@click.pass_obj
+def diff(front: Front, span: str | None, limit: int | None) -> None:
+    """Say by meaning what changed in skills, policies, domains, settings, tools and memory.
+
+    A and B are branches, tags or ids of commits; A...B is what B did since it parted from A, A alone compares with the
+    work tree, and nothing at all is what is in no commit yet. "!" marks what needs a second look.
+    """
+    found = compare_commits(find_store(front.store), span)
+    front.answer(
+        difference_data(found, limit), difference_lines(found, limit or SHOWN), diagnostics=warnings(front, found)
+    )
+
+
+def warnings(front: Front, found: Difference) -> list[Diagnostic]:
+    """Say to the person what to know about the comparison, and return it as findings."""
+    if not front.json:
+        for note in found.notes:
+            front.note(note.message)
+    return [diagnostic(note.code, note.message, severity="warning") for note in found.notes]
+
 
 SHOWN_ON_PAGE = 200
 """Changes of one skill, policy or user that the page has."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.record import Draft, Origin
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 NAME = "equivalence"
 CONTEXT_TOKENS = 6000

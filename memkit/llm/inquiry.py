@@ -2,21 +2,267 @@
 
 from __future__ import annotations
 
+import json
+import math
 import random
+import re
+import socket
+import ssl
+import sys
+import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from time import monotonic, sleep
+from typing import Any
+from urllib.parse import urlsplit
 
-from memkit.llm.arriving import Arriving, Delta
-from memkit.llm.faults import clear_faults, malformed
 from memkit.llm.patience import Patience
-from memkit.llm.unserved import Unserved
-from memkit.llm.vendor import Vendor
-from memkit.llm.waiting import timed
+from memkit.llm.vendor import TooSlow, Unserved, Vendor, timed
+from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message
 from memkit.runtime.memory.tokens import counter
+
+# What went wrong between here and a model, in one line that says what to do.
+
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError)
+"""What an SDK raises over an answer of another shape than its protocol's."""
+UNREAD = (json.JSONDecodeError, UnicodeDecodeError)
+"""What is raised over a line of a stream that is none."""
+PASSING = frozenset({408, 409, 425, 429, *range(500, 600)}) - {501, 505}
+"""Statuses after which the same request may be served."""
+STATUS_OF_KIND = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status that a server would have sent with an error that it tells of inside a stream."""
+WORDS = 200
+"""Characters of a server's own words in a message."""
+
+NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing|spend limit|exceeded your current quota", re.I)
+TOO_MUCH = re.compile(
+    r"context[ _-]?(length|size|window)|exceed_context|maximum context|prompt is too long|too many (input )?tokens"
+    r"|reduce the length|exceeds? the (available |model'?s? )?(context|maximum)",
+    re.I,
+)
+NO_TOOLS = re.compile(
+    r"not support (tools?|function)|tool[ _-]?(choice|call\w*|use) (is |are )?not (supported|enabled)"
+    r"|requires --(enable-auto-tool-choice|jinja)",
+    re.I,
+)
+"""How Ollama, vLLM and llama.cpp say it."""
+NOT_HERE = re.compile(r"region|country|territory|location", re.I)
+
+
+@contextmanager
+def clear_faults(vendor: Vendor, model: str) -> Iterator[None]:
+    """Turn what an SDK or its HTTP library raises into ``Unserved``."""
+    expected: tuple[type[Exception], ...] = (*_sdk_errors(vendor), *UNREAD, TooSlow, OSError)
+    try:
+        yield
+    except expected as error:
+        raise _fault_of(error, vendor, model) from _harmless(error, vendor)
+
+
+@contextmanager
+def readable(vendor: Vendor) -> Iterator[None]:
+    """Turn what is raised over an answer's shape into ``Unserved``; only reading belongs inside."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise malformed(vendor, type(error).__name__) from _harmless(error, vendor)
+
+
+def malformed(vendor: Vendor, what: str) -> Unserved:
+    """Return what is told of an answer that is not of the protocol."""
+    return Unserved(
+        f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
+        f"Check {vendor.address}{_version_hint(vendor)}."
+    )
+
+
+def _sdk_errors(vendor: Vendor) -> Iterator[type[Exception]]:
+    """Yield the errors of the SDK, and those of the HTTP library that it uses: they reach us from inside a stream."""
+    yield vendor.base_error
+    for name in ("httpx", "httpx2"):  # the library changed with a major version
+        if name in sys.modules:
+            yield sys.modules[name].HTTPError
+            yield sys.modules[name].InvalidURL
+
+
+def _harmless(error: Exception, vendor: Vendor) -> Exception | None:
+    """Return ``error`` as the cause to show, or None where its words, or those behind it, hold the key."""
+    told = "".join(traceback.format_exception(error))
+    return None if vendor.secret in told or vendor.secret in repr(error) else error
+
+
+def _fault_of(error: Exception, vendor: Vendor, model: str) -> Unserved:
+    if isinstance(error, TooSlow):
+        return _too_slow(vendor, *error.args)
+    if isinstance(error, (*UNREAD, vendor.sdk.APIResponseValidationError)):
+        return malformed(vendor, type(error).__name__)
+    status = _status(error)
+    if status is not None:
+        return _refused(error, status, vendor, model)
+    if isinstance(error, vendor.sdk.APITimeoutError) or "Timeout" in type(error).__name__:
+        return _too_slow(vendor, "connect" if _is_connecting(error) else "first_token", None)
+    return _unreachable(error, vendor)
+
+
+def _status(error: Exception) -> int | None:
+    """Return the status of an answer that is an error, also of one that a stream told of."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 300:
+        return status
+    inner = _body(error)
+    if not inner:
+        return None
+    code = inner.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    return STATUS_OF_KIND.get(str(inner.get("type")), 500)
+
+
+def _refused(error: Exception, status: int, vendor: Vendor, model: str) -> Unserved:
+    """Return what is told of an answer with an error status."""
+    said, where = _reason(error, vendor), vendor.shown
+    code = f"{said} {_body(error).get('code', '')} {_body(error).get('type', '')}"
+    told = f"{where} answered with HTTP {status}: {said}"
+    if status == 401:
+        return Unserved(f"{where} does not accept the key in {vendor.key}. Put a valid one there.")
+    if status == 402 or (status < 500 and NO_CREDIT.search(code)):
+        return Unserved(f"{told} The account behind {vendor.key} has no quota or credit left: check its billing.")
+    if status in (403, 451):
+        place = " It does not serve your region." if NOT_HERE.search(code) else ""
+        return Unserved(f"{told}{place} The key in {vendor.key} may not do this: check its rights, or --model.")
+    if status in (404, 405):
+        return Unserved(f"{told} Check {vendor.address}{_version_hint(vendor)} and --model (now {model}).")
+    if status in (400, 413, 422) and (status == 413 or TOO_MUCH.search(code)):
+        return Unserved(
+            f"{told} The prompt is more than {model} takes: lower context.max_tokens in memkit.yaml (or set "
+            "MEMKIT_CONTEXT_MAX_TOKENS), or choose a model with a larger context."
+        )
+    if status in (400, 422) and NO_TOOLS.search(code):
+        return Unserved(
+            f"{told} The agent works with tools: let the server take them, or choose a model that can call them."
+        )
+    if status == 407:
+        return Unserved(f"{told} The proxy in the environment wants a name and password.")
+    again = status in PASSING and _header(error, "x-should-retry") != "false"
+    return Unserved(told, again=again, wait=_wait(error) if again else None)
+
+
+def _too_slow(vendor: Vendor, bound: str, seconds: float | None) -> Unserved:
+    what = {
+        "connect": "could not be connected to in time",
+        "first_token": "did not begin to answer in time",
+        "between_tokens": "fell silent in the middle of its answer",
+        "whole": "did not finish its answer in time",
+    }[bound]
+    within = f" ({seconds:g} s)" if seconds else ""
+    said = f"{vendor.shown} {what}{within}. Try again, or raise requests.{bound} in memkit.yaml."
+    return Unserved(said, again=bound != "whole")
+
+
+def _unreachable(error: Exception, vendor: Vendor) -> Unserved:
+    """Return what is told where there was no answer, from what the operating system or the HTTP library said first."""
+    causes = list(_causes(error))
+    names = {type(cause).__name__ for cause in causes}
+    where, host = vendor.shown, urlsplit(vendor.where).hostname
+    check = f"Check {vendor.address} and the network."
+    if names & {"ProxyError", "SOCKSError"}:
+        return Unserved(f"The proxy in the environment did not let us through to {where}. Check it, or set NO_PROXY.")
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return Unserved(
+                f"The certificate of {host} cannot be verified ({cause.verify_message}). If an authority of your own "
+                "signed it, name its file in SSL_CERT_FILE."
+            )
+        if isinstance(cause, ssl.SSLError):
+            return Unserved(f"{where} cannot be spoken to over TLS ({cause.reason}). {check} Or is it http://?")
+        if isinstance(cause, socket.gaierror):
+            passing = cause.errno == socket.EAI_AGAIN
+            return Unserved(f"There is no address for the name {host}. {check}", again=passing)
+        if isinstance(cause, ConnectionRefusedError):
+            said = f"{where} cannot be reached: nothing listens there. Start the server, or check {vendor.address}."
+            return Unserved(said, again=True)
+    if names & {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "TooManyRedirects"}:
+        return Unserved(f"{where} cannot be asked ({type(error).__name__}). {check}")
+    return Unserved(f"{where} cannot be reached, or the connection broke off. {check}", again=True)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what led to it, the first of all last."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_connecting(error: Exception) -> bool:
+    return any("ConnectTimeout" in type(cause).__name__ for cause in _causes(error))
+
+
+def _wait(error: Exception) -> float | None:
+    """Return how many seconds the server wants to be left alone, as its headers say it: RFC 9110, 10.2.3."""
+    exact = _header(error, "retry-after-ms")
+    given = _header(error, "retry-after")
+    try:
+        seconds = float(exact) / 1000 if exact else float(given)
+        return seconds if seconds >= 0 and math.isfinite(seconds) else None  # less than nothing is no wait
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _header(error: Exception, name: str) -> str:
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    return str(headers.get(name, "")).strip()
+
+
+def _body(error: Exception) -> Mapping[str, Any]:
+    """Return the error object of an answer, wherever the server puts it."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    if isinstance(inner, str):
+        return {"message": inner}
+    return inner if isinstance(inner, dict) else {}
+
+
+def _reason(error: Exception, vendor: Vendor) -> str:
+    """Return the server's own words on one short line, without the key."""
+    body = getattr(error, "body", None)
+    said = _body(error).get("message") or (body if isinstance(body, str) else getattr(error, "message", None)) or error
+    text = " ".join(str(said).replace(vendor.secret, "…").split())
+    if text.startswith("<") or "<html" in text.lower():
+        return "(a web page instead of an answer)"
+    text = re.sub(r"^Error code: \d+( - )?", "", text) or "(without a word)"
+    text = text if len(text) <= WORDS else f"{text[: WORDS - 1]}…"
+    return text if text.endswith((".", "!", "?", "…", ")")) else f"{text}."
+
+
+def _version_hint(vendor: Vendor) -> str:
+    """Return what is usually wrong with an address of a vendor whose addresses have a version."""
+    return ", which usually ends in /v1," if vendor.home.endswith("/v1") else ""
+
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds before the first retry, doubled with each, and at most; half of each is left to chance (AWS Architecture

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memkit.llm.arriving import CallPart, Delta, argument_text, counts, text_of
-from memkit.llm.faults import malformed, readable
-from memkit.llm.inquiry import Inquiry
+from memkit.llm.inquiry import Inquiry, malformed, readable
 from memkit.llm.patience import Patience
 from memkit.llm.vendor import Vendor, no_argument
-from memkit.llm.wire_turns import Turn, sendable, system_text, turns_of
+from memkit.llm.wire import CallPart, Delta, Turn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec
 
 VENDOR = Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")

@@ -11,7 +11,7 @@ from memkit.llm.patience import Patience
 from memkit.runtime.loop.interface import Model
 
 PROVIDERS: dict[str, str] = {
-    "reference": "memkit.llm.reference:ReferenceModel",
+    "reference": "memkit.llm.rules.model:ReferenceModel",
     "scripted": "memkit.llm.scripted:ScriptedModel",
     "anthropic": "memkit.llm.anthropic_model:AnthropicModel",
     "openai": "memkit.llm.openai_model:OpenAIModel",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import queue
 import re
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -110,3 +114,86 @@ def no_argument(provider: str, argument: str) -> None:
     """Raise ``UsageError`` where something follows the colon of a provider that takes nothing there."""
     if argument:
         raise UsageError(f"The provider {provider} takes no argument, and got {argument!r}. Name a model with --model.")
+
+
+# The fault of a model that did not answer.
+
+
+class Unserved(EnvironmentFault):
+    """Report that a model did not answer, what to do, and whether asking again may help."""
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.again = again
+        self.wait = wait
+        """Seconds after which the server wants to be asked again, where it says so."""
+        self.usage: Mapping[str, int] = {}
+        """What asking cost all the same."""
+
+
+# Wait for what arrives with a clock that nothing stops, neither a slow name server nor a server that only pings.
+
+T = TypeVar("T")
+
+
+class TooSlow(Exception):
+    """Report which bound passed; the first argument is its name in the settings, the second its seconds."""
+
+
+class _End(Generic[T]):
+    """Stands in the queue behind the last part, with the error that ended them if one did."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def timed(begin: Callable[[], Iterator[T]], patience: Patience, *, stream: bool) -> Generator[T]:
+    """Yield what ``begin()`` yields, fetched in a thread of its own; raises ``TooSlow`` where that takes too long.
+
+    Whoever stops asking, by an error or an interrupt, leaves at once; the thread closes the connection with the next
+    part that arrives.
+    """
+    arrived: queue.SimpleQueue[T | _End[T]] = queue.SimpleQueue()
+    left = threading.Event()
+    threading.Thread(target=_fetch, args=(begin, arrived, left), name="model", daemon=True).start()
+    over = time.monotonic() + patience.whole
+    bound, seconds = ("first_token", patience.first_token) if stream else ("whole", patience.whole)
+    try:
+        while True:
+            item = _next(arrived, bound, seconds, over, patience)
+            if isinstance(item, _End):
+                if item.error is not None:
+                    raise item.error
+                return
+            yield item
+            bound, seconds = "between_tokens", patience.between_tokens
+    finally:
+        left.set()
+
+
+def _fetch(begin: Callable[[], Iterator[T]], arrived: queue.SimpleQueue[T | _End[T]], left: threading.Event) -> None:
+    try:
+        parts = begin()
+        for part in parts:
+            arrived.put(part)
+            if left.is_set():
+                break
+        close = getattr(parts, "close", None)
+        if close is not None:
+            close()
+    except BaseException as error:  # noqa: BLE001 - raised again where somebody waits for it
+        arrived.put(_End(error))
+    else:
+        arrived.put(_End())
+
+
+def _next(
+    arrived: queue.SimpleQueue[T | _End[T]], bound: str, seconds: float, over: float, patience: Patience
+) -> T | _End[T]:
+    left = over - time.monotonic()
+    if left < seconds:
+        bound, seconds = "whole", left
+    try:
+        return arrived.get(timeout=max(seconds, 0.001))
+    except queue.Empty:
+        raise TooSlow(bound, getattr(patience, bound)) from None

@@ -32,7 +32,7 @@ from memkit.runtime.memory.tombstones import burials
 from memkit.store.files import write_whole
 from memkit.store.layout import cache_folder, state_folder
 from memkit.store.plumbing import require_git
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace
 
 _FORGOTTEN = {

@@ -25,7 +25,7 @@ from memkit.store.layout import NAME
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import edited
 from memkit.terminal import one_line
-from memkit.use_cases.accept_skill import accept_skill
+from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
 """Lines of a commit's message: where a skill came from, and what it said where the file holds more than that."""

@@ -23,7 +23,7 @@ from memkit.runtime.memory.record import Origin
 from memkit.runtime.memory.times import parse_duration
 from memkit.skills.procedures import StoreProcedures
 from memkit.store.layout import state_folder
-from memkit.use_cases.rename_session import require_name
+from memkit.use_cases.sessions import require_name
 from memkit.workspace import Workspace
 
 NOBODY = ""

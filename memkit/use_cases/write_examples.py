@@ -15,7 +15,7 @@ from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 NAME = "example"
 EXAMPLE = Runtime("0.0.0+example", "")

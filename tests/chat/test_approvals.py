@@ -47,7 +47,7 @@ def test_only_a_yes_lets_a_call_run(ask: Asked, typed: str, runs: bool) -> None:
 def test_the_reason_is_broken_between_words(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a narrow terminal no word of it is torn."""
     monkeypatch.setenv("COLUMNS", "30")
-    monkeypatch.setattr("memkit.cli.fitting.sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("memkit.cli.arguments.sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
 
     _, shown = ask(Approvals(), {"to": "bob"}, "n\n")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.cli.chat.blocks import Blocks, Piece
+from memkit.cli.chat.markdown import Blocks, Piece
 
 ITEMS = ["- one", "- ", "-", "2. two", "12", "  more", "\tmore", "  ```", "   ~~~", "    ```"]
 LINES = st.sampled_from([*ITEMS, "", "  ", "words", "# head", "```", "```py", "~~~", "````", "| a |", "> q"])

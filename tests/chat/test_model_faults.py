@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.llm.unserved import Unserved
+from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import Completion

@@ -21,7 +21,7 @@ import pytest
 
 from memkit.agent import Parts, ReferenceAgent
 from memkit.agent_session import TurnStopped
-from memkit.cli.chat.unfinished import Outcomes
+from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec

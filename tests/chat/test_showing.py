@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from memkit.cli.chat.markdown_page import MarkdownPage
-from memkit.cli.chat.showing import Showing, line_on
-from memkit.cli.fitting import broken
+from memkit.cli.arguments import broken
+from memkit.cli.chat.markdown import MarkdownPage
+from memkit.cli.chat.pages import Showing, line_on
 from memkit.runtime.loop.events import Event
 from memkit.terminal import harmless
 

@@ -129,7 +129,7 @@ def test_sealing_without_its_library_is_said_when_it_is_switched_on(
     memkit: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only when the next record is refused."""
-    monkeypatch.setattr("memkit.use_cases.change_setting.has_cryptography", lambda: False)
+    monkeypatch.setattr("memkit.use_cases.store.has_cryptography", lambda: False)
 
     assert sealer.MISSING in memkit("config", "set", "privacy.seal", "user")
     assert sealer.MISSING not in memkit("config", "set", "privacy.seal", "off")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.cli.sessions.words import card_line
+from memkit.cli.sessions.commands import card_line
 from memkit.runtime.memory.recall import RecallMemory
 from memkit.runtime.memory.session_file import Kept, SessionFile, session_digest
 from memkit.store.audit import AuditLog

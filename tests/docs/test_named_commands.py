@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.main import cli
+from memkit.cli.streams import FirstWordsCommand
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

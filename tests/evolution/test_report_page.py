@@ -12,7 +12,7 @@ from made_runs import FAMILY, HOSTILE, line, make_run
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
-from memkit.use_cases.report_evolution import report_evolution
+from memkit.use_cases.evolution import report_evolution
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 SWITCHES = (

@@ -11,7 +11,7 @@ from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import PACKAGE, installed_runtime, runtime_files
 from memkit.generate.targets import find_target
 from memkit.use_cases.generate_project import way_to
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 EJECTED = Runtime("0.0.0+tests", "", ejected=True)
 """For tests that are about templates alone."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memkit.lint.interface import LintReport
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from memkit.lint import cache, yaml_files
 from memkit.lint.rules import RULES
 from memkit.store.git import Git
 from memkit.store.head import head_id
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 
 Put = Callable[[str, str | bytes], Path]
 

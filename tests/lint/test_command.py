@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.lint.rules import RULES
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.use_cases.lint_store import Fixing, lint_store
+from memkit.use_cases.lint import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Seconds = Callable[[Callable[[], object]], float]

@@ -10,7 +10,7 @@ import pytest
 from memkit.lint.planning.faults import Fault, domain_faults
 from memkit.lint.rules import RULES
 from memkit.runtime.htn.core import Domain, Method, Operator
-from memkit.use_cases.lint_store import Fixing, lint_store
+from memkit.use_cases.lint import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]

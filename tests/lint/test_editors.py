@@ -15,8 +15,8 @@ import yaml
 from memkit.cli.main import run
 from memkit.store.schema import load_schema
 from memkit.store.schema_files import SCHEMA_FILES
-from memkit.use_cases.lint_store import lint_store
-from memkit.use_cases.make_store import make_store, starter_files
+from memkit.use_cases.lint import lint_store
+from memkit.use_cases.store import make_store, starter_files
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ import pytest
 
 from memkit.lint.rules import RULES
 from memkit.resources import resource
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 from memkit.use_cases.write_rule_pages import write_rule_pages
 
 Put = Callable[[str, str | bytes], Path]

@@ -13,7 +13,7 @@ from memkit.lint.rules import RULES
 from memkit.lint.security.check import skill_dangers
 from memkit.lint.security.stance import is_order
 from memkit.store.yaml import load_yaml
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]

@@ -14,7 +14,7 @@ from memkit.errors import UsageError
 from memkit.lint.confusion import Ranking
 from memkit.lint.rules import RULES
 from memkit.lint.tool_names import distance, nearest
-from memkit.use_cases.lint_store import Fixing, lint_store
+from memkit.use_cases.lint import Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]

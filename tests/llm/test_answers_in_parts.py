@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.arriving import LONGEST, MOST_CALLS, NOTES, TOO_LONG, TOO_MANY, Arriving, CallPart, Delta
 from memkit.llm.providers import open_model
+from memkit.llm.wire import LONGEST, MOST_CALLS, NOTES, TOO_LONG, TOO_MANY, Arriving, CallPart, Delta
 from memkit.runtime.loop.interface import Completion, Message, StreamingModel, ToolSpec
 from memkit.runtime.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe, ended, message_begun, sse

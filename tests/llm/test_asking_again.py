@@ -16,7 +16,7 @@ import pytest
 from memkit.llm import inquiry
 from memkit.llm.patience import Patience
 from memkit.llm.providers import open_model
-from memkit.llm.unserved import Unserved
+from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message
 from memkit.runtime.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe, ended, message_begun, sse

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.llm import anthropic_model, openai_model
 from memkit.llm.providers import open_model
-from memkit.llm.wire_turns import BEGINNING, NO_RESULT, UNNAMED, system_text, turns_of
+from memkit.llm.wire import BEGINNING, NO_RESULT, UNNAMED, system_text, turns_of
 from memkit.runtime.loop.interface import Message
 from memkit.runtime.testing import Conversation, FakeServer
 from memkit.runtime.testing.anthropic.request import read_conversation as read_anthropic

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.llm.claims import read_claim
-from memkit.llm.persons import to_second_person
-from memkit.llm.questions import read_question
-from memkit.llm.recalled import recalled_records
-from memkit.llm.reference import ReferenceModel
-from memkit.llm.requests import read_action, read_forget
+from memkit.llm.rules.claims import read_claim
+from memkit.llm.rules.model import ReferenceModel
+from memkit.llm.rules.questions import read_question, to_second_person
+from memkit.llm.rules.reading import recalled_records
+from memkit.llm.rules.requests import read_action, read_forget
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent

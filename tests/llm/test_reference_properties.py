@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.claims import read_claims
-from memkit.llm.questions import is_question
-from memkit.llm.recalled import open_goals
-from memkit.llm.reference import ReferenceModel
-from memkit.llm.small_talk import greeting
-from memkit.llm.speech import sentences_of
+from memkit.llm.rules.claims import read_claims
+from memkit.llm.rules.model import ReferenceModel
+from memkit.llm.rules.questions import is_question, sentences_of
+from memkit.llm.rules.reading import open_goals
+from memkit.llm.rules.small_talk import greeting
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Toolbox
 from memkit.runtime.loop.interface import Completion, Message, ToolCall

@@ -11,7 +11,7 @@ from memkit.agent import ReferenceAgent
 from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
 from memkit.llm.summaries import open_summariser
-from memkit.llm.unserved import Unserved
+from memkit.llm.vendor import Unserved
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.llm.reference import ReferenceModel
+from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, Toolbox

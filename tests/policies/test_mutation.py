@@ -16,7 +16,7 @@ from memkit.resources import resource
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.proof import guard_of_one
 from memkit.store.yaml import load_yaml
-from memkit.use_cases.mutate_policies import mutate_policies
+from memkit.use_cases.policy_proofs import mutate_policies
 
 POLICY = """\
 name: probe

@@ -12,7 +12,7 @@ from memkit.policies.proving import prove_set
 from memkit.policies.tables import TABLES, load_tables
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.proof import prove
-from memkit.use_cases.mutate_policies import mutate_policies
+from memkit.use_cases.policy_proofs import mutate_policies
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(yaml|csv)\n(.*?)^```$", PAGE, re.M | re.S)

@@ -14,7 +14,7 @@ from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import load_targets
-from memkit.use_cases.make_store import starter_files
+from memkit.use_cases.store import starter_files
 
 BOTH = "both"
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from memkit.review.interface import Change, Subject
-from memkit.use_cases.compare_commits import compare_commits
+from memkit.use_cases.review import compare_commits
 
 POLICY = """\
 name: stop

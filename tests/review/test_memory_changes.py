@@ -13,7 +13,7 @@ from memkit.cli.main import run
 from memkit.runtime.memory.lines import encode_line
 from memkit.runtime.memory.record import Record
 from memkit.runtime.memory.replay import Event
-from memkit.use_cases.compare_commits import compare_commits
+from memkit.use_cases.review import compare_commits
 
 SHARD = "archive/2026-11/w.jsonl"
 

@@ -18,7 +18,7 @@ from repositories import POLICY, SKILL, commit, git, put
 from memkit.cli.main import run
 from memkit.review.formats.markdown import LONGEST, sentence
 from memkit.review.quoting import quoted
-from memkit.use_cases.review_commits import review_commits
+from memkit.use_cases.review import review_commits
 
 
 def as_github_shows(comment: str) -> str:

@@ -12,7 +12,7 @@ from repositories import POLICY, SKILL, commit, git, put, subject, told
 from memkit.cli.main import run
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.review.pairs import Pair, paired
-from memkit.use_cases.compare_commits import compare_commits
+from memkit.use_cases.review import compare_commits
 
 
 def names(root: Path, span: str | None = None) -> list[str]:

@@ -12,11 +12,10 @@ from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.skills import load_skill
 from memkit.skills.skill import SKILL
-from memkit.use_cases.draft_skill import draft_skill
-from memkit.use_cases.lint_store import lint_store
-from memkit.use_cases.make_store import make_store
-from memkit.use_cases.roll_back_skill import roll_back_skill
-from memkit.use_cases.trace_file import trace_file
+from memkit.use_cases.files import trace_file
+from memkit.use_cases.lint import lint_store
+from memkit.use_cases.skills import draft_skill, roll_back_skill
+from memkit.use_cases.store import make_store
 
 TEXT = 'name: tea\ndescription: Makes tea.\nsteps: [{step}]\nversion: "{version}"\n'
 

@@ -21,7 +21,7 @@ from memkit.skills.skill import Example, skill_findings
 from memkit.skills.skill_text import skill_text
 from memkit.skills.takeover import take_over
 from memkit.store.yaml import load_yaml
-from memkit.use_cases.lint_store import lint_store
+from memkit.use_cases.lint import lint_store
 
 FOREIGN = """\
 ---

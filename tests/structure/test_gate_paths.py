@@ -19,7 +19,7 @@ import pytest
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.equivalence.material import write_store
-from memkit.llm.reference import ReferenceModel
+from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.memory.archive import ArchivalStore
 from memkit.runtime.memory.consolidation import Plan
 from memkit.runtime.memory.core_entries import Compression

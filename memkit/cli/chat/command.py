@@ -8,19 +8,12 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
-from memkit.cli.chat.beginning import beginning, beginning_options
-from memkit.cli.chat.conversation import Conversation
-from memkit.cli.chat.leaving import Leaving
-from memkit.cli.chat.lines import answer_lines, print_event, whole_input
-from memkit.cli.chat.outlet import Outlet
-from memkit.cli.chat.pages import open_page
-from memkit.cli.chat.showing import Showing
-from memkit.cli.chat.talk import talk
-from memkit.cli.chat.turn import run_heartbeat, run_one_turn
-from memkit.cli.chat.unfinished import Outcomes
+from memkit.cli.arguments import read_pairs
+from memkit.cli.chat.conversation import Conversation, Leaving, Outcomes, beginning, beginning_options
+from memkit.cli.chat.pages import Outlet, Showing, open_page
+from memkit.cli.chat.talk import answer_lines, print_event, run_heartbeat, run_one_turn, talk, whole_input
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
-from memkit.cli.pairs import read_pairs
 from memkit.errors import UsageError
 from memkit.use_cases.open_chat import open_chat
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import FrameType
+from typing import Any, Self, TypeVar
+
+import click
 
 from memkit.agent import ReferenceAgent
 from memkit.agent_session import lacks_room
-from memkit.cli.chat.outlet import Outlet
-from memkit.cli.output import Diagnostic, diagnostic
-from memkit.use_cases.open_chat import NOBODY
+from memkit.cli.approval import call_lines
+from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
+from memkit.cli.chat.pages import Outlet
+from memkit.cli.memory.options import agent_option
+from memkit.cli.output import Diagnostic, Front, diagnostic
+from memkit.cli.sessions.commands import Session
+from memkit.cli.sessions.picker import pick
+from memkit.errors import UsageError
+from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.loop.interface import ToolCall
+from memkit.runtime.loop.journal_file import TurnLeft
+from memkit.runtime.loop.journalled_calls import DONE, LEAVE, RUN
+from memkit.terminal import is_unsafe, one_line
+from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 
 NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
@@ -70,3 +88,201 @@ class Conversation:
         if self.changed:
             self.workspace.end_batch()
             self.changed = False
+
+
+# The question whether anything may be remembered, asked once, in words.
+
+QUESTION = """\
+Before we begin: may I remember what you tell me?
+
+  yes  I keep facts, wishes, goals and what we said, as text in this store,
+       and use them when we talk again.
+  no   I answer, and nothing of it stays when we are done.
+
+It stays yours. /memory shows what I hold, "don't store anything" ends it,
+and this erases it: memkit memory erase --user {user}
+"""
+AGAIN = "Please answer yes or no; you can change your mind at any time."
+YES, NO = ("y", "yes"), ("n", "no")
+
+
+def ask_for_consent(front: Front, conversation: Conversation) -> None:
+    """Ask a user who never said, and keep the answer; raises ``EOFError`` when they leave instead."""
+    agent = conversation.agent
+    if agent.is_off_record or not (agent.setting.long_term and front.interactive):
+        return
+    if conversation.workspace.archive.consent(conversation.user) is not None:
+        return
+    front.note(fitted(QUESTION.format(user=shlex.quote(conversation.user))))
+    while (answer := _meaning(typed_line("May I? yes or no: "))) is None:
+        front.note(fitted(AGAIN))
+    agent.consent.record(answer)
+    conversation.changed = True
+
+
+def _meaning(answer: str) -> bool | None:
+    word = answer.strip().strip(".!").lower()
+    if word in YES or word in NO:
+        return word in YES
+    return consent_in(answer)
+
+
+# Being told to end: SIGTERM, or SIGHUP when the terminal goes away, breaks a turn off as Ctrl-C does.
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Leaving:
+    """Knows, for the time of a block, whether somebody asked the program to end.
+
+    What is being answered is broken off where Ctrl-C would break it off, so that what was said so far is kept.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, object] = {}
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` where the program was asked to end."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def _take(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.asked:
+            self.asked = True
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._take) for number in SIGNALS}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        if kind is not None and issubclass(kind, OSError):
+            self.check()  # on a terminal that is gone every last word fails
+
+
+# A turn that was cut off: what is asked and told about it when its session goes on.
+
+ANSWERS = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE}
+QUESTION_of_unfinished = "d: it was done, r: run it (once more), l: leave it [l] "
+
+
+class Outcomes:
+    """Asks what became of a call that had begun when the program was cut off; ``before`` runs first."""
+
+    def __init__(self, before: Callable[[], None] = lambda: None) -> None:
+        self._before = before
+
+    def __call__(self, call: ToolCall) -> str:
+        """Return the person's answer; raises ``TurnLeft`` where they would rather decide later."""
+        self._before()
+        forget_typed_ahead()
+        args: dict[str, Any] = {"arguments": call.args} if isinstance(call.args, str) else dict(call.args)
+        shown, _ = call_lines(args)
+        told = f"{one_line(call.name)} had begun when the program was cut off. Nobody knows whether it was done."
+        text = f"{fitted(told)}\n{shown}"
+        try:
+            while True:
+                answer = typed_line(text + QUESTION_of_unfinished).strip().lower() or LEAVE
+                if answer in ANSWERS:
+                    return ANSWERS[answer]
+                text = "Please answer with one of these letters.\n"
+        except (KeyboardInterrupt, EOFError):
+            raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.") from None
+
+
+# Which session a chat goes on with or begins, and whether anything of it is kept.
+
+LAST = "\0last"
+"""What ``--fork`` without a session stands for."""
+LIST = "\0list"
+"""What ``-r`` without a session stands for."""
+LONGEST_ID = 200
+"""Characters of a session's id: room for those of other programs, and short enough for a line."""
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    agent_option,
+    click.option("--session", type=Session(), help="Go on with this session, or begin it (default: a new one)."),
+    click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
+    click.option(
+        "-r", "--resume", "picks", is_flag=False, flag_value=LIST, type=Session(), metavar="[SESSION]",
+        help="Go on with this session, which has to be there (default: choose it from a list).",
+    ),
+    click.option(
+        "--fork", is_flag=False, flag_value=LAST, type=Session(), metavar="[SESSION]",
+        help="Begin a new session that starts as this one stands (default: the last), which stays as it is.",
+    ),
+    click.option("--name", help="Call the session by this name from now on."),
+    click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts."),
+    click.option("--incognito", is_flag=True, help="Read memory, and leave no trace of this conversation."),
+)  # fmt: skip
+
+
+def beginning_options(command: Command) -> Command:
+    """Give a command the options that ``beginning`` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def beginning(
+    front: Front, user: str | None, *, agent: str | None, session: str | None, resume: bool, picks: str | None,
+    fork: str | None, name: str | None, no_memory: bool, incognito: bool, consents: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what ``open_chat`` is told about the session, after looking whether it fits together.
+
+    Raises:
+        UsageError: The options contradict each other, or need somebody who is not there.
+        NotFound: There is no session to go on with or to fork.
+    """
+    if sum((session is not None and fork is None, resume, picks is not None, fork is not None)) > 1:
+        raise UsageError(
+            "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
+        )
+    if no_memory and (incognito or resume or picks is not None or fork is not None):
+        raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
+    if consents and (incognito or no_memory):
+        raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
+    if session is not None:
+        _require_id(session)
+    if user is None and (resume or picks is not None or consents or fork is not None):
+        raise UsageError(f"Who is it? {NO_USER}")
+    if picks is not None and user is not None:
+        session = (
+            _picked(front, user, agent) if picks == LIST else front.workspace.session_book.find(user, picks).session
+        )
+    if fork == LAST and user is not None:
+        fork = last_session(front.workspace, user, agent)
+    return {
+        "session": session, "resume": resume, "fork_of": fork, "name": name,
+        "remembers": not no_memory, "incognito": incognito, "agent_id": agent,
+    }  # fmt: skip
+
+
+def _require_id(session: str) -> None:
+    """Raise where an id would break the lists in which it stands, a line each.
+
+    Raises:
+        UsageError: It is empty, longer than ``LONGEST_ID``, or not one line of visible characters.
+    """
+    if not session.strip():
+        raise UsageError("A session's id is not empty. Leave out --session for a new one.")
+    if len(session) > LONGEST_ID or any(map(is_unsafe, session)) or "\n" in session or "\t" in session:
+        raise UsageError(f"A session's id is one line of 1 to {LONGEST_ID} visible characters, not {session!r:.90}.")
+
+
+def _picked(front: Front, user: str, agent: str | None) -> str:
+    """Ask a person which session they mean."""
+    if not (front.interactive and sys.stdout.isatty()):
+        raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
+    last_session(front.workspace, user, agent)
+    cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
+    if is_able_terminal():
+        from memkit.cli.sessions.picker import choose
+
+        return choose(cards, front.workspace.clock())
+    return pick(cards, front.workspace.clock())

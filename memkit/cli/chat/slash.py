@@ -2,15 +2,315 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from memkit.cli.chat.conversation import Conversation
-from memkit.cli.chat.slash_account import show_reasons, undo
-from memkit.cli.chat.slash_memory import export, records_of, search, show_core, show_memory
-from memkit.cli.chat.slash_store import policies_of, show_context, show_policy, show_skills, skills_of
+from memkit.cli.chat.conversation import OFF_RECORD, Conversation
+from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
-from memkit.errors import UsageError
+from memkit.errors import NotFound, UsageError
+from memkit.terminal import one_line
+from memkit.use_cases.memory import undo_turn
+from memkit.use_cases.recall import TurnAccount, explain_turn, search_memory
+
+# The slash commands that look back on a turn: ``/why`` explains it, ``/undo`` takes back what it wrote.
+
+SHOWN = 20
+"""How many losers of a search are named."""
+
+Named = Callable[[str], str]
+"""Return a record's id with the beginning of its text."""
+
+
+def show_reasons(conversation: Conversation, argument: str) -> str:
+    """Return why a turn went as it did: the last one, or the one whose number is given."""
+    turn = _number(argument, "/why")
+    account = explain_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
+    if account.turn is None:
+        which = f"turn {turn} of this session" if turn is not None else "this session yet"
+        return f"Nothing was recalled, written or judged in {which}."
+
+    def named(record_id: str) -> str:
+        stored = conversation.workspace.archive.get(record_id, user_id=conversation.user)
+        return f"{record_id} “{one_line(stored.record.text, 70)}”" if stored else record_id
+
+    return "\n".join([f"Turn {account.turn}:", *_reasons(account, named)])
+
+
+def undo(conversation: Conversation, argument: str) -> str:
+    """Take back what the last turn that wrote anything wrote, or the turn whose number is given."""
+    turn = _number(argument, "/undo")
+    undone = undo_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
+    if undone.turn is None or not (undone or undone.before):
+        which = "this session" if undone.turn is None else f"turn {undone.turn}"
+        return f"Nothing to undo: {which} wrote nothing."
+    if undone.before:
+        return f"Nothing to undo: what turn {undone.turn} wrote was taken back already. Tell it again to have it back."
+    conversation.changed = True
+    conversation.agent.reload_core()
+    core = conversation.agent.main.core
+    lines = [f"Undone: [{record.id}] {one_line(record.text, 100)}" for record in undone.records]
+    lines += [
+        f"Undone: core memory, {name} reads {one_line(core.get(name) or 'nothing', 100)}" for name in undone.sections
+    ]
+    lines += [f"Undone: that you said again [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
+    lines += [f"Remembered again: [{record.id}] {one_line(record.text, 80)}" for record in undone.remembered]
+    return "\n".join(lines)
+
+
+def _number(argument: str, command: str) -> int | None:
+    if not argument:
+        return None
+    if not (argument.isascii() and argument.isdigit() and len(argument) < 10):
+        raise UsageError(f"{command} takes the number of a turn, and {one_line(argument, 40)} is none.")
+    return int(argument)
+
+
+def _reasons(account: TurnAccount, named: Named) -> Iterator[str]:
+    if account.skipped:
+        yield f"looked nothing up: {account.skipped}"
+    for search in account.searches:
+        yield from _search(search, named)
+    for one in account.left_out[:SHOWN]:
+        yield f"left out of the prompt: {named(one['id'])} ({one['reason']})"
+    for record_id in dict.fromkeys(account.cited):
+        yield f"cited: {named(record_id)}"
+    for event in account.writes:
+        yield _write(event, named)
+    for event in account.plans:
+        yield from _way(event["choice"], event["outcome"])
+    for event in account.policy:
+        yield from _verdict(event)
+
+
+def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
+    found = [str(record_id) for record_id in search["ids"] or ()]
+    turns = [one for one in search.get("paged_in") or () if not isinstance(one, str)]
+    count = len(found) + len(turns)
+    outcome = f"{count} recalled" if count else "nothing relevant"
+    yield f"searched {_asked(search.get('query'))}{missed_by(search)}: {outcome}"
+    yield from (f"  recalled: {named(record_id)}" for record_id in found)
+    if turns:
+        yield f"  recalled: {what_came(turns)}"
+    lost = search["candidates"] or ()
+    yield from (f"  lost: {named(loser['id'])} ({loser['reason']})" for loser in lost[:SHOWN])
+    if len(lost) > SHOWN:
+        yield f"  and {len(lost) - SHOWN} more that lost"
+
+
+def _asked(query: str | None) -> str:
+    """Return what was searched for; without the user's consent their words are not in the account."""
+    if query is None:
+        return "words that were not kept"
+    return f"“{one_line(query, 80)}”" if query.strip() else "with no words to look for"
+
+
+def _write(event: Mapping[str, Any], named: Named) -> str:
+    reason = f" ({event['reason']})" if event["reason"] else ""
+    if event.get("section"):
+        return f"{event['event']}: core memory, {event['section']}{reason}"
+    return f"{event['event']}: {', '.join(map(named, event['ids'] or [])) or 'nothing stored'}{reason}"
+
+
+def _way(choice: Mapping[str, Any] | None, outcome: str) -> Iterator[str]:
+    """Yield which way a task was solved, and what else was considered."""
+    if choice is None:
+        yield f"planned: {outcome}"
+        return
+    yield f"planned by {choice['kind']} ({outcome}): {one_line(choice['reason'], 160)}"
+    others = (other for other in choice["considered"] if not other["fits"])
+    yield from (f"  not by {other['kind']}: {one_line(other['reason'], 160)}" for other in others)
+
+
+def _verdict(event: Mapping[str, Any]) -> Iterator[str]:
+    if not event["policies"]:
+        yield f"no policy had anything against {event['tool']}"
+    for found in event["policies"]:
+        yield f"policy {found['name']} decided {found['decision']} on {event['tool']}: {one_line(found['reason'], 160)}"
+
+
+# The slash commands on what is remembered: ``/memory``, ``/core``, ``/search`` and ``/export``.
+
+ON_AGAIN = "Memory is on again. What was said while it was off is not kept, and has left the prompt."
+CONSENT = {True: "granted", False: "withdrawn", None: "not given yet"}
+
+
+def show_memory(conversation: Conversation, argument: str) -> str:
+    """Return the newest records of the user, or all there is to one; ``off`` and ``on`` switch whether more is kept."""
+    if argument in ("off", "on"):
+        was_off = conversation.agent.is_off_record
+        conversation.agent.switch_memory(on=argument == "on")
+        return OFF_RECORD if argument == "off" else ON_AGAIN if was_off else "Memory was not off."
+    if argument:
+        return _record(conversation, argument)
+    records = conversation.workspace.archive.records(user_id=conversation.user)
+    lines = [f"[{record.id}] {record.type}: {one_line(record.text, 100)}" for record in records[-SHOWN:]]
+    consent = CONSENT[conversation.workspace.archive.consent(conversation.user)]
+    left = f" The newest {SHOWN}:" if len(records) > SHOWN else ""
+    counted = f"{len(records)} record{'' if len(records) == 1 else 's'}"
+    whose = one_line(conversation.user) or "nobody"
+    return "\n".join([f"{counted} of {whose}; consent to long-term memory: {consent}.{left}", *lines])
+
+
+def records_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    """Return what ``/memory`` takes: its switches, and the user's records by id, the newest first."""
+    yield from (("off", "Keep nothing of what is said from now on."), ("on", "Keep again what is agreed to."))
+    records = conversation.workspace.archive.records(user_id=conversation.user)
+    yield from ((record.id, record.text) for record in reversed(records))
+
+
+def show_core(conversation: Conversation, _argument: str) -> str:
+    """Return the sections of core memory that hold something."""
+    sections = {name: text for name, text in conversation.agent.main.core.items() if text}
+    return "\n".join(f"{name}:\n{text}" for name, text in sections.items()) or "Core memory is empty."
+
+
+def search(conversation: Conversation, argument: str) -> str:
+    """Return what long-term memory holds about some words."""
+    if not argument:
+        raise UsageError("/search needs words to look for: /search coffee.")
+    report = search_memory(conversation.workspace, argument, user=conversation.user)
+    lines = [f"[{hit.id}] {hit.score:.2f} {one_line(hit.text, 100)}" for hit in report.hits]
+    return "\n".join(lines) or "Nothing relevant."
+
+
+def export(conversation: Conversation, argument: str) -> str:
+    """Return the turns of this session, or write them to a file that is not there yet."""
+    kept = conversation.agent.recall.turns(conversation.session, conversation.user)
+    turns = [{"at": turn.at, "role": turn.role, "text": turn.text, "turn": turn.turn_id} for turn in kept]
+    text = "\n".join(json.dumps(turn, ensure_ascii=False) for turn in turns)
+    if not argument:
+        return text or "Nothing was kept of this session."
+    path = Path(argument).expanduser()
+    try:
+        # What was said here is for this user of the machine only.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except FileExistsError:
+        raise UsageError(f"{path} exists already, and stays as it is. Name another file.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
+    wrote = f"Wrote {len(turns)} turn{'' if len(turns) == 1 else 's'} of this session to {path}."
+    return f"{wrote} Everything that is held on you: memkit memory export --user {shlex.quote(conversation.user)}"
+
+
+def _record(conversation: Conversation, record_id: str) -> str:
+    stored = conversation.workspace.archive.get(record_id, user_id=conversation.user)
+    if stored is None:
+        raise NotFound(f"There is no record {one_line(record_id, 60)} of yours. /memory lists them.")
+    record = stored.record
+    said = ", ".join(f"{name} {value}" for name, value in _facts(record.to_data()))
+    history = [
+        f"  {entry['at']} {entry['op']} by {entry['actor']}" + (f": {entry['reason']}" if entry["reason"] else "")
+        for entry in stored.history
+    ]
+    return "\n".join([f"[{record.id}] {one_line(record.text)}", f"  {stored.status}, {said}", *history])
+
+
+def _facts(data: Mapping[str, object]) -> list[tuple[str, object]]:
+    wanted = ("type", "scope", "confidence", "source", "trust", "session_id", "turn_id", "supersedes", "valid_until")
+    return [(name.removesuffix("_id"), data[name]) for name in wanted if data.get(name) is not None]
+
+
+# The slash commands on what the agent works with: ``/context``, ``/skills`` and ``/policy``.
+
+BAR = 30
+APART = "summary_"
+"""How the counts of what summaries cost begin."""
+
+
+def show_context(conversation: Conversation, _argument: str) -> str:
+    """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
+    working = conversation.agent.tasks.working.lines()
+    usage = conversation.agent.context_usage()
+    budget, tiers = usage["budget"], [("in all", usage["used"]), *usage["tiers"].items()]
+    return "\n".join(
+        [
+            f"The prompt may have {budget:,} tokens.",
+            *(meter(name, tokens, budget) for name, tokens in tiers),
+            cost(conversation.agent.spent),
+            *(["The task at hand:"] if working else []),
+            *(f"  {one_line(line, 120)}" for line in working),
+        ]
+    )
+
+
+def meter(name: str, tokens: int, budget: int) -> str:
+    """Return a line with a bar; whatever is there at all is seen.
+
+    >>> meter("core", 2000, 8000)
+    '  core        ████████······················   2,000  25 %'
+    """
+    share = tokens / budget if budget else 0.0
+    full = min(BAR, max(round(share * BAR), 1 if tokens else 0))
+    return f"  {name:<10}  {'█' * full:·<{BAR}} {tokens:>7,} {share:>4.0%}".replace("%", " %")
+
+
+def cost(usage: Mapping[str, int]) -> str:
+    """Return what a session cost, and how much of that is a guess.
+
+    >>> cost({"input": 1200, "output": 30, "requests": 4, "cached": 800, "estimated": 1})
+    'The model was asked 4 times: 1,200 tokens in (800 from its cache), 30 out. Of 1 answer they are estimated.'
+    """
+    summaries = {key.removeprefix(APART): count for key, count in usage.items() if key.startswith(APART)}
+    apart = "\n" + _cost("For summaries a model", {"input": 0, "output": 0, **summaries}) if summaries else ""
+    return _cost("The model", usage) + apart
+
+
+def _cost(who: str, usage: Mapping[str, int]) -> str:
+    again = f" ({usage['retries']} more after a fault)" if usage.get("retries") else ""
+    cached = f" ({usage['cached']:,} from its cache)" if usage.get("cached") else ""
+    said = f"{who} was asked {_times(usage['requests'])}{again}: {usage['input']:,} tokens in{cached}, "
+    guessed = usage.get("estimated", 0)
+    of = f" Of {guessed} answer{'' if guessed == 1 else 's'} they are estimated." if guessed else ""
+    return f"{said}{usage['output']:,} out.{of}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def show_skills(conversation: Conversation, argument: str) -> str:
+    """Return the store's skills, or the steps of one."""
+    skills = conversation.workspace.skills
+    if not argument:
+        return "\n".join(f"{one.name}: {one_line(one.description, 100)}" for one in skills.values()) or "No skills."
+    if argument not in skills:
+        raise NotFound(f"There is no skill {one_line(argument, 60)}.{suggestion(argument, skills)}")
+    skill = skills[argument]
+    steps = [f"  {number}. {one_line(step)}" for number, step in enumerate(skill.steps, 1)]
+    checks = [f"  check: {one_line(check)}" for check in skill.safety_checks]
+    return "\n".join([f"{skill.name}: {one_line(skill.description)}", *steps, *checks])
+
+
+def skills_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    """Return the store's skills by name."""
+    return ((skill.name, skill.description) for skill in conversation.workspace.skills.values())
+
+
+def show_policy(conversation: Conversation, argument: str) -> str:
+    """Return the rules that judge every action, or one of them in full."""
+    guard = conversation.workspace.live_guard
+    rules = {rule.name: rule.rule for rule in guard.advice()}
+    if guard.fault is not None:
+        return f"The policies do not load, so every tool call is denied: {guard.fault}"
+    if not argument:
+        return "\n".join(f"{name}: {one_line(rule, 160)}" for name, rule in rules.items()) or "No policies."
+    if argument not in rules:
+        raise NotFound(f"There is no policy {one_line(argument, 60)}.{suggestion(argument, rules)}")
+    return f"{argument}: {one_line(rules[argument])}\nAll of it: memkit policy show {argument}"
+
+
+def policies_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+    """Return the policies by name."""
+    return ((rule.name, rule.rule) for rule in conversation.workspace.live_guard.advice())
+
 
 Words = Callable[[Conversation], Iterable[tuple[str, str]]]
 """What may stand behind a command, each with a word on what it is."""

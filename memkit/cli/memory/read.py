@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ import click
 from memkit.cli.memory.options import (
     STATUSES,
     Date,
+    agent_option,
     at_option,
     owner_option,
     record_line,
@@ -16,12 +19,22 @@ from memkit.cli.memory.options import (
     stored_record,
     user_option,
 )
-from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.output import Choice, Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
+from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.questions import OpenQuestion, open_questions
 from memkit.runtime.memory.record import SCOPES, TYPES
 from memkit.runtime.memory.times import parse_time
 from memkit.terminal import one_line
+from memkit.use_cases.recall import (
+    KINDS,
+    BlamedLine,
+    Occasion,
+    blame_record,
+    count_memory,
+    explain_record,
+    search_memory,
+)
 
 
 @click.command("get", cls=MemkitCommand)
@@ -139,3 +152,216 @@ def _quoted(text: str) -> list[str]:
     """Return a text as it is; each of several lines is marked, so that none passes for a field of the record."""
     lines = text.splitlines()
     return [text] if len(lines) <= 1 else [f"> {line}" for line in lines]
+
+
+# ``memkit memory search``: find what a user may see.
+
+_HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at")
+
+
+@click.command("search", cls=MemkitCommand)
+@click.argument("query")
+@user_option
+@click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
+@click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
+@click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
+@click.option("--session", help="Ask from within this session: what is for it alone is found too.")
+@agent_option
+@click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+@at_option
+@click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
+@click.pass_obj
+def search(
+    front: Front,
+    query: str,
+    user: str | None,
+    count: int,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    session: str | None,
+    agent: str | None,
+    as_of: str | None,
+    at: str | None,
+    explain: bool,
+) -> None:
+    """Search what USER may see and print the best records, or say that nothing relevant is there."""
+    workspace = front.workspace
+    report = search_memory(
+        workspace,
+        query,
+        user=workspace.user(user),
+        count=count,
+        types=types,
+        tags=tags,
+        session=session,
+        agent=agent,
+        as_of=as_of,
+        at=at,
+    )
+    data: dict[str, Any] = {
+        "results": [hit_data(hit, explain=explain) for hit in report.hits],
+        "abstained": report.abstained,
+    }
+    if explain:
+        data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
+    lines = [line for hit in report.hits for line in _hit_lines(hit, explain=explain)]
+    if not report.hits:
+        lines.append("Nothing relevant.")
+    if explain:
+        lines += [f"  lost  [{one_line(loser.id)}]  {loser.reason}" for loser in report.losers]
+    has_keys = workspace.settings["privacy.key_id"] is not None
+    unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
+    findings = sealed_findings(front, unread)
+    if workspace.settings["privacy.long_term"] == "off":
+        message = "This store recalls nothing beyond a session: privacy.long_term is off."
+        findings.append(diagnostic("long_term_off", message, severity="info"))
+        lines.append(message)
+    front.answer(data, lines, diagnostics=findings)
+
+
+def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
+    """Return one search result as ``--json`` prints it."""
+    full = hit.record.to_data()
+    data = {key: full.get(key) for key in _HIT_KEYS} | {"score": hit.score, "tags": list(hit.record.tags)}
+    return data | {"parts": dict(hit.parts)} if explain else data
+
+
+def _hit_lines(hit: Hit, *, explain: bool) -> list[str]:
+    record = hit.record
+    facts = [
+        record.type,
+        f"{record.trust} {record.confidence:.2f}",
+        record.created_at[:10],
+        *(f"#{one_line(tag, 40)}" for tag in record.tags),
+    ]
+    lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
+    if explain:
+        lines.append("       " + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items()))
+    return lines
+
+
+# ``memkit memory why``: the account of one record's recalls.
+
+_REASONS = {
+    "scope": "it belongs to another session or agent",
+    "tombstone": "it was rejected",
+    "expired": "it was not valid then, or something had taken its place",
+    "floor": "it shares too little with the question",
+    "budget": "it did not fit into the prompt",
+    "rank": "others fitted better",
+    "trust": "it waits for a person's approval",
+    "confidence": "it is not sure enough",
+    "filter": "its type or tags were not asked for",
+}
+
+
+@click.command("why", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@owner_option
+@click.pass_obj
+def why(front: Front, record_id: str, user: str | None) -> None:
+    """Say when a record was retrieved, shown to a model and cited, and what lost against it or beat it."""
+    account = explain_record(front.workspace, record_id, user=user)
+    data: dict[str, Any] = asdict(account)
+    lines = [line for kind in KINDS for line in _part(kind, data[kind])]
+    lines += _part("lost", data["lost"])
+    if not lines:
+        lines = ["Never recalled on this machine, and never a candidate."]
+    if account.candidates:
+        lines.append("lost against it")
+        lines += [
+            f"  {one['at']}  [{one_line(one['id'])}]  {one['reason']}: {_REASONS.get(one['reason'], '')}"
+            for one in account.candidates
+        ]
+        lines += ["  … and more"] if account.candidates_truncated else []
+    front.answer(data, lines)
+
+
+def _part(name: str, occasions: list[Occasion]) -> list[str]:
+    return [f"{name} {len(occasions)}×", *map(_line, occasions)] if occasions else []
+
+
+def _line(occasion: Occasion) -> str:
+    where = f"session {occasion['session_id']} turn {occasion['turn_id']}" if occasion["session_id"] else "command line"
+    asked = f"  “{one_line(str(occasion['query']), 80)}”" if occasion["query"] else ""
+    lost = f"  {occasion['reason']}: {_REASONS.get(occasion['reason'], '')}" if "reason" in occasion else ""
+    return f"  {occasion['at']}  {one_line(where, 80)}{asked}{lost}"
+
+
+# ``memkit memory blame``: which commit brought what is known of a record.
+
+
+@click.command("blame", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@owner_option
+@click.pass_obj
+def blame(front: Front, record_id: str, user: str | None) -> None:
+    """Say which commit brought record ID and everything that happened to it, who wrote it, and where it stands."""
+    lines = blame_record(front.workspace, record_id, user=user)
+    data = {"id": record_id, "lines": [asdict(line) for line in lines]}
+    front.answer(data, [text for line in lines for text in _shown_of_blame(line)])
+
+
+def _shown_of_blame(line: BlamedLine) -> list[str]:
+    session = f" in session {line.session_id}" if line.session_id else ""
+    if line.commit:
+        brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
+    else:
+        brought = "not committed yet: memkit commit"
+    return [
+        one_line(f"{line.at}  {line.op} by {line.actor}{session}  {line.path}:{line.line}"),
+        f"    {one_line(brought, 140)}",
+    ]
+
+
+# ``memkit memory stats``: count what is remembered.
+
+
+@click.command("stats", cls=MemkitCommand)
+@click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
+@click.pass_obj
+def stats(front: Front, user: str | None) -> None:
+    """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""
+    found = count_memory(front.workspace, user=user)
+    census = found.census
+    tombstones = {"rejected": census.tombstones["rejected"]}
+    everybody: dict[str, Any] = {}
+    size = f"{census.text_bytes:,} bytes of live text"
+    if user is None:
+        # How much there is of others is not one user's to know; whose value an erased one was, nobody can tell.
+        tombstones["erased"] = census.tombstones["erased"]
+        everybody = {"users": found.users, "shards": {"files": found.shards, "bytes": found.shard_bytes}}
+        size += f"; shards {found.shards}, {found.shard_bytes:,} bytes"
+    data: dict[str, Any] = {
+        "user_id": user,
+        "records": census.records,
+        "status": dict(census.status),
+        "live": {field: dict(counts) for field, counts in census.live.items()},
+        "source_urls": census.source_urls,
+        "text_bytes": census.text_bytes,
+        "waiting": dict(census.waiting),
+        "open": census.open_questions,
+        "tombstones": tombstones,
+        "oldest": census.oldest,
+        "newest": census.newest,
+        **everybody,
+        "most_used": [{"id": id, "uses": uses} for id, uses in found.most_used],
+    }
+    lines = [
+        f"{'records':>10}  {census.records}: {_counts(census.status)}",
+        *(f"{field:>10}  {_counts(counts)}" for field, counts in census.live.items() if counts),
+        f"{'waiting':>10}  {_counts(census.waiting)}",
+        f"{'open':>10}  {census.open_questions} (memkit memory list --open)",
+        f"{'tombstones':>10}  {_counts(tombstones)}",
+        f"{'size':>10}  {size}",
+    ]
+    lines += [f"{'users':>10}  {found.users}"] if everybody else []
+    lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
+    most_used = [f"{one_line(id)}  {uses}" for id, uses in found.most_used]
+    unknown = "counted for each user apart: memkit memory stats --user USER" if everybody else "nothing yet"
+    lines += [f"{'most used':>10}  {line}" for line in most_used or [unknown]]
+    front.answer(data, lines)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"

@@ -7,11 +7,11 @@ import click
 from memkit.cli.lazy import Commands, LazyGroup
 
 SESSION_COMMANDS: Commands = {
-    "list": ("memkit.cli.sessions.read:list_command", "List your conversations, the last one first."),
-    "search": ("memkit.cli.sessions.read:search", "Search what was said in them."),
-    "show": ("memkit.cli.sessions.read:show", "Print one: what was said, called and remembered."),
-    "rename": ("memkit.cli.sessions.change:rename", "Give a session a name, or another one."),
-    "rm": ("memkit.cli.sessions.change:remove", "Remove conversations from this machine."),
+    "list": ("memkit.cli.sessions.commands:list_command", "List your conversations, the last one first."),
+    "search": ("memkit.cli.sessions.commands:search", "Search what was said in them."),
+    "show": ("memkit.cli.sessions.commands:show", "Print one: what was said, called and remembered."),
+    "rename": ("memkit.cli.sessions.commands:rename", "Give a session a name, or another one."),
+    "rm": ("memkit.cli.sessions.commands:remove", "Remove conversations from this machine."),
 }
 
 

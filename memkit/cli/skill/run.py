@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
+from memkit.cli.arguments import read_pairs
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.pairs import read_pairs
 from memkit.skills.following import COMPLETED, Step
 from memkit.skills.request import Request
 from memkit.skills.runs import SUCCEEDED, Statistics
 from memkit.skills.skill_run import SkillRun
 from memkit.terminal import one_line
-from memkit.use_cases.count_runs import count_runs
 from memkit.use_cases.run_skill import run_skill
+from memkit.use_cases.skills import count_runs
 
 _MARKS = {"done": "ok", "answered": "read", "failed": "FAILED", "denied": "DENIED", "pending": "-"}
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.llm.contradictions import contradictions_by
 from memkit.llm.scripted import ScriptedModel
+from memkit.llm.summaries import contradictions_by
 from memkit.runtime.memory.contradictions import contradict
 from memkit.runtime.memory.gate import WriteGate
 from memkit.runtime.memory.record import Draft, Origin

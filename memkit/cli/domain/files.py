@@ -1,0 +1,263 @@
+"""``memkit domain``: new, list, show, check, commit, history, rollback, convert and graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, detached_findings, note_option
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.store import store_if_any
+from memkit.domains import DOMAIN
+from memkit.drawing.interface import Form
+from memkit.errors import UsageError
+from memkit.lint.formats.text import text_report
+from memkit.lint.interface import Finding, LintReport
+from memkit.lint.rules import RULES
+from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
+from memkit.runtime.htn.data import head_text
+from memkit.runtime.htn.terms import ROOT_TYPE, parameters_text
+from memkit.terminal import one_line
+from memkit.use_cases.convert_domain import convert_domain
+from memkit.use_cases.domains import (
+    ListedDomain,
+    accept_domain,
+    check_domain,
+    draft_domain,
+    draw_domain,
+    list_domains,
+    roll_back_domain,
+    show_domain,
+)
+from memkit.use_cases.files import commit_file, trace_file
+
+# ``memkit domain new``.
+
+
+@click.command("new", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def new(front: Front, name: str) -> None:
+    """Start the domain NAME from an example, with a first problem that tests it, and commit both."""
+    root = front.root
+    path, problem = draft_domain(root, name)
+    data = {"name": name, "path": str(path), "problem": str(problem)}
+    told = f"Wrote {path} and {problem}. Edit them, then run 'memkit domain check {name}' and 'domain test {name}'."
+    front.answer(data, told, diagnostics=detached_findings(front, root))
+
+
+# ``memkit domain list`` and ``show``.
+
+
+@click.command("list", cls=MemkitCommand)
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List the store's planning domains."""
+    found = list_domains(front.root)
+    lines = [_line(each) for each in found] or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
+    front.answer({"domains": [_summary(each) for each in found]}, lines)
+
+
+@click.command("show", cls=MemkitCommand)
+@click.argument("name", metavar="FILE|NAME")
+@click.pass_obj
+def show(front: Front, name: str) -> None:
+    """Show a domain: its tasks with the methods that do them, and its steps."""
+    found = show_domain(name, store_if_any(front))
+    front.answer(_summary(found) | {"domain": found.domain.to_data()}, _lines(found))
+
+
+def _summary(found: ListedDomain) -> dict[str, Any]:
+    domain = found.domain
+    return {
+        "name": domain.name,
+        "description": domain.description,
+        "path": found.path,
+        "tasks": list(_tasks(domain)),
+        "methods": len(domain.methods),
+        "operators": len(domain.operators),
+        "problems": found.problems,
+        "learned": found.learned,
+    }
+
+
+def _line(found: ListedDomain) -> str:
+    domain = found.domain
+    counted = f"{len(domain.methods)} methods, {len(domain.operators)} operators, {found.problems} problems"
+    learned = f", {found.learned} learned" if found.learned else ""
+    return f"{domain.name}  {counted}{learned}  {one_line(domain.description, 90)}".rstrip()
+
+
+def _tasks(domain: Domain) -> dict[str, list[Method]]:
+    """Return the methods of each task; a task that is only declared has none."""
+    found: dict[str, list[Method]] = {}
+    for method in domain.methods:
+        found.setdefault(method.task, []).append(method)
+    return found | {name: [] for name in domain.tasks if name not in found}
+
+
+def _lines(found: ListedDomain) -> Iterator[str]:
+    domain = found.domain
+    yield f"{domain.name} ({found.path})" + (f": {domain.description}" if domain.description else "")
+    for name, methods in _tasks(domain).items():
+        declared = domain.tasks.get(name)
+        yield f"task {head_text(methods[0].head) if methods else _declared(domain, name)}"
+        if declared and declared.effects:
+            yield f"  ends with {_listed(declared.effects)}"
+        for method in methods:
+            yield from _method_lines(method)
+        if not methods:
+            yield "  no method does it"
+    for operator in domain.operators:
+        yield from _operator_lines(operator)
+
+
+def _declared(domain: Domain, name: str) -> str:
+    return f"{name} {parameters_text(domain.tasks[name].parameters)}".rstrip()
+
+
+def _method_lines(method: Method) -> Iterator[str]:
+    yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
+    steps = [term_text(step) for step in method.subtasks] if not callable(method.subtasks) else []
+    if method.ordering is not None:
+        pairs = [f"{steps[one]} before {steps[other]}" for one, other in method.ordering]
+        yield f"    in any order{' with ' if pairs else ''}{', '.join(pairs)}: {', '.join(steps)}"
+        return
+    yield from (f"    {number}. {step}" for number, step in enumerate(steps, 1))
+    if not steps:
+        yield "    nothing is left to do"
+
+
+def _operator_lines(operator: Operator) -> Iterator[str]:
+    tool = f", by the tool {operator.tool}" if operator.tool else ""
+    yield f"step {term_text((operator.name,))} {_parameters(operator)}".rstrip() + tool
+    if operator.preconditions:
+        yield f"  if {_listed(operator.preconditions)}"
+    if operator.effects_add:
+        yield f"  then {_listed(map(term_text, operator.effects_add))}"
+    if operator.effects_remove:
+        yield f"  no longer {_listed(map(term_text, operator.effects_remove))}"
+    for effect in operator.effects_more:
+        yield f"  {_effect_text(effect) if isinstance(effect, When) else effect}"
+
+
+def _parameters(operator: Operator) -> str:
+    untyped = all(parameter.type == ROOT_TYPE for parameter in operator.parameters)
+    return " ".join(each.name for each in operator.parameters) if untyped else parameters_text(operator.parameters)
+
+
+def _effect_text(effect: When) -> str:
+    parts: Sequence[tuple[str, Iterable[object]]] = (
+        ("then", map(term_text, effect.add)),
+        ("no longer", map(term_text, effect.remove)),
+        ("and", effect.changes),
+    )
+    happens = "; ".join(f"{word} {said}" for word, items in parts if (said := _listed(items)))
+    every = f"for all {parameters_text(effect.parameters)}: " if effect.parameters else ""
+    return f"{every}when {effect.condition}: {happens}"
+
+
+def _listed(items: Iterable[object]) -> str:
+    return ", ".join(str(item) for item in items)
+
+
+# ``memkit domain check``.
+
+
+@click.command("check", cls=MemkitCommand)
+@click.argument("name", metavar="[FILE|NAME]", required=False)
+@click.pass_obj
+def check(front: Front, name: str | None) -> None:
+    """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    report = check_domain(name, root=store_if_any(front))
+    found = [_diagnostic(finding, report) for finding in report.findings]
+    data: dict[str, Any] = {
+        "files": [report.shown(path) for path in report.files],
+        "findings": [{**each, "column": finding.column} for each, finding in zip(found, report.findings, strict=True)],
+    }
+    front.answer(data, text_report(report), ok=not found, diagnostics=found)
+
+
+def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    severity = RULES[finding.code].severity
+    return diagnostic(
+        finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
+    )
+
+
+# ``memkit domain commit``, ``history`` and ``rollback``.
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.argument("name")
+@note_option
+@click.pass_obj
+def commit(front: Front, name: str, note: str | None) -> None:
+    """Commit what you changed in the domain NAME if its problems pass, with a message that says what that is."""
+    root = front.root
+    answer_commit(front, root, commit_file(root, DOMAIN, name, note=note, accept=partial(accept_domain, root)))
+
+
+@click.command("history", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def history(front: Front, name: str) -> None:
+    """Show the commits that changed the domain NAME, newest first."""
+    answer_trace(front, name, trace_file(front.root, DOMAIN, name))
+
+
+@click.command("rollback", cls=MemkitCommand)
+@click.argument("name")
+@click.argument("commit_id", metavar="COMMIT")
+@click.pass_obj
+def rollback(front: Front, name: str, commit_id: str) -> None:
+    """Bring the domain NAME back to what it was in COMMIT if its problems pass, as a new commit."""
+    root = front.root
+    answer_rollback(front, root, roll_back_domain(root, name, commit_id))
+
+
+# ``memkit domain convert``.
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("convert", cls=MemkitCommand)
+@click.argument("source", metavar="FILE|NAME")
+@click.argument("target", type=_FILE)
+@click.option("--domain", metavar="FILE|NAME", help="What is converted is a file with a problem of this domain.")
+@click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
+@click.pass_obj
+def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
+    """Write a domain to TARGET, in HDDL where that ends in .hddl, else in YAML; nothing is lost."""
+    done = convert_domain(source, target, domain=domain, root=store_if_any(front), force=force)
+    for note in done.notes:
+        front.note(note)
+    front.answer({"target": str(done.target), "notes": list(done.notes)}, f"Written: {done.target}")
+
+
+# ``memkit domain graph``.
+
+
+@click.command("graph", cls=MemkitCommand)
+@click.argument("name", metavar="FILE|NAME")
+@click.option("--svg", type=_FILE, metavar="FILE", help="Draw it as SVG.")
+@click.option("--dot", type=_FILE, metavar="FILE", help="Draw it in Graphviz' DOT language.")
+@click.option("--mermaid", type=_FILE, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
+@click.pass_obj
+def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
+    """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
+    asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
+    files = {form: path for form, path in asked.items() if path is not None}
+    if not files:
+        raise UsageError("Nothing to draw. Name a file: --svg FILE, --dot FILE or --mermaid FILE.")
+    drawings = draw_domain(name, files, root=store_if_any(front))
+    rows = [
+        {"form": form, "path": str(files[form]), "shown": drawing.shown, "nodes": drawing.nodes}
+        for form, drawing in drawings.items()
+    ]
+    lines = [f"Drew {files[form]}. {drawing.folded}".rstrip() for form, drawing in drawings.items()]
+    front.answer({"name": name, "drawings": rows}, lines)

@@ -1,0 +1,224 @@
+"""``memkit memory add``, ``supersede``, ``update``, ``refine``, ``merge``, and what vouches for a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memkit.cli.memory.options import (
+    UNIT,
+    Date,
+    owner_option,
+    reason_option,
+    report_decision,
+    stored_record,
+    user_option,
+)
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.errors import UsageError
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.record import SCOPES, SOURCES, TYPES, Draft
+from memkit.terminal import one_line
+from memkit.use_cases.memory import (
+    allow_value,
+    mark_entry,
+    merge_records,
+    refine_record,
+    remember,
+    supersede_record,
+    update_record,
+)
+
+# ``memkit memory add``: offer one fact to the write gate.
+
+SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this store, or everybody."
+
+
+@click.command("add", cls=MemkitCommand)
+@click.argument("text")
+@user_option
+@click.option(
+    "--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is."
+)
+@click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help=SCOPE_HELP)
+@click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
+@click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
+@click.option("--importance", type=UNIT, help="How much it matters, 0 to 1 (default: memkit.yaml).")
+@click.option("--source", type=Choice(SOURCES), default="explicit", show_default=True, help="Where it comes from.")
+@click.option("--source-url", help="A link to where it comes from.")
+@click.option("--session", help="The session it was said in.")
+@click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")
+@click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
+@click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
+@click.pass_obj
+def add(
+    front: Front,
+    /,
+    text: str,
+    user: str | None,
+    kind: str,
+    tags: tuple[str, ...],
+    session: str | None,
+    turn: int | None,
+    importance: float | None,
+    **fields: Any,
+) -> None:
+    """Offer TEXT to long-term memory and print what the write gate decided."""
+    if fields["scope"] == "session" and not session:
+        raise UsageError("--scope session is for one session only: name it with --session.")
+    workspace = front.workspace
+    if importance is None:
+        importance = workspace.settings["importance"]
+    draft = Draft(text=text, type=kind, tags=tags, importance=importance, **fields)
+    report_decision(front, remember(workspace, draft, user=workspace.user(user), session=session, turn=turn))
+
+
+# ``memkit memory supersede | confirm | contradict | reject | approve | forget | update``: correct memory.
+
+
+@click.command("supersede", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@click.argument("text")
+@owner_option
+@reason_option
+@click.pass_obj
+def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
+    """Put TEXT in the place of record ID; the old wording stays in the history."""
+    decision = supersede_record(front.workspace, stored_record(front, record_id, user), text, reason=reason)
+    report_decision(front, decision, extra={"supersedes": record_id})
+
+
+def _mark_command(op: str, help_line: str) -> click.Command:
+    @click.command(op, cls=MemkitCommand, help=help_line)
+    @click.argument("record_id", metavar="ID")
+    @owner_option
+    @reason_option
+    @click.pass_obj
+    def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
+        now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
+        data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
+        data |= {} if now.confidence is None else {"confidence": now.confidence}
+        sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
+        line = (
+            f"{one_line(record_id)} is {now.status} already."
+            if now.already
+            else f"{op}: {one_line(record_id)} is {now.status}{sure}."
+        )
+        notes = [_outdated(record_id, now.outdated)] if now.outdated else []
+        front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
+
+    return mark
+
+
+def _outdated(edit_id: str, section: str) -> Diagnostic:
+    message = f"{section} was edited since and says something else. To let it say this: memkit core rollback {section}"
+    return diagnostic("superseded", f"{message} {edit_id}", severity="info")
+
+
+confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
+contradict = _mark_command("contradict", "Doubt record ID: its confidence falls, and it stays.")
+reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
+approve = _mark_command("approve", "Release record or core edit ID from quarantine.")
+forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
+
+
+@click.command("update", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@owner_option
+@click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
+@click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
+@click.option("--importance", type=UNIT, help="How much it matters, 0 to 1.")
+@click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
+@click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
+@reason_option
+@click.pass_obj
+def update(
+    front: Front,
+    /,
+    record_id: str,
+    user: str | None,
+    tags: tuple[str, ...],
+    reason: str,
+    **fields: Any,
+) -> None:
+    """Change the tags, confidence, importance or validity of record ID."""
+    changes = {"tags": list(tags) or None, **fields}
+    wanted = {key: value for key, value in changes.items() if value is not None}
+    if not wanted:
+        raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
+    update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
+    front.answer(
+        {"id": record_id, "op": "update", "changed": sorted(wanted)},
+        f"Changed {', '.join(sorted(wanted))} of {one_line(record_id)}.",
+    )
+
+
+# ``memkit memory refine``: reword a record by what a person says about it.
+
+
+@click.command("refine", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@click.argument("feedback")
+@owner_option
+@click.option("--dry-run", is_flag=True, help="Only print the proposed wording.")
+@click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
+@reason_option
+@click.pass_obj
+def refine(
+    front: Front, record_id: str, feedback: str, user: str | None, dry_run: bool, yes: bool, reason: str
+) -> None:
+    """Propose a wording for record ID by FEEDBACK, and put it in the record's place; the old one stays in the history.
+
+    Understood are "X, not Y", "change Y to X", "it is X", "add X", "remove X" and "say: X"; nothing is guessed.
+    """
+
+    def agree(old: str, new: str) -> None:
+        if front.interactive and not yes:
+            front.note(f"- {one_line(old, 200)}\n+ {one_line(new, 200)}")
+            front.confirm("Take this wording?", yes=False)
+
+    workspace = front.workspace
+    done = refine_record(workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run)
+    # The gate has not seen a dry run, and what it refused is shown to nobody.
+    proposal = masked(done.proposal)
+    told = {"supersedes": record_id, "proposal": proposal}
+    if done.decision is None:
+        front.answer({"decision": "proposed", "id": None, "reasons": [], **told}, f"proposed: {proposal}")
+    else:
+        report_decision(front, done.decision, extra=told)
+
+
+# ``memkit memory merge``: put one record in the place of several.
+
+
+@click.command("merge", cls=MemkitCommand)
+@click.argument("ids", metavar="ID ID…", nargs=-1, required=True)
+@click.option("--text", help="What the merged record says (default: what the records say together).")
+@owner_option
+@reason_option
+@click.pass_obj
+def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None, reason: str) -> None:
+    """Put one record in the place of several live ones of one user and scope; they stay in the history."""
+    workspace = front.workspace
+    decision = merge_records(workspace, ids, user=user, text=text, reason=reason)
+    stored = workspace.archive.get(decision.id) if decision.id else None
+    said = {"text": stored.record.text} if stored else {}
+    report_decision(front, decision, extra={"merges": list(dict.fromkeys(ids)), **said})
+
+
+# ``memkit memory allow``: let a rejected or erased value be told again.
+
+
+@click.command("allow", cls=MemkitCommand)
+@click.argument("value", metavar="VALUE|ID")
+@user_option
+@reason_option
+@click.pass_obj
+def allow(front: Front, value: str, user: str | None, reason: str) -> None:
+    """Let a rejected or erased VALUE, or that of rejected record ID, be told again; the record stays rejected."""
+    workspace = front.workspace
+    owner = workspace.user(user)
+    lifted = allow_value(workspace, value, user=owner, reason=reason)
+    data = {"user_id": owner, "lifted": [{"kind": item.kind, "target": item.target} for item in lifted]}
+    front.answer(data, [f"allowed: {item.kind} {item.target}" for item in lifted])

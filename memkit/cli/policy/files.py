@@ -1,0 +1,323 @@
+"""``memkit policy``: new, list, show, search, check, commit, history, rollback and export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.arguments import read_pairs
+from memkit.cli.file_history import (
+    answer_commit,
+    answer_rollback,
+    answer_trace,
+    bump_option,
+    detached_findings,
+    note_option,
+)
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.errors import UsageError
+from memkit.policies.export.interface import ExportedPolicy
+from memkit.policies.files import POLICY, PolicyFile
+from memkit.policies.usage import Usage
+from memkit.runtime.guard.core import Finding
+from memkit.runtime.guard.interface import EFFECTS
+from memkit.store.bump import Part
+from memkit.terminal import one_line
+from memkit.use_cases.files import commit_file, trace_file
+from memkit.use_cases.policies import (
+    FORMATS,
+    LOSSES,
+    CheckedCall,
+    ExportedPolicies,
+    Losses,
+    PlacedGround,
+    accept_policy,
+    check_policy,
+    count_verdicts,
+    draft_policy,
+    export_policies,
+    find_policies,
+    list_policies,
+    roll_back_policy,
+    show_policy,
+)
+
+# ``memkit policy new``.
+
+
+@click.command("new", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def new(front: Front, name: str) -> None:
+    """Start the policy NAME from an example that passes its own tests, and commit it."""
+    root = front.root
+    path = draft_policy(root, name)
+    data = {"name": name, "path": str(path)}
+    told = f"Wrote {path}. Edit it, then run 'memkit policy test {name}'."
+    front.answer(data, told, diagnostics=detached_findings(front, root))
+
+
+# ``memkit policy list``, ``show``, ``search`` and ``stats``.
+
+
+@click.command("list", cls=MemkitCommand)
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List the store's policies."""
+    policies = list_policies(front.root)
+    lines = [_line(found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
+    front.answer({"policies": [_summary(found) for found in policies]}, lines)
+
+
+@click.command("show", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def show(front: Front, name: str) -> None:
+    """Show the policy NAME."""
+    found = show_policy(front.root, name)
+    front.answer(dict(found.data), found.document.text.rstrip("\n"))
+
+
+@click.command("search", cls=MemkitCommand)
+@click.argument("query")
+@click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@click.pass_obj
+def search(front: Front, query: str, limit: int) -> None:
+    """Search the policies for the words of QUERY, best first."""
+    hits = find_policies(front.root, query, limit)
+    lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
+    front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
+
+
+@click.command("stats", cls=MemkitCommand)
+@click.argument("name", required=False)
+@click.pass_obj
+def stats(front: Front, name: str | None) -> None:
+    """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
+    found = count_verdicts(front.workspace, name)
+    if name is not None:
+        front.answer(_usage(found[0]), _usage_line(found[0]))
+    lines = [_usage_line(one) for one in found] or ["No policies yet: policies/ holds no *.yaml."]
+    front.answer({"policies": [_usage(one) for one in found]}, lines)
+
+
+def _usage(used: Usage) -> dict[str, Any]:
+    return {
+        "name": used.name,
+        "matched": used.matched,
+        "decisions": {decision: used.decisions[decision] for decision in reversed(EFFECTS)},
+        "last_used": used.last_used,
+    }
+
+
+def _usage_line(used: Usage) -> str:
+    if not used.matched:
+        return f"{one_line(used.name)}: matched no call yet"
+    said = ", ".join(
+        f"{used.decisions[decision]} {decision}" for decision in reversed(EFFECTS) if used.decisions[decision]
+    )
+    return f"{one_line(used.name)}: {said}; last at {used.last_used}"
+
+
+def _summary(found: PolicyFile) -> dict[str, Any]:
+    data = found.data
+    return {
+        "name": found.name,
+        "description": data["description"],
+        "enforcement": data["enforcement"],
+        "effect": data.get("effect"),
+        "active": data.get("active", True),
+        "deprecated": bool(data.get("deprecated", False)),
+        "advice": "match" not in data,
+        "exceptions": len(data.get("exceptions", ())),
+        "tests": len(data.get("tests", ())),
+    }
+
+
+def _line(found: PolicyFile) -> str:
+    shown = _summary(found)
+    kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
+    marks = "" if shown["active"] else " (off)"
+    marks += " (deprecated)" if shown["deprecated"] else ""
+    return f"{found.name}{marks}  {kind}  {one_line(shown['description'], 90)}"
+
+
+# ``memkit policy commit``, ``history`` and ``rollback``.
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.argument("name")
+@bump_option
+@note_option
+@click.pass_obj
+def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
+    """Commit what you changed in the policy NAME if it passes its own tests, with a message that says what that is.
+
+    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    """
+    root = front.root
+    answer_commit(front, root, commit_file(root, POLICY, name, bump=bump, note=note, accept=accept_policy))
+
+
+@click.command("history", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def history(front: Front, name: str) -> None:
+    """Show the commits that changed the policy NAME, newest first."""
+    answer_trace(front, name, trace_file(front.root, POLICY, name))
+
+
+@click.command("rollback", cls=MemkitCommand)
+@click.argument("name")
+@click.argument("version")
+@click.pass_obj
+def rollback(front: Front, name: str, version: str) -> None:
+    """Bring the policy NAME back to VERSION (or to a commit) if it passes its own tests, as a new commit."""
+    root = front.root
+    answer_rollback(front, root, roll_back_policy(root, name, version))
+
+
+# ``memkit policy check``.
+
+_STOPS = ("deny", "ask")
+_HOLDS = {True: "yes", False: "no ", None: "?  "}
+
+
+@click.command("check", cls=MemkitCommand)
+@click.option("--tool", required=True, help="The tool that would be called.")
+@click.option("--arg", "args", multiple=True, metavar="K=V", help="An argument; K:=JSON gives it a type.")
+@click.option(
+    "--context", "context", multiple=True, metavar="K=V", help="A fact that the host program sets; K:=JSON too."
+)
+@click.pass_obj
+def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ...]) -> None:
+    """Say what the policies decide about a tool call, and why; nothing is run."""
+    if not tool.strip():
+        raise UsageError("--tool is empty. Name the tool that would be called.")
+    root = front.root
+    checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
+    front.answer(_checked_data(checked), _checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
+
+
+def _checked_data(checked: CheckedCall) -> dict[str, Any]:
+    verdict = checked.verdict
+    return {
+        "decision": verdict.decision,
+        "policies": [_finding_data(checked, finding) for finding in verdict.policies],
+        "exempted": [_finding_data(checked, finding) for finding in verdict.exempted],
+        "grounds": [_ground_data(placed) for placed in checked.grounds],
+    }
+
+
+def _finding_data(checked: CheckedCall, finding: Finding) -> dict[str, Any]:
+    """Return a finding whose reason names the places it rests on."""
+    places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
+    reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
+    return asdict(finding) | {"reason": reason}
+
+
+def _ground_data(placed: PlacedGround) -> dict[str, Any]:
+    return {
+        "policy": placed.policy,
+        "place": placed.ground.place,
+        "holds": placed.ground.holds,
+        "text": placed.ground.text,
+        "path": placed.path,
+        "line": placed.line,
+        "column": placed.column,
+    }
+
+
+def _place(placed: PlacedGround) -> str:
+    return f"{placed.path}:{placed.line}:{placed.column} {placed.ground.place}"
+
+
+def _checked_lines(checked: CheckedCall) -> Iterator[str]:
+    verdict = checked.verdict
+    yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
+    for finding in verdict.policies:
+        yield from _finding_lines("*" if finding.decides else " ", finding, checked)
+    for finding in verdict.exempted:
+        yield from _finding_lines("-", finding, checked)
+
+
+def _finding_lines(mark: str, finding: Finding, checked: CheckedCall) -> Iterator[str]:
+    yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
+    for placed in checked.of(finding.name):
+        yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"
+
+
+# ``memkit policy export``.
+
+_SAID = {
+    "exact": "as it is",
+    "narrower": "permits less than memkit",
+    "wider": "PERMITS MORE than memkit",
+    "both": "permits more here and less there than memkit",
+    "missing": "NOT EXPORTED",
+    "nothing": "decides nothing",
+}
+
+
+@click.command("export", cls=MemkitCommand)
+@click.option("--format", "form", type=Choice(list(FORMATS)), required=True, help="The language to write.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: standard output).")
+@click.option(
+    "--losses",
+    type=Choice(list(LOSSES)),
+    default="report",
+    show_default=True,
+    help="Where it would permit what memkit stops: report it, refuse the export, or tighten it to permit less.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that holds another text.")
+@click.pass_obj
+def export(front: Front, form: str, out: Path | None, losses: Losses, force: bool) -> None:
+    """Write the policies for another tool, and say what becomes of each on the way.
+
+    "claude-code" is a settings file with permissions; "cedar" is a set of Cedar policies. What permits more than memkit
+    does is said on standard error; with --losses refuse, such an export is not made (exit 1).
+    """
+    done = export_policies(front.root, form, out=out, losses=losses, force=force)
+    findings = [_finding(policy) for policy in done.export.policies if policy.state not in ("exact", "nothing")]
+    if not front.json:
+        for line in _account(done):
+            front.note(line)
+    front.answer(_data(done, form, losses), _lines(done), ok=not done.refused, diagnostics=findings)
+
+
+def _data(done: ExportedPolicies, form: str, losses: Losses) -> dict[str, Any]:
+    accounts = [asdict(policy) | {"lets_through": policy.lets_through} for policy in done.export.policies]
+    return {
+        "format": form,
+        "losses": losses,
+        "out": str(done.path) if done.path else None,
+        "content": None if done.refused else done.export.content,
+        "policies": accounts,
+        "weaker": [policy.name for policy in done.export.weaker],
+    }
+
+
+def _lines(done: ExportedPolicies) -> str:
+    if done.refused:
+        return "Not exported. Use --losses tighten to permit less there, or --losses report to take it as it is."
+    return f"Wrote {done.path}" if done.path else done.export.content.rstrip("\n")
+
+
+def _account(done: ExportedPolicies) -> Iterator[str]:
+    for policy in done.export.policies:
+        yield f"{policy.name} ({policy.effect}): {_SAID[policy.state]}"
+        yield from (f"  {reason}" for reason in policy.reasons)
+    if done.export.weaker:
+        names = ", ".join(policy.name for policy in done.export.weaker)
+        yield f"WEAKER THAN MEMKIT: calls that {names} would stop can run there."
+
+
+def _finding(policy: ExportedPolicy) -> Diagnostic:
+    severity = "warning" if policy.lets_through else "note"
+    reasons = " ".join(policy.reasons)
+    message = f"{policy.name}: {_SAID[policy.state]}. {reasons}".strip()
+    return diagnostic(f"policy-{policy.state}", message, severity=severity, path=f"policies/{policy.name}.yaml")

@@ -1,0 +1,217 @@
+"""``memkit consent``, ``key`` and ``audit``: what is agreed to, what opens sealed text, what was done."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.memory.options import user_option
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic
+from memkit.errors import UsageError
+from memkit.runtime.memory.errors import InvalidRecord
+from memkit.runtime.memory.times import DATE, normal_time
+from memkit.terminal import one_line
+
+# ``memkit consent``: whether a user agreed to long-term memory.
+
+
+@click.group("consent", cls=MemkitGroup)
+def consent() -> None:
+    """Grant, withdraw and list consent to long-term memory."""
+
+
+@consent.command("grant")
+@user_option
+@click.pass_obj
+def grant(front: Front, user: str | None) -> None:
+    """Record that USER agreed: the agent may store what they tell it."""
+    _set(front, user, granted=True)
+
+
+@consent.command("withdraw")
+@user_option
+@click.pass_obj
+def withdraw(front: Front, user: str | None) -> None:
+    """Record that USER withdrew: nothing new is stored from now on."""
+    _set(front, user, granted=False)
+
+
+@consent.command("list")
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List who agreed and who withdrew."""
+    archive = front.workspace.archive
+    said = {user: archive.consent(user) for user in archive.users()}
+    answers = {user: granted for user, granted in said.items() if granted is not None}
+    data = [{"user_id": user, "granted": granted} for user, granted in sorted(answers.items())]
+    lines = [
+        f"{'granted' if granted else 'withdrawn':<10} {one_line(user)}" for user, granted in sorted(answers.items())
+    ]
+    front.answer({"consents": data}, lines or ["Nobody has agreed or withdrawn."])
+
+
+def _set(front: Front, user: str | None, *, granted: bool) -> None:
+    workspace = front.workspace
+    owner = workspace.user(user)
+    workspace.archive.set_consent(owner, granted, workspace.person(owner))
+    workspace.commit_memory()
+    front.answer(
+        {"user_id": owner, "granted": granted},
+        f"Consent of {one_line(owner)}: {'granted' if granted else 'withdrawn'}.",
+    )
+
+
+# ``memkit key``: the keys of a store, which lie outside of git.
+
+PASSPHRASE = "MEMKIT_PASSPHRASE"
+passphrase_option = click.option(
+    "--passphrase-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Read the passphrase from the first line of FILE (else {PASSPHRASE}, else it is asked for).",
+)
+
+
+@click.group("key", cls=MemkitGroup)
+def key() -> None:
+    """List, export, import and destroy the keys that open sealed text."""
+
+
+@key.command("list", cls=MemkitCommand)
+@click.pass_obj
+def list_command_of_key(front: Front) -> None:
+    """List whose keys are on this machine. No key itself is ever printed."""
+    from memkit.use_cases.keys import list_keys
+
+    found = list_keys(front.workspace)
+    users = [{"user_id": owner.user_id, "mark": owner.mark} for owner in found.users]
+    folder = str(found.folder) if found.folder else None
+    data = {"key_id": found.key_id, "folder": folder, "store": found.store, "users": users}
+    if found.key_id is None:
+        front.answer(data, "This store has no keys yet. The first one is made when it is needed.")
+        return
+    lines = [f"{found.key_id}  in {folder}", f"store     {'here' if found.store else 'NOT HERE'}"]
+    lines += [
+        f"user      {one_line(owner.user_id) if owner.user_id else f'of whom nothing is stored ({owner.mark[:12]}…)'}"
+        for owner in found.users
+    ]
+    front.answer(data, lines)
+
+
+@key.command("export", cls=MemkitCommand)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--user", type=User(), help="Only the key of this user, with that of the store.")
+@passphrase_option
+@click.pass_obj
+def export(front: Front, file: Path, user: str | None, passphrase_file: Path | None) -> None:
+    """Write the keys to the new FILE, encrypted with a passphrase."""
+    from memkit.use_cases.keys import export_keys
+
+    passphrase = _passphrase(front, passphrase_file, twice=True)
+    count = export_keys(front.workspace, file, passphrase, user=user)
+    findings = []
+    if file.resolve().is_relative_to(front.workspace.root.resolve()):
+        message = f"{file} lies in the store. Keep it elsewhere: with it and the passphrase a clone opens everything."
+        findings.append(diagnostic("in_store", message, severity="warning", path=str(file)))
+        front.note(message)
+    front.answer({"file": str(file), "keys": count}, f"{count} keys are in {file}.", diagnostics=findings)
+
+
+@key.command("import", cls=MemkitCommand)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@passphrase_option
+@click.pass_obj
+def import_command(front: Front, file: Path, passphrase_file: Path | None) -> None:
+    """Add the keys in FILE to those on this machine; none is ever replaced by another."""
+    from memkit.use_cases.keys import import_keys
+
+    taken = import_keys(front.workspace, file, _passphrase(front, passphrase_file, twice=False))
+    data = {"key_id": taken.key_id, "new": taken.new, "known": taken.known}
+    front.answer(data, f"{taken.new} keys are new here, {taken.known} were here already.")
+
+
+@key.command("destroy", cls=MemkitCommand)
+@click.option("--user", type=User(), required=True, help="Whose key.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def destroy(front: Front, user: str, yes: bool) -> None:
+    """Destroy the key of USER on this machine: text sealed with it can never be read again without a copy of it."""
+    from memkit.use_cases.keys import destroy_key
+
+    question = f"Text sealed for {one_line(user)} becomes unreadable here for ever. Destroy the key?"
+    done = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
+    data = {"user_id": user, "sealed_records": done.records, "remotes": list(done.remotes)}
+    clones = f" and of {', '.join(done.remotes)}" if done.remotes else ""
+    lines = [
+        f"The key of {one_line(user)} is gone from this machine; {done.records} records cannot be read here any more.",
+        f"A copy may be left: in files of 'memkit key export', and where clones of this store{clones} are in use.",
+        "Text that was written in clear stays: 'memkit memory erase' removes it.",
+    ]
+    front.answer(data, lines)
+
+
+def _passphrase(front: Front, file: Path | None, *, twice: bool) -> str:
+    """Return the passphrase from a file, the environment or a terminal; raises ``UsageError`` where there is none."""
+    if file is not None:
+        try:
+            found = file.read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    elif PASSPHRASE in os.environ:
+        found = os.environ[PASSPHRASE]
+    elif front.interactive:
+        found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice, err=True)
+    else:
+        raise UsageError(f"Nobody can be asked for a passphrase here: give --passphrase-file or {PASSPHRASE}.")
+    if not found:
+        raise UsageError("An empty passphrase protects nothing.")
+    return found
+
+
+# ``memkit audit``: what was written, read, refused and decided on this machine.
+
+
+def _moment(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the time in the form that the log has, in which a day stands before all of its moments."""
+    if value is None:
+        return None
+    try:
+        moment = normal_time(value)
+    except InvalidRecord as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+    return value if re.fullmatch(DATE, value) else moment
+
+
+@click.command("audit", cls=MemkitCommand)
+@click.option("--user", type=User(), help="Only what concerns this user.")
+@click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
+@click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
+@click.pass_obj
+def audit(front: Front, user: str | None, event: str | None, since: str | None) -> None:
+    """Print the audit log, oldest first."""
+    log = front.workspace.audit
+    events = [dict(entry) for entry in log.events(user=user, event=event, since=since)]
+    narrowed = any(choice is not None for choice in (user, event, since))
+    nothing = "Nothing that fits." if narrowed else "Nothing yet."
+    if event is not None and not events and not front.json:
+        nothing += f" Kinds of events here: {', '.join(sorted({str(one['event']) for one in log.events()})) or 'none'}."
+    front.answer({"events": events}, [_line(entry) for entry in events] or [nothing])
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    who, ids = str(entry.get("user_id") or "-"), " ".join(str(name) for name in entry.get("ids") or ())
+    return one_line(f"{entry.get('at')} {entry.get('event')} {who} {ids} {_about(entry)}", 240)
+
+
+def _about(entry: Mapping[str, Any]) -> str:
+    """Return what was asked for or decided, and why, as far as the event says it."""
+    if entry.get("query"):
+        return f"“{entry['query']}”"
+    judged = [f"{found['decision']} by {found['name']}" for found in entry.get("policies") or ()]
+    said = f"{entry.get('tool')}: {', '.join(judged) or entry.get('decision')}" if entry.get("tool") else ""
+    return f"{said} {entry.get('reason') or ''}".strip()

@@ -1,0 +1,242 @@
+"""``memkit sessions list``, ``search``, ``show``, ``rename`` and ``rm``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import click
+
+from memkit.cli.chat.pages import call_line
+from memkit.cli.memory.options import record_line, user_option
+from memkit.cli.output import Front, MemkitCommand
+from memkit.errors import MemkitError
+from memkit.runtime.memory.errors import ArchiveError
+from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.times import parse_time
+from memkit.skills.worked import read_call
+from memkit.store.sessions import SessionCard
+from memkit.terminal import counted, one_line
+from memkit.use_cases.sessions import (
+    RemovedSession,
+    SessionAccount,
+    remove_sessions,
+    rename_session,
+    search_sessions,
+    show_session,
+)
+
+# What the session commands share: how a session is named on the command line, and how one is shown.
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+class Session(click.ParamType[str]):
+    """A session: its id, its name, or how its id begins."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
+        from click.shell_completion import CompletionItem
+
+        front = ctx.ensure_object(Front)
+        try:
+            cards = front.workspace.session_book.of(front.workspace.user(ctx.params.get("user")))
+        except (MemkitError, ArchiveError, OSError):
+            return []  # a shell that completes has no place for what went wrong
+        words = {card.session: card.name or card.first for card in cards}
+        words |= {card.name: card.session for card in cards if card.name}
+        return [
+            CompletionItem(word, help=one_line(about, 60))
+            for word, about in words.items()
+            if word.startswith(incomplete)
+        ]
+
+
+def card_data(card: SessionCard) -> dict[str, Any]:
+    """Return a session as ``--json`` prints it."""
+    return asdict(card)
+
+
+def card_line(card: SessionCard, now: datetime, width: int = 0) -> str:
+    """Return a session as one line of a list whose longest id has ``width`` characters."""
+    about = (f"“{one_line(card.name, 40)}”  " if card.name else "") + one_line(card.first, 60)
+    turns = f"{card.turns} turn{'' if card.turns == 1 else 's'}"
+    return f"{one_line(card.session):<{width}}  {age(card.last_at, now):>7}  {turns:>9}  {about}".rstrip()
+
+
+def age(at: str, now: datetime) -> str:
+    """Return how long ago something was, in the largest unit that fits.
+
+    >>> from datetime import UTC
+    >>> age("2026-03-01T10:00:00Z", datetime(2026, 3, 3, 11, tzinfo=UTC))
+    '2 d ago'
+    """
+    seconds = (now - parse_time(at)).total_seconds()
+    return next((f"{seconds // size:.0f} {unit} ago" for size, unit in _UNITS if seconds >= size), "now")
+
+
+# ``memkit sessions list``, ``search`` and ``show``.
+
+limit_option = click.option("--limit", type=click.IntRange(min=1), help="How many at the most (default: all).")
+
+
+@click.command("list", cls=MemkitCommand)
+@user_option
+@limit_option
+@click.pass_obj
+def list_command(front: Front, user: str | None, limit: int | None) -> None:
+    """List the sessions of USER that have not expired, the one that was used last first."""
+    workspace = front.workspace
+    owner = workspace.user(user)
+    book = workspace.session_book
+    cards = book.of(owner)
+    shown = cards[:limit]
+    width = max((len(one_line(card.session)) for card in shown), default=0)
+    lines = [card_line(card, workspace.clock(), width) for card in shown] or [f"No sessions of {one_line(owner)}."]
+    listed = [card_data(card) | {"open": book.is_open(card)} for card in shown]
+    front.answer({"sessions": listed, **_cut(len(cards), limit)}, [*lines, *_more(len(cards), limit)])
+
+
+@click.command("search", cls=MemkitCommand)
+@click.argument("query")
+@user_option
+@limit_option
+@click.pass_obj
+def search(front: Front, query: str, user: str | None, limit: int | None) -> None:
+    """Search what was said in the sessions of USER; the turns around a fitting one are found with it."""
+    workspace = front.workspace
+    found = search_sessions(workspace, query, user=workspace.user(user))
+    shown = found[:limit]
+    data = {"turns": [_turn_data(turn) | {"score": round(score, 4)} for score, turn in shown]}
+    lines = [f"{score:6.2f}  {one_line(turn.session_id)}  {_turn_line(turn, 100)}" for score, turn in shown]
+    front.answer(
+        data | _cut(len(found), limit),
+        [*lines, *_more(len(found), limit)] if found else ["Nothing that was said is about that."],
+        ok=bool(found),
+    )
+
+
+@click.command("show", cls=MemkitCommand)
+@click.argument("session", type=Session())
+@user_option
+@click.pass_obj
+def show(front: Front, session: str, user: str | None) -> None:
+    """Print what is kept of SESSION, an id, a name or how an id begins."""
+    workspace = front.workspace
+    account = show_session(workspace, session, user=workspace.user(user))
+    data = card_data(account.card) | {
+        "open": workspace.session_book.is_open(account.card),
+        "turns": [_turn_data(turn) for turn in account.turns],
+        "calls": _calls(account),
+        "writes": [record.id for record in account.writes],
+        "summary": account.summary,
+        "usage": account.usage,
+    }
+    front.answer(data, [card_line(account.card, workspace.clock()), *_account_lines(account)])
+
+
+def _turn_data(turn: Turn) -> dict[str, Any]:
+    return {"session": turn.session_id, "turn": turn.turn_id, "at": turn.at, "role": turn.role, "text": turn.text}
+
+
+def _turn_line(turn: Turn, width: int = 0) -> str:
+    text = "\n".join(map(_said, turn.text.split("\n"))) if turn.role == "assistant" else turn.text
+    return f"{turn.at[:16]}  {turn.role:<9}  {one_line(text, width)}"
+
+
+def _said(line: str) -> str:
+    """Return a line of what the assistant said; a tool call as the chat showed it."""
+    call = read_call(line)
+    return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
+
+
+def _calls(account: SessionAccount) -> list[dict[str, Any]]:
+    named = {"turn": "turn_id", "at": "at", "tool": "tool", "decision": "decision"}
+    return [{key: call.get(source) for key, source in named.items()} for call in account.calls]
+
+
+def _account_lines(account: SessionAccount) -> list[str]:
+    card = account.card
+    lines = [f"forked from {one_line(card.parent)}"] if card.parent else []
+    lines += ["", *map(_turn_line, account.turns)]
+    lines += ["", "What left the prompt, in short:", account.summary] if account.summary else []
+    calls = [
+        f"  turn {call.get('turn_id')}: {one_line(str(call.get('tool')))}, {call.get('decision')}"
+        for call in account.calls
+    ]
+    lines += ["", "Calls:", *calls] if calls else []
+    lines += ["", "Remembered:", *(f"  {record_line(record)}" for record in account.writes)] if account.writes else []
+    told = ", ".join(f"{count:,} {kind}" for kind, count in (account.usage or {}).items())
+    return lines + (["", f"Tokens of the model: {told}"] if told else [])
+
+
+def _cut(total: int, limit: int | None) -> dict[str, bool]:
+    return {} if limit is None else {"truncated": total > limit}
+
+
+def _more(total: int, limit: int | None) -> list[str]:
+    return [f"… {total - limit} more: raise --limit."] if limit is not None and total > limit else []
+
+
+# ``memkit sessions rename`` and ``rm``.
+
+
+@click.command("rename", cls=MemkitCommand)
+@click.argument("session", type=Session())
+@click.argument("name")
+@user_option
+@click.pass_obj
+def rename(front: Front, session: str, name: str, user: str | None) -> None:
+    """Call SESSION by NAME from now on; its id stays."""
+    card = rename_session(front.workspace, session, name, user=front.workspace.user(user))
+    data = {"session": card.session, "name": name, "was": card.name}
+    front.answer(data, f"{one_line(card.session)} is “{one_line(name)}” now.")
+
+
+@click.command("rm", cls=MemkitCommand)
+@click.argument("sessions", type=Session(), nargs=-1, required=True)
+@user_option
+@click.option("--memories", is_flag=True, help="Retire the records that were for these sessions alone.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def remove(front: Front, sessions: tuple[str, ...], user: str | None, memories: bool, yes: bool) -> None:
+    """Remove SESSIONS from this machine: what was said, what their prompts held, and steps that were left open.
+
+    The audit log keeps that something was done, without its words. What long-term memory took from a session stays;
+    'memkit memory revoke --session' takes that back, and 'memkit memory erase' removes everything on a user.
+    """
+    workspace = front.workspace
+
+    def agree(doomed: list[RemovedSession]) -> None:
+        if not front.json and not yes:
+            for one in doomed:
+                front.note(card_line(one.card, workspace.clock()))
+        front.confirm(f"Remove {counted(len(doomed), 'session')} from this machine?", yes=yes)
+
+    removed = remove_sessions(workspace, sessions, user=workspace.user(user), agree=agree, memories=memories)
+    data = {"removed": [_data(one) for one in removed], "memories_retired": memories}
+    front.answer(data, [line for one in removed for line in _lines(one, memories=memories)])
+
+
+def _data(one: RemovedSession) -> dict[str, Any]:
+    return {
+        "session": one.card.session,
+        "name": one.card.name,
+        "turns": one.turns,
+        "files": one.files,
+        "audit_withheld": one.withheld,
+        "session_records": [record.id for record in one.only_there],
+    }
+
+
+def _lines(one: RemovedSession, *, memories: bool) -> list[str]:
+    kept = f"; {counted(one.withheld, 'event')} of the audit log lost their words" if one.withheld else ""
+    lines = [f"Removed {one_line(one.card.session)}: {counted(one.turns, 'line')} of talk{kept}."]
+    if one.only_there:
+        told = "retired" if memories else "kept, and recalled nowhere else; --memories retires them"
+        lines += [f"  {counted(len(one.only_there), 'record')} of this session alone, {told}:"]
+        lines += [f"    {record_line(record)}" for record in one.only_there]
+    return lines

@@ -1,0 +1,324 @@
+"""``memkit skill``: list, show, search, new, check, commit, history, propose, export and import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.file_history import (
+    answer_commit,
+    answer_rollback,
+    answer_trace,
+    bump_option,
+    detached_findings,
+    note_option,
+)
+from memkit.cli.memory.options import user_option
+from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.skills import PROFILES, Skill
+from memkit.skills.sheet import skill_body
+from memkit.skills.skill import SKILL, read_skill
+from memkit.store.bump import Part
+from memkit.terminal import one_line
+from memkit.use_cases.compare_skill import Comparison, Side, compare_skill
+from memkit.use_cases.files import commit_file, trace_file
+from memkit.use_cases.import_skill import ImportedSkill, import_skill
+from memkit.use_cases.propose_skill import propose_skill
+from memkit.use_cases.skills import (
+    accept_skill,
+    check_skills,
+    draft_skill,
+    export_skill,
+    find_skills,
+    list_skills,
+    roll_back_skill,
+    show_skill,
+)
+
+# How a skill is printed on one line, and in a list's data.
+
+
+def summary(found: Skill) -> dict[str, Any]:
+    """Return what a list says about a skill."""
+    return {
+        "name": found.name,
+        "description": found.description,
+        "version": found.version,
+        "deprecated": bool(found.deprecated),
+    }
+
+
+def skill_line(found: Skill) -> str:
+    """Return a skill as one line of a list."""
+    marks = f" {found.version}" if found.version else ""
+    marks += " (deprecated)" if found.deprecated else ""
+    return f"{found.name}{marks}  {one_line(found.description, 90)}"
+
+
+# ``memkit skill list``, ``show`` and ``search``.
+
+
+@click.command("list", cls=MemkitCommand)
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List the store's skills."""
+    skills = list_skills(front.root)
+    lines = [skill_line(found) for found in skills] or ["No skills yet: skills/ holds no *.yaml."]
+    front.answer({"skills": [summary(found) for found in skills]}, lines)
+
+
+@click.command("show", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def show(front: Front, name: str) -> None:
+    """Show the skill NAME."""
+    found = show_skill(front.root, name)
+    front.answer(asdict(found), skill_body(found))
+
+
+@click.command("search", cls=MemkitCommand)
+@click.argument("query")
+@click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@click.pass_obj
+def search(front: Front, query: str, limit: int) -> None:
+    """Search the skills for the words of QUERY, best first."""
+    hits = find_skills(front.root, query, limit)
+    lines = [f"{hit.score:7.3f}  {skill_line(hit.skill)}" for hit in hits] or ["No skill shares a word with that."]
+    front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)
+
+
+# ``memkit skill new``, ``check``, ``commit`` and ``rollback``.
+
+skip_option = click.option("--skip-checks", is_flag=True, help="Commit without running the skill's checks.")
+
+
+@click.command("new", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def new(front: Front, name: str) -> None:
+    """Start the skill NAME from an example, and commit it."""
+    root = front.root
+    path = draft_skill(root, name)
+    data = {"name": name, "path": str(path)}
+    told = f"Wrote {path}. Edit it, then run 'memkit skill commit {name} --bump minor'."
+    front.answer(data, told, diagnostics=detached_findings(front, root))
+
+
+@click.command("rollback", cls=MemkitCommand)
+@click.argument("name")
+@click.argument("version")
+@skip_option
+@click.pass_obj
+def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
+    """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
+    root = front.root
+    answer_rollback(front, root, roll_back_skill(root, name, version, checked=not skip_checks))
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.argument("name")
+@bump_option
+@note_option
+@skip_option
+@click.pass_obj
+def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
+    """Commit what you changed in the skill NAME if its checks pass, with a message that says what that is.
+
+    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    """
+    root = front.root
+    accept = None if skip_checks else lambda document: accept_skill(root, read_skill(document.data))
+    answer_commit(front, root, commit_file(root, SKILL, name, bump=bump, note=note, accept=accept))
+
+
+@click.command("check", cls=MemkitCommand)
+@click.argument("name", required=False)
+@click.pass_obj
+def check(front: Front, name: str | None) -> None:
+    """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    results = check_skills(front.root, name)
+    failed = [(skill, result) for skill, found in results for result in found if not result.passed]
+    data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
+    lines = [
+        f"{skill.name}  {'ok' if one.passed else 'FAIL':4}  {one.name}: {one.detail}"
+        for skill, found in results
+        for one in found
+    ]
+    findings = [
+        diagnostic("skill-check", f"{one.name}: {one.detail}", path=SKILL.path(skill.name)) for skill, one in failed
+    ]
+    front.answer(data, lines, ok=not failed, diagnostics=findings)
+
+
+# ``memkit skill history`` and ``diff``.
+
+
+@click.command("history", cls=MemkitCommand)
+@click.argument("name")
+@click.pass_obj
+def history(front: Front, name: str) -> None:
+    """Show the commits that changed the skill NAME, newest first."""
+    answer_trace(front, name, trace_file(front.root, SKILL, name))
+
+
+@click.command("diff", cls=MemkitCommand)
+@click.argument("name")
+@click.argument("span", metavar="[V1..V2]", required=False)
+@click.pass_obj
+def diff(front: Front, name: str, span: str | None) -> None:
+    """Say what changed in the skill NAME, by meaning.
+
+    V1 and V2 are versions of the skill, or branches, tags and ids of commits. Without V2 it is the work tree; without
+    both, what is in no commit yet, or else the last change. "!" marks what needs a second look.
+    """
+    found = compare_skill(front.root, name, span)
+    data = {
+        "name": name,
+        "from": _side(found.before),
+        "to": _side(found.after),
+        "changes": [asdict(change) for change in found.changes],
+    }
+    front.answer(data, _lines(found))
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"name": side.name, "commit": side.commit, "version": side.version}
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    yield f"{found.name}: from {_named(found.before)} to {_named(found.after)}"
+    yield from (f" {'!' if change.attention else ' '} {change.message}" for change in found.changes)
+    if not found.changes:
+        same = found.before.text == found.after.text
+        yield "   no change" if same else "   no change of meaning: only comments, order or spelling of the YAML"
+
+
+def _named(side: Side) -> str:
+    return f"{side.name} ({side.version})" if side.version not in (None, side.name) else side.name
+
+
+# ``memkit skill propose``.
+
+
+@click.command("propose", cls=MemkitCommand)
+@click.option("--from-session", "session", required=True, metavar="SESSION", help="The session to learn from.")
+@user_option
+@click.option("--name", help="What the skill is called (default: the names of its tools).")
+@click.option("--branch", help="The new branch (default: memkit/skill-<name>).")
+@click.option("--quote", is_flag=True, help="Put the user's own words into the examples, in git, for all to read.")
+@click.option("--dry-run", is_flag=True, help="Print the draft, and make no branch.")
+@click.pass_obj
+def propose(
+    front: Front, session: str, user: str | None, name: str | None, branch: str | None, quote: bool, dry_run: bool
+) -> None:
+    """Draft a skill from the tool calls that worked in a session, on a branch; nothing loads it until you merge."""
+    workspace = front.workspace
+    made = propose_skill(workspace, session, user=user, name=name, branch=branch, quote=quote, dry_run=dry_run)
+    data = {
+        "name": made.skill.name,
+        "path": made.path,
+        "branch": made.branch,
+        "commit": made.commit,
+        "dry_run": dry_run,
+        "steps": list(made.skill.steps),
+        "required_tools": list(made.skill.required_tools),
+        "text": made.text,
+    }
+    lines = [made.text]
+    if made.branch:
+        lines += [
+            f"On branch {made.branch}, commit {(made.commit or '')[:12]}; nothing changed here yet.",
+            f"Review: git diff HEAD...{made.branch}    Take it: git merge {made.branch}",
+        ]
+    front.answer(data, lines)
+
+
+# ``memkit skill export`` and ``import``: skills to and from other tools.
+
+
+@click.command("export", cls=MemkitCommand)
+@click.argument("name")
+@click.option("--profile", type=Choice(list(PROFILES)), default="agentskills", show_default=True, help="Whose fields.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
+@click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
+@click.pass_obj
+def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
+    """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md."""
+    root = front.root
+    exported = export_skill(root, name, profile=profile, out=out or root / "outputs" / "skills", force=force)
+    if exported.shortened:
+        front.note("The description was cut to the format's 1,024 characters; the body has all of it.")
+    if exported.left_out:
+        front.note(f"SKILL.md has no place for {', '.join(exported.left_out)}.")
+    data = {
+        "name": exported.name,
+        "path": str(exported.path),
+        "profile": profile,
+        "shortened": exported.shortened,
+        "left_out": list(exported.left_out),
+    }
+    front.answer(data, f"Wrote {exported.path}")
+
+
+@click.command("import", cls=MemkitCommand)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--as", "name", metavar="NAME", help="What the skill is called (default: what it calls itself).")
+@click.option("--accept-findings", is_flag=True, help="Import it although something in it looks hostile.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
+@click.pass_obj
+def import_command(front: Front, path: Path, name: str | None, accept_findings: bool, dry_run: bool) -> None:
+    """Make a skill of the SKILL.md at PATH (the file or its folder), as one commit.
+
+    A skill that was imported before takes over what is new and keeps what you changed; where both changed the same,
+    nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
+    """
+    root = front.root
+    done = import_skill(root, path, name=name, accept_findings=accept_findings, dry_run=dry_run)
+    findings = list(_import_findings(done, str(path)))
+    if not front.json:
+        for finding in findings:
+            front.note(f"{finding['severity']}: {finding['message']}")
+    if done.commit:
+        findings += detached_findings(front, root)
+    front.answer(
+        asdict(done) | {"dry_run": dry_run},
+        _import_lines(done, dry_run),
+        ok=done.action not in ("refused", "conflict"),
+        diagnostics=findings,
+    )
+
+
+def _import_lines(done: ImportedSkill, dry_run: bool) -> Iterator[str]:
+    version = f" {done.version}" if done.version else ""
+    if done.action == "refused":
+        yield f"{done.name} was not imported: read what is named above, and add --accept-findings if it is harmless."
+    elif done.action == "conflict":
+        yield f"{done.name} was left as it is, because both sides changed the same:"
+        for conflict in done.conflicts:
+            yield f"  {conflict.field}: here {_short(conflict.ours)}, there {_short(conflict.theirs)}"
+    elif done.action == "unchanged":
+        yield f"{done.name}{version}: nothing is new."
+    elif dry_run:
+        yield done.text
+    else:
+        told = f", commit {done.commit[:10]}" if done.commit else ""
+        yield f"{done.name}{version} {done.action}: {done.path}{told}"
+
+
+def _short(value: object) -> str:
+    return one_line(str(value), 60) if value is not None else "nothing"
+
+
+def _import_findings(done: ImportedSkill, path: str) -> Iterator[Diagnostic]:
+    for loss in done.losses:
+        yield diagnostic("import-loss", loss, severity="note", path=path)
+    severity = "error" if done.action == "refused" else "warning"
+    for found in done.findings:
+        where = f"line {found.line}: " if found.line else ""
+        yield diagnostic(found.code, f"{where}{found.message}", severity=severity, path=path, line=found.line)
+    for conflict in done.conflicts:
+        yield diagnostic("import-conflict", f"Both sides changed {conflict.field}.", path=done.path)

@@ -1,0 +1,306 @@
+"""The commands on a whole store: init, migrate, git, commit, doctor, fsck, index, config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
+from memkit.errors import MemkitError, StoreFault, UsageError
+from memkit.runtime.memory.interface import Problem
+from memkit.store.config import Setting, load_settings
+from memkit.store.layout import find_store
+from memkit.store.setting_meanings import meaning_of
+from memkit.store.shard_text import as_it_is, readable
+from memkit.terminal import shell_word
+from memkit.use_cases.examine import examine
+from memkit.use_cases.store import change_setting, make_store, set_up_git
+from memkit.use_cases.upkeep import check_archive, merge_shard_files, migrate_store
+
+# ``memkit init``: make a store.
+
+
+@click.command("init", cls=MemkitCommand)
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.option("--name", help="The store's name (default: the folder's).")
+@click.option("--adopt", is_flag=True, help="Add only what is absent to an existing project.")
+@click.pass_obj
+def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
+    """Make a store in DIR: starter skills, policies and domains, a lint workflow, a git repository, a first commit."""
+    store = make_store(folder, name=name, adopt=adopt)
+    data = {"root": str(store.root), "added": list(store.added), "kept": list(store.kept), "commit": store.commit}
+    lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
+    if store.kept:
+        lines.append(f"Kept as they were: {', '.join(store.kept)}")
+    lines += [
+        "Next:",
+        f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",
+        '  memkit memory add "Ada prefers espresso" --user ada --type preference',
+        '  memkit memory search "coffee espresso" --user ada',
+        "  memkit chat --user ada",
+        "  memkit gen --target langgraph",
+    ]
+    front.answer(data, lines)
+
+
+# ``memkit migrate``: bring an older store to the format of this version.
+
+
+@click.command("migrate", cls=MemkitCommand)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.pass_obj
+def migrate(front: Front, dry_run: bool) -> None:
+    """Bring the store to the format that this version writes; each step is a commit of its own."""
+    done = migrate_store(front.workspace, dry_run=dry_run)
+    data = {"from": done.before, "to": done.after, "steps": list(done.steps), "commits": list(done.commits)}
+    if not done.steps:
+        front.answer(data, f"The store has format {done.after}, the newest that this memkit knows: nothing to do.")
+        return
+    begin = "Would" if dry_run else "Done:"
+    lines = [f"{begin} {words}." for words in done.steps]
+    front.answer(data, [*lines, f"Format: {done.before or 'not stated'} → {done.after}."])
+
+
+# ``memkit git``: how git merges and shows what is remembered.
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group("git", cls=MemkitGroup)
+def git() -> None:
+    """Set up how git merges and shows shards."""
+
+
+@git.command("setup")
+@click.option("--remove", is_flag=True, help="Take back what setup wrote.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.pass_obj
+def setup(front: Front, remove: bool, dry_run: bool) -> None:
+    """Let this clone merge shards line by line and show them as sentences.
+
+    Writes merge.memkit.* and diff.memkit.textconv to .git/config and one rule to .git/info/attributes; both stay in
+    this clone. Said again it changes nothing.
+    """
+    changes = set_up_git(front.workspace.root, remove=remove, dry_run=dry_run)
+    would = "would " if dry_run else ""
+    lines = [f"{change.file}: {would}{change.action} {change.entry}" for change in changes]
+    if not lines:
+        lines = ["Nothing to take back." if remove else "Everything is set up already."]
+    data = {"changes": [asdict(change) for change in changes], "dry_run": dry_run}
+    front.answer(data, lines)
+
+
+@git.command("merge-driver", hidden=True)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=_FILE)
+@click.argument("theirs", type=_FILE)
+@click.argument("name")
+@click.pass_obj
+def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
+    """Merge THEIRS into OURS, for git: two versions of the shard NAME; the exit code is 1 on a conflict."""
+    conflicts = merge_shard_files(ours, theirs)
+    messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
+    if not front.json:
+        for message in messages:
+            front.note(message)
+    findings = [diagnostic("id-conflict", message, path=name) for message in messages]
+    front.answer({"conflicts": list(conflicts)}, ok=not conflicts, diagnostics=findings)
+
+
+@git.command("textconv", hidden=True)
+@click.argument("file", type=_FILE)
+@click.pass_obj
+def textconv(front: Front, file: Path) -> None:
+    """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
+    try:
+        open_line = front.workspace.sealer.open
+    except MemkitError:
+        open_line = as_it_is  # git shows a diff also of a store whose settings are broken
+    lines = list(readable(file.read_bytes(), open_line))
+    front.answer({"lines": lines}, lines)
+
+
+# ``memkit commit``: put memory that is not in git yet into git.
+
+
+@click.command("commit", cls=MemkitCommand)
+@click.pass_obj
+def commit(front: Front) -> None:
+    """Commit what the archive has gained since the last commit of memory."""
+    made = front.workspace.commit_memory(force=True, added=0)
+    front.answer({"commit": made}, f"Committed {made[:10]}." if made else "Nothing to commit.")
+
+
+# ``memkit doctor``: check this machine and the store.
+
+
+@click.command("doctor", cls=MemkitCommand)
+@click.pass_obj
+def doctor(front: Front) -> None:
+    """Check Python, git and the token counter, and the store if there is one."""
+    checks = examine(front.store)
+    data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
+    lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
+    findings = [diagnostic("doctor", f"{check.name}: {check.detail}") for check in checks if not check.ok]
+    front.answer(data, lines, ok=not findings, diagnostics=findings)
+
+
+# ``memkit fsck``: check every line of the archive, and repair it.
+
+
+@click.command("fsck", cls=MemkitCommand)
+@click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; what goes is kept in .memkit/state/.")
+@click.pass_obj
+def fsck(front: Front, fix: bool) -> None:
+    """Check every line of every shard and name what is wrong by file and line.
+
+    Shards are compared with the last commit too, because their lines are never edited. The exit code is 1 while
+    problems remain.
+    """
+    report = check_archive(front.workspace, fix=fix)
+    told = [(problem, True) for problem in report.fixed] + [(problem, False) for problem in report.problems]
+    problems = [_data(problem, fixed=fixed) for problem, fixed in told]
+    lines = [
+        f"{_place(problem)}: {'fixed ' if fixed else ''}{problem.code}: {problem.message}" for problem, fixed in told
+    ]
+    lines += [f"{_place(warning)}: warning: {warning.code}: {warning.message}" for warning in report.warnings]
+    if report.unreadable:
+        lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
+    lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
+    findings = [
+        *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
+        *(_finding(warning, "warning") for warning in report.warnings),
+    ]
+    seals = {"lines": report.sealed, "unreadable": report.unreadable}
+    data = {"records": report.records, "problems": problems, "sealed": seals}
+    front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+
+
+def _data(problem: Problem, *, fixed: bool) -> dict[str, Any]:
+    return {
+        "code": problem.code,
+        "path": problem.path,
+        "line": problem.line,
+        "message": problem.message,
+        "fixed": fixed,
+    }
+
+
+def _place(problem: Problem) -> str:
+    return f"{problem.path}:{problem.line}" if problem.line else problem.path
+
+
+def _finding(problem: Problem, severity: str) -> Any:
+    return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
+
+
+# ``memkit index``: the disposable index over the archive.
+
+
+@click.group("index", cls=MemkitGroup)
+def index() -> None:
+    """Say how the index stands, or rebuild it."""
+
+
+@index.command("status")
+@click.pass_obj
+def status(front: Front) -> None:
+    """Say how many users and live records the index holds, once it has caught up with the archive."""
+    _tell(front, "")
+
+
+@index.command("rebuild")
+@click.option(
+    "--vectors", is_flag=True, help="Take the model of retrieval.vectors for good, and embed everything anew."
+)
+@click.pass_obj
+def rebuild(front: Front, vectors: bool) -> None:
+    """Delete the index and build it from the archive's files."""
+    if vectors:
+        from memkit.use_cases.upkeep import rebuild_vectors
+
+        rebuild_vectors(front.workspace)
+    else:
+        front.workspace.archive.rebuild()
+    _tell(front, "Rebuilt: ")
+
+
+def _tell(front: Front, done: str) -> None:
+    archive = front.workspace.archive
+    data = {"users": len(archive.users()), "records": len(archive.records(user_id=None))}
+    front.answer(data, f"{done}{data['users']} users, {data['records']} live records.")
+
+
+# ``memkit config``: every setting, where its value came from, and how to change it.
+
+LISTED = " 'memkit config show' lists them."
+
+
+@click.group("config", cls=MemkitGroup)
+def config() -> None:
+    """Show every setting and where its value came from, or change one."""
+
+
+@config.command("show")
+@click.argument("key", required=False)
+@click.pass_obj
+def show(front: Front, key: str | None) -> None:
+    """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
+
+    With KEY what it means, or the settings of a section.
+    """
+    settings = list(front.workspace.settings)
+    section = [item for item in settings if key and item.key.startswith(f"{key}.")]
+    if section:
+        settings = section
+    elif key is not None:
+        _explain(front, key, {item.key: item for item in settings})
+    data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
+    width = max(len(item.key) for item in settings)
+    lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
+    lines.append("What one means, and which values it takes: memkit config show KEY")
+    front.answer({"settings": data}, lines)
+
+
+def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
+    known = meaning_of(key)
+    if known is None or key not in settings:
+        raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
+    item = settings[key]
+    data = {"key": key, "value": item.value, "origin": item.origin, **asdict(known)}
+    value, default = (json.dumps(one, ensure_ascii=False) for one in (item.value, known.default))
+    lines = [f"{key}  {value}  ({item.origin})", known.meaning, f"Values: {known.takes}. Default: {default}."]
+    front.answer(data, lines)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.pass_obj
+def set_command(front: Front, key: str, value: str) -> None:
+    """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
+    change = change_setting(front.workspace, key, value)
+    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
+    notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
+    front.answer(data, [f"{key}: {shown[0]} → {shown[1]}", *filter(None, [change.missing])], diagnostics=notes)
+
+
+# The store of a command that can do without one.
+
+
+def store_if_any(front: Front) -> Path | None:
+    """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
+    try:
+        root = find_store(front.store)
+    except StoreFault:
+        if front.store is not None:
+            raise
+        return None
+    load_settings(root)
+    return root

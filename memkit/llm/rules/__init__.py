@@ -1,0 +1,1 @@
+"""The reference model: rules instead of a network."""

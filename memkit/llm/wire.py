@@ -1,0 +1,328 @@
+"""What goes to a vendor's model and comes back: in a form that every vendor takes, the same streamed or whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memkit.runtime.loop.arguments import read_arguments
+from memkit.runtime.loop.interface import JSON, CallData, Completion, Message, ToolCall
+
+# An answer put together from the parts in which it arrives, the same whether it was streamed or came whole.
+
+LONGEST = 200_000
+"""Characters of one answer's text; nobody reads more, and a model that runs wild stops nowhere."""
+MOST_CALLS = 64
+"""Tool calls of one answer."""
+LONGEST_ARGUMENTS = 1_000_000
+"""Characters of all arguments of one answer."""
+LONGEST_NAME = 200
+
+NOTES = {
+    "length": "(The answer was cut off at the model's limit of tokens.)",
+    "filtered": "(The provider's content filter withheld the answer or the rest of it.)",
+    "refused": "(The model refused to answer.)",
+    "": "(The connection ended before the model said that its answer was complete.)",
+}
+"""What is added to the text of an answer that is not whole, by why it stopped; any other reason is a whole answer."""
+TOO_LONG = f"(The answer was cut off after {LONGEST:,} characters.)"
+TOO_MANY = f"(Only the first {MOST_CALLS} tool calls of the answer were read.)"
+
+
+@dataclass(frozen=True)
+class CallPart:
+    """A part of a tool call: everything of it may be missing or come in several parts."""
+
+    index: int | None = None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What one event of a stream adds to the answer; an empty one says that the model is at work."""
+
+    text: str = ""
+    calls: tuple[CallPart, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """Counts so far: input, output and, where the server says it, cached."""
+    stop: str = ""
+    """Why the model stopped: ``done``, or a key of ``NOTES``."""
+
+
+@dataclass
+class GrowingCall:
+    """One tool call while it arrives."""
+
+    index: int | None
+    id: str
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def takes(self, part: CallPart) -> bool:
+        """Return whether ``part`` goes on with this call; some servers give every call one index, or none."""
+        if part.index != self.index or (part.id and self.id and part.id != self.id):
+            return False
+        return bool(part.id) or part.index is not None or not (part.name and self.arguments)
+
+    def add(self, part: CallPart) -> None:
+        """Take in a part; a name that is sent again with each part is one name."""
+        self.id = self.id or part.id
+        if part.name != self.name:
+            self.name += part.name
+        if part.arguments:
+            self.arguments.append(part.arguments)
+
+    def whole(self, number: int) -> ToolCall:
+        """Return the call; arguments that are no JSON object stay text, for whoever runs it to refuse."""
+        text = "".join(self.arguments)
+        given = read_arguments(text)
+        name = whole_characters(self.name)[:LONGEST_NAME]
+        return ToolCall(self.id or f"call-{number}", name, whole_characters(text) if given is None else given)
+
+
+class Arriving:
+    """Takes in the parts of one answer and says its text as soon as it can."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said: list[str] = []
+        self._length = 0
+        self._half = ""
+        """The first half of a character, which waits for the second."""
+        self._calls: list[GrowingCall] = []
+        self._arguments = 0
+        self._stop = ""
+        self._notes: list[str] = []
+        self.usage: dict[str, int] = {}
+        self.full = False
+        """Whether no further part is wanted."""
+        self.empty = True
+        """Whether nothing arrived at all."""
+
+    @property
+    def said(self) -> str:
+        """Return the text that was said."""
+        return "".join(self._said)
+
+    @property
+    def written(self) -> str:
+        """Return everything that the model wrote, for an estimate of its tokens."""
+        return self.said + "".join(call.name + "".join(call.arguments) for call in self._calls)
+
+    def add(self, delta: Delta) -> None:
+        """Take in one part."""
+        self.empty = False
+        self.usage.update(delta.usage)
+        self._stop = delta.stop or self._stop
+        for part in delta.calls:
+            self._take(part)
+        if delta.text:
+            self._tell(delta.text)
+
+    def completion(self, usage: Mapping[str, int]) -> Completion:
+        """Return the answer, with what is missing of it said at its end."""
+        if self._half:
+            self._tell("", last=True)
+        note = NOTES.get(self._stop) if not self.full else None
+        if note and not self._calls and (self._stop != "refused" or not self.said.strip()):
+            self._notes.append(note)
+        for text in self._notes:
+            self._speak(f"\n{text}" if self.said else text)
+        return Completion(self.said, tuple(call.whole(at) for at, call in enumerate(self._calls, 1)), dict(usage))
+
+    def _take(self, part: CallPart) -> None:
+        call = next((one for one in reversed(self._calls) if one.takes(part)), None)
+        if call is None and len(self._calls) == MOST_CALLS:
+            self._end(TOO_MANY)
+            return
+        if call is None:
+            call = GrowingCall(part.index, part.id)
+            self._calls.append(call)
+        self._arguments += len(part.arguments)
+        if self._arguments > LONGEST_ARGUMENTS:
+            self._end(TOO_LONG)
+        else:
+            call.add(part)
+
+    def _tell(self, text: str, *, last: bool = False) -> None:
+        text, self._half = self._half + text, ""
+        if text and not last and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        room = LONGEST - self._length
+        if len(text) > room:
+            text = text[:room]
+            self._end(TOO_LONG)
+        self._length += len(text)
+        if text:
+            self._speak(whole_characters(text))
+
+    def _speak(self, text: str) -> None:
+        self._said.append(text)
+        self._say(text)
+
+    def _end(self, note: str) -> None:
+        if not self.full:
+            self._notes.append(note)
+        self.full = True
+
+
+def whole_characters(text: str) -> str:
+    r"""Return ``text`` with the halves of surrogate pairs put together; a half that stays alone becomes a mark.
+
+    A server may cut a character in two, and neither half is text by itself.
+
+    >>> whole_characters("\ud83d\ude42") == "\U0001f642", whole_characters("a\ud83db") == "a\ufffdb"
+    (True, True)
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def text_of(given: Any) -> str:
+    """Return a text that may be missing; raises ``TypeError`` for what is none."""
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"{type(given).__name__} in the place of text")
+    return given or ""
+
+
+def argument_text(given: Any) -> str:
+    """Return arguments as text; some servers send an object in the place of its JSON."""
+    if given is None:
+        return ""
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+
+
+def counts(**given: Any) -> dict[str, int]:
+    """Return the numbers among ``given`` that are counts.
+
+    >>> counts(input=3, output=None, cached="2")
+    {'input': 3}
+    """
+    return {name: value for name, value in given.items() if type(value) is int and value >= 0}
+
+
+# A conversation in a form that every vendor takes back, whatever a model made up in it or a page-out took away.
+#
+# Vendors refuse a request over one bad message: a made-up name of a tool with a space in it, a call without its
+# result, a
+# result without its call, half a character. What a model did wrong once would then end its session for good.
+
+UNNAMED = "unknown_tool"
+"""In the place of a name that no server would take back."""
+NO_RESULT = "(The result of this call was not kept.)"
+BEGINNING = "(Earlier messages are not shown.)"
+"""Opens a conversation of which the first visible words are the model's."""
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+
+
+@dataclass
+class Turn:
+    """What one side says before the other does: a user's results come first, a model's calls last."""
+
+    role: str
+    """user or assistant"""
+    results: list[tuple[str, str]] = field(default_factory=list)
+    """Id of the call and what became of it."""
+    texts: list[str] = field(default_factory=list)
+    calls: list[CallData] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return what is said in words."""
+        return "\n\n".join(text for text in self.texts if text.strip()).rstrip()
+
+
+def system_text(messages: Sequence[Message]) -> str:
+    """Return what is said in the name of the system; many models take it in one message and in front only."""
+    said = [str(one.get("content") or "") for one in messages if one["role"] == "system"]
+    return whole_characters("\n\n".join(text for text in said if text.strip()))
+
+
+def turns_of(messages: Sequence[Message]) -> list[Turn]:
+    """Return what user and model said in turn, the user first; every call has its result in the turn after it."""
+    reading = _Reading()
+    for message in messages:
+        reading.add(message)
+    reading.answer_all()
+    turns = [turn for turn in reading.turns if turn.text or turn.calls or turn.results]
+    if turns and turns[0].role == "assistant":
+        turns.insert(0, Turn("user", texts=[BEGINNING]))
+    return turns
+
+
+class _Reading:
+    """Goes through the messages with the calls that wait for their result."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._waiting: list[tuple[str, str]] = []
+        """Id of a call as the conversation has it, and as it is sent."""
+        self._sent: set[str] = set()
+
+    def add(self, message: Message) -> None:
+        role, text = message["role"], whole_characters(str(message.get("content") or ""))
+        if role == "tool":
+            self._result(str(message.get("tool_call_id", "")), text)
+        elif role == "assistant":
+            self.answer_all()
+            turn = self._turn("assistant")
+            turn.texts.append(text)
+            turn.calls += [self._call(call) for call in message.get("tool_calls", ())]
+        elif role != "system":
+            self.answer_all()
+            self._turn("user").texts.append(text)
+
+    def answer_all(self) -> None:
+        """Give the calls that nobody answered a result that says so."""
+        for _, sent in self._waiting:
+            self._turn("user").results.append((sent, NO_RESULT))
+        self._waiting.clear()
+
+    def _turn(self, role: str) -> Turn:
+        if not self.turns or self.turns[-1].role != role:
+            self.turns.append(Turn(role))
+        return self.turns[-1]
+
+    def _result(self, call_id: str, text: str) -> None:
+        place = next((at for at, (own, _) in enumerate(self._waiting) if own == call_id), None)
+        if place is None:
+            self._turn("user").texts.append(text)  # its call was paged out; what it said is still worth reading
+        else:
+            self._turn("user").results.append((self._waiting.pop(place)[1], text))
+
+    def _call(self, call: CallData) -> CallData:
+        own = str(call["id"])
+        sent = own if CALL_ID.fullmatch(own) and own not in self._sent else f"c{len(self._sent) + 1}"
+        while sent in self._sent:
+            sent += "x"
+        self._sent.add(sent)
+        self._waiting.append((own, sent))
+        args = call["args"] if isinstance(call["args"], Mapping) else {}
+        return {"id": sent, "name": sendable_name(call["name"]), "args": sendable(args)}
+
+
+def sendable_name(name: str) -> str:
+    """Return ``name`` if it can be a tool's, and otherwise a stand-in.
+
+    >>> sendable_name("note"), sendable_name("rm -rf"), sendable_name("")
+    ('note', 'unknown_tool', 'unknown_tool')
+    """
+    return name if TOOL_NAME.fullmatch(name) else UNNAMED
+
+
+def sendable(value: JSON) -> Any:
+    """Return ``value`` with nothing in it that JSON or UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, Mapping):
+        return {whole_characters(str(key)): sendable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sendable(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

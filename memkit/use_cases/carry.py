@@ -1,0 +1,332 @@
+"""Carry memory out of a store and into one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from memkit.errors import NegativeAnswer, NotFound
+from memkit.interchange.formats import OWNERLESS, open_reader
+from memkit.interchange.interface import Found, Passed, Source, Unfit, Wishes
+from memkit.interchange.json_text import numbered_objects
+from memkit.interchange.machine import KINDS, problem
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.interface import Decision, Reason
+from memkit.runtime.memory.lines import encode_data
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.record import JSON, Draft, Origin, is_sealed
+from memkit.runtime.memory.times import parse_time
+from memkit.workspace import Workspace
+
+# Write down everything that is held on a user.
+
+UNREAD = ("not-json", "bad-record", "bad-event", "glued-line", "torn", "bom", "unreadable", "sealed-damaged")
+"""What is wrong with lines that memory does not hold, whoever they are about."""
+
+
+@dataclass
+class Account:
+    """What an export holds, filled while it is written."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """Lines by kind."""
+    gaps: list[str] = field(default_factory=list)
+    """What may be held on the user as well, and cannot be read here."""
+
+
+def export_memory(workspace: Workspace, user: str, account: Account) -> Iterator[str]:
+    """Yield one JSON object after the other about ``user``, and keep account of them.
+
+    Raises:
+        NotFound: Nothing is held on this user.
+    """
+    counts = account.counts
+    sealed = 0
+    for line in workspace.archive.export(user):
+        data = json.loads(line)
+        counts[_kind(data)] += 1
+        sealed += is_sealed(data)
+        yield line
+    for held in workspace.machine.lines(user):
+        counts[_kind(held)] += 1
+        yield encode_data(held)
+    account.gaps += _gaps(workspace, sealed)
+    if not counts:
+        raise NotFound(" ".join([f"Nothing is held on {user!r:.60}.", *account.gaps]))
+    workspace.audit.append({"event": "export", "actor": "person", "user_id": user})
+
+
+def _gaps(workspace: Workspace, sealed: int) -> Iterator[str]:
+    if sealed:
+        yield f"Exported sealed, because the key is not here: {_lines(sealed)}. 'memkit key import FILE' brings it."
+    unread = [problem for problem in workspace.archive.check() if problem.code in UNREAD]
+    if unread:
+        first = f"{unread[0].path}:{unread[0].line}"
+        yield (
+            f"Not readable, so that nobody knows whom they are about: {_lines(len(unread))} of the archive, the first "
+            f"at {first}. 'memkit fsck' names them."
+        )
+
+
+def _lines(count: int) -> str:
+    """Return so many lines in words."""
+    return f"{count:,} line{'' if count == 1 else 's'}"
+
+
+def _kind(data: Mapping[str, JSON]) -> str:
+    op = data.get("op")
+    return "records" if op is None else KINDS.get(str(op), "events")
+
+
+# Offer the memories of a file to long-term memory.
+
+Progress = Callable[[int], None]
+Judged = tuple[int, Decision]
+
+
+@dataclass
+class Imported:
+    """What became of the memories of a file."""
+
+    format: str
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("admitted", "merged", "quarantined", "refused"), 0)
+    )
+    refused: list[Unfit] = field(default_factory=list)
+    quarantined: list[Judged] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Return how many memories there were."""
+        return sum(self.counts.values())
+
+    def refuse(self, unfit: Unfit) -> None:
+        """Count a memory that was not taken."""
+        self.counts["refused"] += 1
+        self.refused.append(unfit)
+
+    def take(self, line: int, decision: Decision) -> None:
+        """Count what the write gate decided about a memory."""
+        if decision.decision == "refused":
+            self.refuse(Unfit(line, decision.reasons))
+            return
+        self.counts[decision.decision] += 1
+        if decision.decision == "quarantined":
+            self.quarantined.append((line, decision))
+
+
+def import_memory(
+    workspace: Workspace,
+    source: Source,
+    wishes: Wishes,
+    *,
+    format: str,
+    dry_run: bool = False,
+    progress: Progress = lambda count: None,
+) -> Imported:
+    """Offer what ``source`` holds and return what became of it; some hundred memories are kept or lost together.
+
+    What stands in the result is on disk. An import that was interrupted is completed by giving it again: what is here
+    already is known by its id, or by its text and where it comes from.
+
+    Args:
+        workspace: The store.
+        source: The file.
+        wishes: What the person who imports says about it.
+        format: A name of ``FORMATS``.
+        dry_run: Judge everything and keep nothing: the gate works on a copy of the store's memory.
+        progress: Is told how many memories are through, from time to time.
+
+    Raises:
+        UsageError: The file cannot be read or is not in this format, or nobody says whose memories it holds.
+    """
+    if format in OWNERLESS:
+        wishes = replace(wishes, user=workspace.user(wishes.user))
+    imported = Imported(format)
+    try:
+        with _archive(workspace, scratch=dry_run) as archive:
+            _offer_all(workspace, archive, source, wishes, imported, progress)
+    finally:
+        taken = imported.total - imported.counts["refused"]
+        if taken and not dry_run:
+            workspace.end_batch(added=taken)
+    return imported
+
+
+def _offer_all(
+    workspace: Workspace, archive: ArchivalStore, source: Source, wishes: Wishes, imported: Imported, progress: Progress
+) -> None:
+    lines: deque[int] = deque()
+    asks = workspace.settings["privacy.consent"] == "always"
+    consents: dict[str, bool] = {}
+
+    def pairs() -> Iterator[tuple[Draft, Origin]]:
+        for item in open_reader(imported.format).read(source, wishes):
+            if isinstance(item, Found):
+                if item.user_id not in consents:
+                    consents[item.user_id] = not asks or archive.consent(item.user_id) is True
+                lines.append(item.line)
+                yield _in_place(archive, item), Origin(actor="import", user_id=item.user_id)
+            elif isinstance(item, Unfit):
+                imported.refuse(item)
+            else:
+                imported.passed.append(item)
+
+    for decision in archive.import_many(pairs(), consented=lambda user_id: consents[user_id]):
+        imported.take(lines.popleft(), decision)
+        progress(imported.total)
+    imported.refused.sort(key=lambda unfit: unfit.line)
+
+
+def _in_place(archive: ArchivalStore, item: Found) -> Draft:
+    """Return the draft, superseding the record that an earlier import made of the same foreign memory."""
+    draft = item.draft
+    if not item.replaces or draft.source_url is None or draft.supersedes is not None:
+        return draft
+    earlier = [
+        stored.record
+        for stored in archive.from_source(item.user_id, draft.source_url)
+        if stored.status == "live" and stored.record.source_url == draft.source_url and stored.record.text != draft.text
+    ]
+    return draft._replace(supersedes=earlier[-1].id) if earlier else draft
+
+
+@contextmanager
+def _archive(workspace: Workspace, *, scratch: bool) -> Iterator[ArchivalStore]:
+    """Give the store's archive, or a copy of it that is gone afterwards."""
+    if not scratch:
+        yield workspace.archive
+        return
+    workspace.archive.refresh()
+    workspace.cache.mkdir(parents=True, exist_ok=True)
+    # In the cache, whose content is as private and as disposable as the copy is, also after a kill.
+    with tempfile.TemporaryDirectory(prefix="dry-run-", dir=workspace.cache) as folder:
+        copy = Path(folder)
+        if (workspace.root / "archive").is_dir():
+            shutil.copytree(workspace.root / "archive", copy / "archive", symlinks=True)
+        with workspace.scratch_archive(copy) as archive:
+            yield archive
+
+
+# Bring a user back from an export, exactly as they were.
+
+
+@dataclass
+class Restored:
+    """What became of an export."""
+
+    user_id: str
+    counts: Counter[str] = field(default_factory=Counter)
+    """Lines written, by kind: records, events …; none that was here already."""
+    here: int = 0
+    """Lines that the archive had already, from a restore that was interrupted."""
+    refused: list[Unfit] = field(default_factory=list)
+
+
+def restore_memory(workspace: Workspace, source: Source, *, user: str | None, dry_run: bool = False) -> Restored:
+    """Write every line of an export as it is, or nothing where one of them may not come.
+
+    The export says what was judged already, so nothing is judged again; each line is checked against the format, and
+    none may be about somebody else. A restore that was interrupted is completed by giving it again.
+
+    Args:
+        workspace: The store.
+        source: The export.
+        user: Whose export it is; by default the user that its first line names.
+        dry_run: Check everything and write nothing.
+
+    Raises:
+        NegativeAnswer: The store holds something about this user that is not in the export, the file is empty, or the
+            store asks for a consent that was never given.
+        UsageError: The file cannot be read.
+    """
+    restored = Restored(user or _first_user(source))
+    _check(workspace, source, restored)
+    if restored.refused:
+        return restored
+    _require_absent(workspace, restored)
+    if workspace.settings["privacy.consent"] == "always" and not _agreed(workspace, source, restored.user_id):
+        raise NegativeAnswer(
+            f"{restored.user_id!r:.60} has not agreed to long-term memory, here or in the file, and this store asks "
+            "for that (privacy.consent: always). Nothing was restored."
+        )
+    if not dry_run:
+        try:
+            _write(workspace, source, restored)
+        finally:
+            workspace.end_batch(added=restored.counts.total())
+    return restored
+
+
+def _first_user(source: Source) -> str:
+    with source.opened() as file:
+        for _, data in numbered_objects(file):
+            if not isinstance(data, Reason) and isinstance(data.get("user_id"), str):
+                return str(data["user_id"])
+    raise NegativeAnswer(f"{source.name} holds no line of any user, so there is nothing to restore.")
+
+
+def _check(workspace: Workspace, source: Source, restored: Restored) -> None:
+    numbers: deque[int] = deque()
+
+    def archived() -> Iterator[Mapping[str, JSON]]:
+        with source.opened() as file:
+            for number, data in numbered_objects(file):
+                if isinstance(data, Reason):
+                    restored.refused.append(Unfit(number, (data,)))
+                elif not _is_local(data):
+                    numbers.append(number)
+                    yield data
+                elif reason := problem(restored.user_id, data):
+                    restored.refused.append(Unfit(number, (reason,)))
+
+    for answer in workspace.archive.restorable(restored.user_id, archived()):
+        number = numbers.popleft()
+        restored.here += answer.is_here
+        if answer.reason:
+            reason = Reason(answer.reason.code, masked(answer.reason.message))
+            restored.refused.append(Unfit(number, (reason,)))
+
+
+def _require_absent(workspace: Workspace, restored: Restored) -> None:
+    held = sum(1 for _ in workspace.archive.export(restored.user_id))
+    if held > restored.here:
+        raise NegativeAnswer(
+            f"This store holds {held - restored.here:,} lines about {restored.user_id!r:.60} that are not in the file. "
+            "--restore brings a user back into a store without them; without it, the memories pass the write gate."
+        )
+
+
+def _agreed(workspace: Workspace, source: Source, user: str) -> bool:
+    """Return whether the user agreed here, or did by the last word that the export has on it."""
+    said = [data for data in _lines_of_restore_memory(source, local=False) if data.get("op") == "consent"]
+    last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
+    fields = last.get("fields") if last else None
+    return workspace.archive.consent(user) is True or (isinstance(fields, dict) and fields.get("granted") is True)
+
+
+def _write(workspace: Workspace, source: Source, restored: Restored) -> None:
+    person = workspace.person(restored.user_id)
+    for written in workspace.archive.restore(restored.user_id, _lines_of_restore_memory(source, local=False), person):
+        restored.counts.update("events" if "op" in data else "records" for data in written)
+    for op, count in workspace.machine.bring_back(restored.user_id, _lines_of_restore_memory(source, local=True)):
+        restored.counts.update({KINDS[op]: count} if count else {})
+    workspace.audit.append({"event": "restored", "actor": "person", "user_id": restored.user_id})
+
+
+def _lines_of_restore_memory(source: Source, *, local: bool) -> Iterator[Mapping[str, JSON]]:
+    with source.opened() as file:
+        for _, data in numbered_objects(file):
+            if not isinstance(data, Reason) and _is_local(data) == local:
+                yield data
+
+
+def _is_local(data: Mapping[str, JSON]) -> bool:
+    return data.get("op") in KINDS

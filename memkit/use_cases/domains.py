@@ -1,0 +1,288 @@
+"""Planning domains: list, show, draft, check, prove, draw, roll back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from memkit.domain_proofs import DomainProof, prove_domain
+from memkit.domains import (
+    DOMAIN,
+    FOLDER,
+    PROBLEMS,
+    domain_file,
+    domain_files,
+    find_domain,
+    is_file_name,
+    load_domain,
+    problem_files,
+)
+from memkit.drawing.interface import Drawing, Form, draw
+from memkit.drawing.task_network import task_network
+from memkit.errors import NegativeAnswer, StoreFault, UsageError
+from memkit.learned.judging import BUDGET
+from memkit.learned.shelf import Shelf
+from memkit.lint.interface import LintReport, Source
+from memkit.lint.rules import RULES
+from memkit.lint.run import lint
+from memkit.lint.sources import source_at, sources_of_store, store_above
+from memkit.runtime.htn.core import Budget, Domain
+from memkit.store.change import change_files
+from memkit.store.files import write_whole
+from memkit.store.layout import MANIFEST, checked_name
+from memkit.store.rollback import RolledBack, roll_back
+from memkit.store.schema_files import schema_comment
+from memkit.store.yaml import Document
+
+# List the planning domains of a store.
+
+
+@dataclass(frozen=True)
+class ListedDomain:
+    """A domain, and how much there is for it."""
+
+    name: str
+    path: str
+    domain: Domain
+    problems: int
+    """How many are recorded for ``memkit domain test``."""
+    learned: int
+    """How many learned methods nobody promoted yet."""
+
+
+def list_domains(root: Path) -> list[ListedDomain]:
+    """Return the domains of the store at ``root``, by name; raises ``UsageError`` for the first file that is wrong."""
+    return [listed(root, path) for path in domain_files(root)]
+
+
+def listed(root: Path, path: Path) -> ListedDomain:
+    """Return what is told of the domain of a store that lies at ``path``."""
+    shown = f"{FOLDER}/{path.name}"
+    domain = load_domain(path, name=shown, stem=path.stem)
+    learned = Shelf.of_store(root, path.stem).entries()
+    return ListedDomain(path.stem, shown, domain, len(problem_files(root, path.stem)), len(learned))
+
+
+# Show one planning domain.
+
+
+def show_domain(named: str, root: Path | None = None) -> ListedDomain:
+    """Return a domain: a file, one of the store at ``root``, or a starter; raises as ``find_domain``."""
+    path = domain_file(named, root)
+    if root is not None and not is_file_name(named) and path.is_relative_to(root):
+        return listed(root, path)
+    return ListedDomain(path.stem, str(path), find_domain(named, root), 0, 0)
+
+
+# Start a new planning domain, with the first problem that tests it.
+
+_DOMAIN = """\
+name: {name}
+description: Say in one sentence what can be planned with this domain.
+
+# What there is. 'object' is above every type.
+types: {{place: object, thing: object}}
+predicates:
+  at: [thing, place]      # a thing is at a place
+  closed: [place]
+
+# Steps that are carried out as they are: what must hold before, and what is true and false after.
+operators:
+  - name: open
+    parameters: "?p - place"
+    preconditions: ["closed ?p"]
+    remove: ["closed ?p"]
+  - name: move
+    parameters: "?t - thing ?from ?to - place"
+    preconditions: ["at ?t ?from", "not = ?from ?to", "not closed ?to"]
+    add: ["at ?t ?to"]
+    remove: ["at ?t ?from"]
+    # tool: bash          # the agent's tool that carries the step out
+
+# What holds once a task is done. A method that a model proposes must bring it about.
+tasks:
+  bring: {{parameters: "?t - thing ?to - place", effects: ["at ?t ?to"]}}
+
+# Ways to do a task, tried in this order. What is not an argument of the task is bound by the conditions.
+methods:
+  - name: is_there
+    task: "bring ?t - thing ?to - place"
+    preconditions: ["at ?t ?to"]
+    subtasks: []
+  - name: move_there
+    task: "bring ?t - thing ?to - place"
+    preconditions: ["at ?t ?from"]
+    subtasks: ["enter ?to", "move ?t ?from ?to"]
+  - {{name: door_is_open, task: "enter ?p - place", preconditions: ["not closed ?p"], subtasks: []}}
+  - {{name: open_door, task: "enter ?p - place", preconditions: ["closed ?p"], subtasks: ["open ?p"]}}
+"""
+_PROBLEM = """\
+# A problem that 'memkit domain test {name}' solves. Without 'expect', any plan will do.
+domain: {name}
+objects: {{box: thing, hall: place, attic: place}}
+state: ["at box hall", "closed attic"]
+tasks: ["bring box attic"]
+expect:
+  plan: ["open attic", "move box hall attic"]
+  holds: ["at box attic", "not at box hall"]
+"""
+
+
+def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
+    """Write ``domains/<name>.yaml`` and its first problem as one commit, and return both paths; never overwrites.
+
+    Raises:
+        UsageError: The name is none, or one of the files is there.
+        EnvironmentFault: Git cannot commit now; then nothing changed.
+    """
+    domain = f"{FOLDER}/{checked_name(name, 'domain')}.yaml"
+    problem = f"{PROBLEMS}/{name}/first.yaml"
+    for path in (domain, f"{FOLDER}/{name}.hddl", problem):
+        if (root / path).exists() or (root / path).is_symlink():
+            raise UsageError(f"{path} exists already. Edit it, or choose another name.")
+    texts = {domain: schema_comment(root, "domain") + _DOMAIN.format(name=name), problem: _PROBLEM.format(name=name)}
+    change_files(root, texts, f"Add the domain {name}, with a first problem")
+    return root / domain, root / problem
+
+
+# Let a text of a domain in only if its recorded problems come out as expected.
+
+
+def accept_domain(root: Path, document: Document) -> None:
+    """Return if every problem recorded for the domain in ``document``, which is valid, comes out as expected.
+
+    Raises:
+        NegativeAnswer: One does not; the message says which and why.
+    """
+    domain = Domain.from_data(document.data)
+    for problem in prove_domain(root, domain.name, domain, document.path, BUDGET).problems:
+        if not problem.passed:
+            raise NegativeAnswer(f"{domain.name} fails {problem.path}, so it was not committed: {problem.faults[0]}")
+
+
+# Bring an earlier text of a planning domain back.
+
+
+def roll_back_domain(root: Path, name: str, commit: str) -> RolledBack:
+    """Write the domain's text that a commit id, or the beginning of one, names, and commit it.
+
+    Raises:
+        NotFound: No such commit changed the domain.
+        NegativeAnswer: The file has uncommitted changes, or with the old text it is no valid domain any more, or fails
+            a recorded problem.
+    """
+    return roll_back(root, DOMAIN, name, commit, accept=partial(accept_domain, root))
+
+
+# Check planning domains: their files, the problems recorded for them, and what was learned for them.
+
+KINDS = ("domain", "hddl", "problem", "learned")
+_CODES = frozenset(code for code in RULES if code.startswith(("MKD", "MKY")))
+
+_OTHER_NAME = "MKD002"
+"""Names of domains are those of their files in a store, where other files speak of them, and nowhere else."""
+
+
+def check_domain(named: str | None = None, *, root: Path | None = None) -> LintReport:
+    """Return what lint finds in a domain and in what belongs to it, or in all domains of the store at ``root``.
+
+    A file need not lie in a store; there only the file itself is looked at.
+
+    Raises:
+        NotFound: There is no such domain.
+        UsageError: There is no such file.
+        StoreFault: Nothing is named, and there is no store or no domain in it.
+    """
+    if named is None and root is None:
+        raise StoreFault("There is no store here. Name a file, or a store with --store DIR.")
+    sources = list(_sources(named, root))
+    base = root if root is not None and not (named and is_file_name(named)) else Path.cwd()
+    stands_alone = not any((source.root / MANIFEST).is_file() for source in sources)
+    report = lint(sources, _CODES - {_OTHER_NAME} if stands_alone else _CODES, base, cached=not stands_alone)
+    wanted = {source.path for source in sources}
+    return replace(report, findings=tuple(finding for finding in report.findings if finding.path in wanted))
+
+
+def _sources(named: str | None, root: Path | None) -> Sequence[Source]:
+    if named is not None and is_file_name(named):
+        return [_of_file(Path(named))]
+    path = None if named is None else domain_file(named, root)
+    if path is not None and (root is None or not path.is_relative_to(root)):
+        return [_of_file(path)]
+    assert root is not None
+    everything = [source for source in sources_of_store(root) if source.kind in KINDS]
+    return everything if path is None else list(_belonging(everything, path))
+
+
+def _belonging(sources: Sequence[Source], path: Path) -> Iterator[Source]:
+    for source in sources:
+        name = source.path.parent.name if source.kind == "problem" else source.path.stem
+        if source.path == path or (source.kind in ("problem", "learned") and name == path.stem):
+            yield source
+
+
+def _of_file(path: Path) -> Source:
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist, or is no file.")
+    path = path.absolute()
+    try:
+        root = store_above(path)
+        source = source_at(path, root)
+        if source is not None and source.kind in KINDS:
+            return source
+    except StoreFault:
+        pass
+    return Source(path, "hddl" if path.suffix.lower() == ".hddl" else "domain", path.parent)
+
+
+# Draw the task network of a domain into files.
+
+
+def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = None) -> dict[Form, Drawing]:
+    """Write the task network of a domain to each of the files, and return how much of it each shows.
+
+    For a domain of the store the learned methods that fit it are drawn as well.
+
+    Raises:
+        NotFound: There is no such domain.
+        UsageError: The domain's file is wrong.
+        EnvironmentFault: A file cannot be written.
+    """
+    domain = find_domain(named, root)
+    learned = []
+    if root is not None and not is_file_name(named) and domain_file(named, root).is_relative_to(root):
+        learned = Shelf.of_store(root, named).methods(domain, lambda reason: None)
+    graph = task_network(domain, learned)
+    drawings = {form: draw(graph, form) for form in files}
+    for form, path in files.items():
+        write_whole(path, drawings[form].text.encode("utf-8"))
+    return drawings
+
+
+# Run the problems that are recorded for the domains of a store.
+
+
+def prove_domains(
+    root: Path, names: Sequence[str] = (), *, seconds: float | None = BUDGET.seconds
+) -> list[DomainProof]:
+    """Return what comes of the problems of each domain, or of those that are named.
+
+    Args:
+        root: The store.
+        names: Domains of the store; all of them without any.
+        seconds: How long each problem is searched.
+
+    Raises:
+        NotFound: There is no such domain in the store.
+        UsageError: A domain is wrong; a problem that is wrong counts as a test that fails.
+    """
+    paths = [domain_file(name, root, starters=False) for name in names] or domain_files(root)
+    budget = replace(BUDGET, seconds=seconds)
+    return [_proof(root, path, budget) for path in dict.fromkeys(paths)]
+
+
+def _proof(root: Path, path: Path, budget: Budget) -> DomainProof:
+    shown = f"{FOLDER}/{path.name}"
+    return prove_domain(root, path.stem, load_domain(path, name=shown, stem=path.stem), shown, budget)

@@ -1,0 +1,222 @@
+"""Evolve a program, go on with a run, and tell what it found."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from memkit import __version__
+from memkit.errors import UsageError
+from memkit.evolution.runs.account import Account, account_of
+from memkit.evolution.runs.answers import Answers
+from memkit.evolution.runs.carrying import Audience, carry_on, now
+from memkit.evolution.runs.checkpoints import Found
+from memkit.evolution.runs.errors import RunChanged
+from memkit.evolution.runs.folder import RunFolder, find_run, new_run_name, runs_folder
+from memkit.evolution.runs.outcome import Evolved
+from memkit.evolution.runs.record import RunRecord, Settings, settle
+from memkit.evolution.runs.task_files import differences, digests, task_files
+from memkit.evolution.runs.workshop import Workshop
+from memkit.evolution.task import Task, find_task
+from memkit.llm.patience import Patience
+from memkit.sandbox import usable_runtime
+from memkit.store.files import write_whole
+from memkit.terminal import counted
+
+# Evolve a program, judged by nothing but its evaluator.
+
+
+@dataclass(frozen=True)
+class EvolutionRequest:
+    """What is to be evolved, and how."""
+
+    program: Path
+    """A program, or a folder with ``initial_program.py`` and ``evaluator.py``."""
+    evaluator: Path | None
+    settings: Mapping[str, Any]
+    """Fields of ``Settings`` that were said; the others are the task's or the usual ones."""
+    out: Path | None = None
+    """The run's folder; None for a new one where runs belong."""
+    command: tuple[str, ...] = ()
+
+
+def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audience: Audience | None = None) -> Evolved:
+    """Search for a better program in a run of its own, and return how that run stands in the end.
+
+    Args:
+        request: What is to be evolved, and how.
+        root: The store in whose state the run lies; without one it lies below the current folder.
+        audience: Who watches.
+
+    Raises:
+        UsageError: The task makes no sense.
+        EvolveError: The program to start from is none that can be varied.
+        SandboxUnavailable: Programs cannot be confined here.
+        RunFault: The run cannot be written.
+    """
+    task = find_task(request.program, request.evaluator)
+    settings = _with_runtime(settle(request.settings, task))
+    files = task_files(task.program, task.evaluator, task.folder)
+    places = runs_folder(root)
+    path = request.out or places / new_run_name(task.name, datetime.now(UTC), places)
+    folder = RunFolder(path.absolute())
+    folder.require_free()
+    answers = Answers(folder.path, price=settings.price)
+    here = Path.cwd()
+    with Workshop(task, settings, answers, here, Patience.of_store(root)) as workshop, folder.held():
+        record = RunRecord(
+            name=folder.path.name,
+            made_at=now(),
+            command=request.command,
+            started_in=str(here),
+            program=str(task.program),
+            evaluator=str(task.evaluator),
+            folder=str(task.folder) if task.folder is not None else None,
+            digests=digests(files),
+            settings=settings,
+            versions=_versions(settings.modules),
+            sandbox=workshop.confinement,
+        )
+        folder.begin(record, files)
+        return carry_on(
+            folder, record, workshop.searcher, answers, audience or Audience(), _beginning(task), seed=task.seed
+        )
+
+
+def _with_runtime(settings: Settings) -> Settings:
+    """Return settings that name the runtime: a run that goes on elsewhere asks for the same one."""
+    if settings.container != "auto":
+        return settings
+    return replace(settings, container=usable_runtime().name)
+
+
+def _beginning(task: Task) -> Found:
+    """Return that there is no checkpoint, and what of the task's settings says nothing here."""
+    ignored = task.settings.ignored
+    return Found(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
+
+
+def _versions(modules: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of what a result may depend on."""
+    found = {"memkit": __version__, "python": platform.python_version(), "system": platform.platform()}
+    for name in modules:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a module whose distribution has another name
+            found[name] = "unknown"
+    return found
+
+
+# Go on with a run of evolution.
+
+
+def resume_evolution(
+    run: str,
+    changes: Mapping[str, Any],
+    *,
+    accept_changes: bool = False,
+    root: Path | None = None,
+    audience: Audience | None = None,
+) -> Evolved:
+    """Go on with a run as if it had never stopped, and return how it stands in the end.
+
+    Args:
+        run: Its name, its folder, or ``latest``.
+        changes: Settings that are others from now on.
+        accept_changes: Go on although program or evaluator changed; the run says so.
+        root: The store in whose state runs lie.
+        audience: Who watches.
+
+    Raises:
+        NotFound: There is no such run.
+        RunChanged: The task changed since the run began.
+        UsageError: The run has more generations already than it is to have.
+        RunBusy: Another process is at work on it.
+        RunFault: It is damaged, or of a newer memkit.
+    """
+    folder = find_run(run, root)
+    with folder.held():
+        found, record = folder.newest(), folder.record
+        after = found.checkpoint.generation if found.checkpoint else 0
+        folder.individuals.require_whole(size=found.checkpoint.journal_bytes if found.checkpoint else 0)
+        task = find_task(Path(record.folder or record.program), Path(record.evaluator))
+        record = _with_task(record, task, after, accept_changes)
+        _require_further(record, changes, after)
+        record = _with_settings(record, changes, after)
+        answers = Answers(folder.path, price=record.settings.price)
+        here, models = Path(record.started_in), Patience.of_store(root)
+        with Workshop(task, record.settings, answers, here, models) as workshop:
+            return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
+
+
+def _with_task(record: RunRecord, task: Task, after: int, accept_changes: bool) -> RunRecord:
+    """Return the record of a task that is the same, or that may be another."""
+    current = digests(task_files(task.program, task.evaluator, task.folder))
+    changed = differences(record.digests, current)
+    if not changed:
+        return record
+    named = ", ".join(changed)
+    if not accept_changes:
+        raise RunChanged(
+            f"Changed since the run began: {named}. Scores before and after would not compare. Put the files back "
+            "(copies lie in the run's folder, in task/), begin a new run, or say --accept-changes."
+        )
+    return replace(record.changed(now(), after, f"task: {named}"), digests=current)
+
+
+def _require_further(record: RunRecord, changes: Mapping[str, Any], after: int) -> None:
+    """Raise where somebody counts the generations to come, and not those of the whole run."""
+    asked = changes.get("generations", after)
+    if asked < after:
+        raise UsageError(
+            f"The run {record.name} has {counted(after, 'generation')} already, and --generations {asked} counts those "
+            f"of the whole run. Say how many it is to have in the end, such as {after + asked}."
+        )
+
+
+def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) -> RunRecord:
+    """Return the record with other settings, each noted."""
+    for name, value in changes.items():
+        before = getattr(record.settings, name)
+        if name == "budget":
+            value = {**before, **value}
+        if before != value:
+            record = record.changed(now(), after, f"{name}: {before} → {value}")
+            record = replace(record, settings=replace(record.settings, **{name: value}))
+    return record
+
+
+# Read what a run of evolution has come to.
+
+
+def read_evolution(run: str, *, root: Path | None = None) -> Account:
+    """Return what can be told of a run, by its name, its path or ``latest``; a run at work is not disturbed.
+
+    Raises:
+        NotFound: There is no such run.
+        RunFault: It is damaged, or of a newer memkit.
+    """
+    return account_of(find_run(run, root))
+
+
+# Write a run of evolution as a page.
+
+
+def report_evolution(run: str, out: Path | None = None, *, root: Path | None = None) -> Path:
+    """Write a run's page, into its own folder where ``out`` is not given, and return where it lies.
+
+    Raises:
+        NotFound: There is no such run.
+        EnvironmentFault: The run is damaged, or the file cannot be written.
+    """
+    from memkit.evolution.runs.report import page
+
+    folder = find_run(run, root)
+    path = out if out is not None else folder.path / "report.html"
+    write_whole(path, page(account_of(folder)).encode("utf-8", "backslashreplace"))
+    return path

@@ -1,0 +1,182 @@
+"""Files that people write: commit one, and tell its history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.review.file_changes import KINDS
+from memkit.review.interface import Change
+from memkit.skills.changes import version_key
+from memkit.store.bump import Part, bumped, next_version
+from memkit.store.change import change_file
+from memkit.store.file_history import FileHistory, Revision
+from memkit.store.git import Git
+from memkit.store.kind import Kind
+from memkit.store.layout import require_inside
+from memkit.store.schema import suggestion
+from memkit.store.yaml import Document, YamlError, load_yaml
+
+# Commit a skill, a policy or a domain that a person changed, as one meaningful commit.
+
+Data = Mapping[str, Any]
+
+_ABOUT_VERSIONS = ("version", "changelog")
+SUBJECT = 72
+"""Characters of a commit's first line."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """What was committed of a file."""
+
+    name: str
+    version: str | None
+    commit: str | None
+    """None when nothing had changed."""
+    changes: list[Change]
+
+
+def commit_file(
+    root: Path,
+    kind: Kind,
+    name: str,
+    *,
+    bump: Part | None = None,
+    note: str | None = None,
+    accept: Callable[[Document], None] | None = None,
+) -> Committed:
+    """Commit what changed in the file of ``name``, with a message that says by meaning what that is.
+
+    Args:
+        root: The store.
+        kind: What the file is.
+        name: Its name.
+        bump: Which part of the version to count up; the change log gets an entry for it.
+        note: What that entry says; what changed by meaning without it.
+        accept: Called with the text in its place before it is committed; raises to have it taken back.
+
+    Raises:
+        NotFound: There is no such file.
+        UsageError: The file is not valid, or its version was counted up already.
+        NegativeAnswer: Its meaning changed and its version did not, the version was lowered, or ``accept`` raises it.
+        StoreFault: The store is in no git repository.
+        EnvironmentFault: Git cannot commit now.
+    """
+    document = _document(root, kind, name)
+    history = FileHistory(Git(root), kind.path(name))
+    text = (root / history.path).read_bytes().decode("utf-8")
+    before, describe = _last(history, kind, name), KINDS[kind.folder].describe
+    if bump is not None:
+        text = _counted_up(text, kind, before, document.data, describe, bump, note)
+        document = load_yaml(text, name=history.path)
+    elif not history.is_changed():
+        return Committed(name, document.data.get("version"), None, [])
+    changes = describe(before, document.data)
+    _require_next_version(kind, before, document.data, _meaning(changes))
+    accepted = None if accept is None else lambda: accept(document)
+    message = _message(kind, before, document.data, _meaning(changes), note)
+    commit = change_file(root, history.path, text, message, accept=accepted)
+    return Committed(name, document.data.get("version"), commit, changes)
+
+
+def _document(root: Path, kind: Kind, name: str) -> Document:
+    path, shown = root / kind.path(name), kind.path(name)
+    if not os.path.lexists(path):
+        known = [other.stem for other in (root / kind.folder).glob("*.yaml")]
+        raise NotFound(f"There is no {kind.noun} {name!r}.{suggestion(name, known)}")
+    require_inside(root, path, shown)
+    document = load_yaml(path, name=shown)
+    for finding in kind.findings(document, name):
+        line, column = finding.position(document)
+        raise UsageError(f"{shown}:{line}:{column}: {finding.message}", path=shown, line=line)
+    return document
+
+
+def _last(history: FileHistory, kind: Kind, name: str) -> Data | None:
+    """Return what the present commit holds, or None where that is nothing valid."""
+    text = history.text_at(history.commit_id("HEAD")) if history.revisions() else None
+    try:
+        document = load_yaml(text, name=history.path) if text is not None else None
+    except YamlError:
+        return None
+    return document.data if document and not kind.findings(document, name) else None
+
+
+def _counted_up(
+    text: str, kind: Kind, before: Data | None, after: Data, describe: Callable[[Any, Any], list[Change]], bump: Part,
+    note: str | None,
+) -> str:  # fmt: skip
+    """Return the text with the next version; a file that is new keeps the one it begins with."""
+    now = after.get("version")
+    if before is None:
+        return text if now else bumped(text, next_version(None, bump), [note or "First version."])
+    if now != before.get("version"):
+        raise UsageError(
+            f"The version of the {kind.noun} {after['name']} is {now or 'gone'} already, and was "
+            f"{before.get('version') or 'none'}. Leave --bump out, or take the version back."
+        )
+    said = [note] if note else _meaning(describe(before, after)) or ["No change of meaning."]
+    return bumped(text, next_version(now, bump), said)
+
+
+def _meaning(changes: Sequence[Change]) -> list[str]:
+    return [change.message for change in changes if change.field not in _ABOUT_VERSIONS]
+
+
+def _require_next_version(kind: Kind, before: Data | None, after: Data, meaning: Sequence[str]) -> None:
+    was, now, name = (before or {}).get("version"), after.get("version"), after["name"]
+    if was is None:
+        return
+    if now is None or version_key(now) < version_key(was):
+        raise NegativeAnswer(
+            f"The version of the {kind.noun} {name} went from {was} to {now or 'none'}. "
+            f"It only goes up; 'memkit {kind.noun} rollback {name} VERSION' goes back."
+        )
+    if meaning and now == was:
+        raise NegativeAnswer(
+            f"{name} changed ({meaning[0]}) and is still {now}. Count it up with --bump major, minor or patch."
+        )
+
+
+def _message(kind: Kind, before: Data | None, after: Data, meaning: Sequence[str], note: str | None) -> str:
+    name, version = after["name"], after.get("version")
+    subject = f"Add the {kind.noun} {name}"
+    if before is not None:
+        to = f" to {version}" if version and version != before.get("version") else ""
+        subject = f"Change the {kind.noun} {name}{to}: {note or ', '.join(meaning) or 'comments and order only'}"
+    if len(subject) > SUBJECT:
+        subject = subject[: SUBJECT - 1].rstrip(" ,") + "…"
+    return "\n".join([subject, "", *meaning]).rstrip() + "\n"
+
+
+# Say how a skill, a policy or a domain came to be what it is.
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The past of one file."""
+
+    revisions: list[Revision]
+    """Newest first."""
+    is_shallow: bool
+    """Whether this clone left older commits behind, so that the oldest one here may not be the first."""
+
+
+def trace_file(root: Path, kind: Kind, name: str) -> Trace:
+    """Return the commits that touched the skill, policy or domain ``name``.
+
+    Raises:
+        NotFound: No commit has it.
+        StoreFault: The store is in no git repository.
+    """
+    history = FileHistory(Git(root), kind.path(name))
+    revisions, shallow = history.revisions(), history.is_shallow
+    if not revisions:
+        where = " in this shallow clone; 'git fetch --unshallow' brings the older ones" if shallow else ""
+        raise NotFound(f"No commit has a {kind.noun} {name!r}{where}.")
+    return Trace(revisions, shallow)

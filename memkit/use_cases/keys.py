@@ -1,0 +1,183 @@
+"""The keys that open sealed text: list, carry, destroy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
+from memkit.privacy.key_file import LARGEST, decrypted, encrypted
+from memkit.privacy.keys import STORE
+from memkit.workspace import Workspace
+
+# List the keys of a store that are on this machine.
+
+
+@dataclass(frozen=True)
+class KeyOwner:
+    """One user who has a key here."""
+
+    mark: str
+    """What stands for the user in file names."""
+    user_id: str | None
+    """None where the archive holds nothing of this user."""
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """The keys of a store on this machine."""
+
+    key_id: str | None
+    """None while the store has no keys at all."""
+    folder: Path | None
+    store: bool
+    """Whether the store's own key is here."""
+    users: tuple[KeyOwner, ...]
+
+
+def list_keys(workspace: Workspace) -> KeyList:
+    """Return which keys are here. No file names a user, so names come from the archive."""
+    ring = workspace.keys
+    marks = ring.users()
+    names = {ring.mark(user): user for user in workspace.archive.users()} if marks else {}
+    owners = tuple(KeyOwner(mark, names.get(mark)) for mark in marks)
+    return KeyList(ring.key_id, ring.folder, ring.store_key() is not None, owners)
+
+
+# Write the keys of a store to a file that a passphrase opens.
+
+
+def export_keys(workspace: Workspace, file: Path, passphrase: str, *, user: str | None = None) -> int:
+    """Write the store's key and those of all users, or of one, to the new ``file`` and return how many they are.
+
+    Raises:
+        NotFound: There is no key here, or none of this user.
+        UsageError: The passphrase is empty, or the file is there already.
+        EnvironmentFault: The file cannot be written.
+    """
+    if not passphrase:
+        raise UsageError("An empty passphrase protects nothing.")
+    ring = workspace.keys
+    keys = ring.contents()
+    if STORE not in keys or ring.key_id is None:
+        raise NotFound("No key of this store is on this machine.")
+    if user is not None:
+        mark = ring.mark(user) or ""
+        if mark not in keys:
+            raise NotFound(f"No key of {user!r} is on this machine.")
+        keys = {STORE: keys[STORE], mark: keys[mark]}
+    _write_new(file, encrypted(ring.key_id, keys, passphrase))
+    whose = {"user_id": user} if user is not None else {}
+    workspace.audit.append({"event": "key", "actor": "person", "reason": f"exported {len(keys)} keys", **whose})
+    return len(keys)
+
+
+def _write_new(file: Path, content: bytes) -> None:
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        raise UsageError(f"{file} exists already. Name a new file.") from None
+    except OSError as error:
+        raise EnvironmentFault(f"{file} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+    except OSError as error:
+        file.unlink(missing_ok=True)
+        raise EnvironmentFault(f"{file} cannot be written: {error.strerror}.") from error
+
+
+# Take in the keys that were exported on another machine.
+
+
+@dataclass(frozen=True)
+class KeysImported:
+    """What an import of keys changed."""
+
+    key_id: str
+    new: int
+    known: int
+    """Keys that were here already."""
+
+
+def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImported:
+    """Add the keys in ``file`` to those on this machine; all of them or, where one would replace another, none.
+
+    Raises:
+        UsageError: There is no such file, or it is no export of keys.
+        NegativeAnswer: The passphrase is wrong, the keys are those of another store, or another key is here.
+        MissingExtra: ``cryptography`` is not installed.
+    """
+    key_id, keys = decrypted(_read(file), passphrase)
+    ring = workspace.keys
+    if ring.key_id not in (None, key_id):
+        raise NegativeAnswer(f"{file} holds the keys of another store ({key_id}); this one's are {ring.key_id}.")
+    present = ring.contents()
+    others = sorted(name for name, key in keys.items() if present.get(name, key) != key)
+    if others:
+        raise NegativeAnswer(
+            f"Another key is here for {_named(workspace, others)}. It stays, and nothing was imported."
+        )
+    ring.adopt(key_id)
+    # The store's key comes first: without it no other one can be found.
+    added = [ring.add(name, keys[name]) for name in sorted(keys, key=lambda name: (name != STORE, name))]
+    workspace.audit.append({"event": "key", "actor": "person", "reason": f"imported {sum(added)} new keys"})
+    return KeysImported(key_id, sum(added), len(added) - sum(added))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as handle:
+            content = handle.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    if len(content) > LARGEST:
+        raise UsageError(f"{file} is too large to be an export of keys.")
+    return content
+
+
+def _named(workspace: Workspace, names: list[str]) -> str:
+    users = {workspace.keys.mark(user): user for user in workspace.archive.users()}
+    return ", ".join("the store itself" if name == STORE else str(users.get(name, name)) for name in names)
+
+
+# Destroy the key of a user, so that nobody on this machine reads what was sealed with it.
+
+
+@dataclass(frozen=True)
+class KeyDestroyed:
+    """What became of the sealed text of a user."""
+
+    user_id: str
+    records: int
+    """Records whose text cannot be read any more on this machine."""
+    remotes: tuple[str, ...]
+    """Where clones come from that may be on machines with the same key."""
+
+
+def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> KeyDestroyed:
+    """Delete the key of ``user`` from this machine, with the index that shows the sealed text in clear.
+
+    Args:
+        workspace: The store.
+        user: Whose key it is.
+        confirm: Asks a person; raises where the answer is no.
+
+    Raises:
+        NotFound: There is no such key here.
+    """
+    ring = workspace.keys
+    if ring.user_key(user) is None:
+        raise NotFound(f"No key of {user!r} is on this machine.")
+    confirm()
+    ring.destroy(user)
+    workspace.archive.forget_index(user)
+    shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # what past commits held, opened for looking back
+    workspace.audit.append({"event": "key", "actor": "person", "user_id": user, "reason": "destroyed"})
+    remotes = workspace.git.run("remote", check=False).split()
+    return KeyDestroyed(user, workspace.archive.sealed(user), tuple(remotes))

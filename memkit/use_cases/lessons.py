@@ -1,0 +1,316 @@
+"""Methods that a model proposed: keep, list, promote, reject."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memkit import __version__
+from memkit.domain_proofs import prove_domain
+from memkit.domains import FOLDER as FOLDER_OF_DOMAINS
+from memkit.domains import PROBLEMS, domain_file, domain_findings, find_domain, load_domain, load_problem, problem_files
+from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NotFound, UsageError
+from memkit.learned.gaps import entries
+from memkit.learned.judging import BUDGET, Judgement, Recorded, faults, judge
+from memkit.learned.shelf import FOLDER, Entry, Shelf, plain, read_method
+from memkit.runtime.htn.core import Domain, HtnError, Problem
+from memkit.runtime.htn.data import method_to_data
+from memkit.runtime.htn.goals import declared_effects
+from memkit.runtime.htn.learning import Lesson
+from memkit.store.change import change_file, change_files
+from memkit.store.config import load_settings
+from memkit.store.layout import checked_name
+from memkit.store.yaml import load_yaml
+from memkit.store.yaml_edit import edited
+
+# List the learned methods of a store.
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The learned methods of one domain."""
+
+    domain: str
+    path: str
+    methods: tuple[Mapping[str, Any], ...]
+    """As they stand in the file."""
+    left_out: tuple[str, ...]
+    """Why some of them are not used."""
+    rejected: tuple[Mapping[str, Any], ...]
+    refused: Mapping[str, int]
+    """How many proposals were refused on this machine, by task."""
+
+
+def list_lessons(root: Path, domain: str | None = None) -> list[Listed]:
+    """Return what was learned for one domain, or for every one that has something.
+
+    Raises:
+        NotFound: There is neither such a domain, nor anything that was learned for one of that name.
+        UsageError: A file of learned methods is wrong.
+    """
+    if domain and not Shelf.of_store(root, domain).path.exists():
+        domain_file(domain, root)
+    names = [domain] if domain else sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
+    return [_listed(root, name) for name in names]
+
+
+def _listed(root: Path, name: str) -> Listed:
+    shelf = Shelf.of_store(root, name)
+    left_out: list[str] = []
+    try:
+        shelf.methods(find_domain(name, root), left_out.append)
+    except MemkitError as error:
+        left_out.append(str(error))
+    refused = Counter(entry["task"] for entry in entries(shelf.gaps))
+    return Listed(name, shelf.shown, tuple(shelf.entries()), tuple(left_out), tuple(shelf.rejected()), dict(refused))
+
+
+# Put what a planner learned on the domain's shelf, for a person to review.
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who proposed, and for what."""
+
+    provider: str
+    model: str | None
+    problem: Problem
+    at: datetime
+
+
+def keep_lessons(
+    shelf: Shelf, lessons: Sequence[Lesson], source: Source, *, root: Path | None, notice: Callable[[str], None]
+) -> list[str]:
+    """Write the learned methods that are new to the shelf's file, and return their names.
+
+    In a store this is a commit of its own, or, with ``git.commit: manual``, left to ``memkit commit``. A commit that
+    cannot be made now is said and loses nothing.
+
+    Args:
+        shelf: Where the domain's learned methods lie.
+        lessons: What was learned.
+        source: Who proposed it.
+        root: The store that the shelf is in; None outside of one.
+        notice: Told of a commit that could not be made.
+    """
+    if not lessons:
+        return []
+    with shelf.changing():
+        text, names = shelf.with_methods([(lesson.method, provenance(lesson, source)) for lesson in lessons])
+        if not names:
+            return []
+        if root is None or load_settings(root)["git.commit"] == "manual":
+            shelf.write(text)
+            return names
+        subject = f"Learn {', '.join(names)} in the domain {shelf.domain}"
+        try:
+            change_file(root, shelf.shown, text, f"{subject}\n\n{_body(lessons, source)}")
+        except EnvironmentFault as error:
+            shelf.write(text)
+            notice(f"{shelf.shown} is written but not committed: {error}")
+        return names
+
+
+def provenance(lesson: Lesson, source: Source) -> dict[str, Any]:
+    """Return where a learned method comes from, as it stands in the file."""
+    accepted = lesson.source
+    return {
+        "task": accepted.gap.task,
+        "provider": source.provider,
+        "model": source.model,
+        "at": source.at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "memkit": __version__,
+        "goal": "verified" if accepted.verified else "not verified",
+        "state": f"sha256:{accepted.gap.state}",
+        "proposal": f"sha256:{accepted.proposal}",
+        **({"notes": list(lesson.notes)} if lesson.notes else {}),
+        "problem": source.problem.to_data(),
+    }
+
+
+def _body(lessons: Sequence[Lesson], source: Source) -> str:
+    asked = source.provider + (f", {source.model}" if source.model else "")
+    tasks = ", ".join(f"'{lesson.source.gap.task}'" for lesson in lessons)
+    return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"
+
+
+# Promote a learned method: a person takes it over into the domain's own file.
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What a promotion did, or would do."""
+
+    name: str
+    """The method's name in the domain."""
+    path: str
+    judgements: tuple[Judgement, ...]
+    commit: str | None
+    """None for a trial, and in a store that is no repository."""
+
+
+def promote_lesson(
+    root: Path, domain: str, name: str, *, new_name: str | None = None, unverified: bool = False, dry_run: bool = False
+) -> Promotion:
+    """Move a learned method into the domain's file, if the domain's recorded problems stay solved, as one commit.
+
+    The problem that it was learned from goes to ``domains/problems/<domain>/``, where it is asked again at every
+    later promotion, beside whatever problems people put there.
+
+    Args:
+        root: The store.
+        domain: The domain, whose file lies in the store.
+        name: The learned method.
+        new_name: What it is called from now on; the same without it.
+        unverified: Whether to take over a method of a task whose effects nobody declared.
+        dry_run: Whether only to look.
+
+    Raises:
+        NotFound: There is no such domain in the store, or no such learned method.
+        NegativeAnswer: The task declares no effects, or a recorded problem speaks against the method.
+        UsageError: A file makes no sense, or the domain has a method of that name.
+    """
+    shelf = Shelf.of_store(root, domain)
+    path = f"{FOLDER_OF_DOMAINS}/{checked_name(domain, 'domain')}.yaml"
+    in_hddl = path.removesuffix(".yaml") + ".hddl"
+    if not (root / path).is_file() and (root / in_hddl).is_file():
+        raise UsageError(
+            f"{in_hddl} is HDDL, which takes no promotions. Turn it into {path} first: "
+            f"memkit domain convert {in_hddl} {path}"
+        )
+    if not (root / path).is_file():
+        raise NotFound(f"There is no {path} in this store to promote into. Copy the domain there first.")
+    with shelf.changing():
+        entry, before = shelf.find(name), load_domain(root / path, name=path, stem=domain)
+        taken_over = name if new_name is None else checked_name(new_name, "method")
+        _require_verified(entry, before, path, unverified)
+        text = _with_method(root, path, entry, taken_over)
+        after = _checked(text, path, domain)
+        recorded = list(recorded_problems(root, before, shelf, name))
+        others = [each for each in shelf.methods(before, lambda reason: None) if each.name not in (name, taken_over)]
+        judgements = tuple(judge(before, after, taken_over, recorded, others))
+        if against := [*faults(judgements), *_broken(root, before, after, path, judgements)]:
+            raise Refused(f"{name} is not promoted. " + "; ".join(against), judgements)
+        if dry_run:
+            return Promotion(taken_over, path, judgements, None)
+        files = {path: text, shelf.shown: shelf.without(name)}
+        own = next((each.problem for each in recorded if each.own), None)
+        if own is not None:
+            files[f"{PROBLEMS}/{domain}/{taken_over}.yaml"] = _problem_text(own, domain, taken_over)
+        commit = change_files(root, files, _message(domain, entry, taken_over))
+        return Promotion(taken_over, path, judgements, commit)
+
+
+class Refused(NegativeAnswer):
+    """Say why a method was not promoted, with what each problem says."""
+
+    code = "not_promoted"
+
+    def __init__(self, message: str, judgements: tuple[Judgement, ...]) -> None:
+        super().__init__(message)
+        self.judgements = judgements
+
+
+def recorded_problems(root: Path, domain: Domain, shelf: Shelf, name: str) -> Iterator[Recorded]:
+    """Yield the problems of a domain: those recorded with learned methods, and its files under ``domains/problems``."""
+    for entry in shelf.entries():
+        problem = _recorded(entry, domain, shelf.shown)
+        if problem is not None:
+            yield Recorded(str(entry["name"]), problem, own=entry["name"] == name, from_lesson=True)
+    for path in problem_files(root, shelf.domain):
+        shown = f"{PROBLEMS}/{shelf.domain}/{path.name}"
+        yield Recorded(shown, load_problem(path, domain, name=shown))
+
+
+def _broken(root: Path, before: Domain, after: Domain, path: str, judgements: tuple[Judgement, ...]) -> Iterator[str]:
+    """Yield what problem files expect, as ``memkit domain test`` reads them, and with the method get no longer."""
+    told = {each.name for each in judgements if each.fault is not None}
+    old, new = (prove_domain(root, Path(path).stem, each, path, BUDGET).problems for each in (before, after))
+    for was, proof in zip(old, new, strict=True):
+        if was.passed and not proof.passed and proof.path not in told:
+            yield f"{proof.path}: {proof.faults[0]}"
+
+
+def _recorded(entry: Entry, domain: Domain, shown: str) -> Problem | None:
+    data = (entry.get("provenance") or {}).get("problem")
+    if data is None:
+        return None
+    try:
+        return Problem.from_data(data, domain)
+    except HtnError as error:
+        raise UsageError(f"{shown}: the problem recorded with {entry['name']} does not fit: {error}") from None
+
+
+def _require_verified(entry: Entry, domain: Domain, path: str, unverified: bool) -> None:
+    method = read_method(entry)
+    if unverified or declared_effects(domain, (method.head.name, *method.head.args)):
+        return
+    task = method.head.name
+    raise NegativeAnswer(
+        f"{path} does not declare what holds once {task} is done, so nobody can say that {entry['name']} does it. "
+        f"Declare it ('tasks: {{{task}: {{parameters: …, effects: […]}}}}'), or add --unverified."
+    )
+
+
+def _with_method(root: Path, path: str, entry: Entry, name: str) -> str:
+    method = method_to_data(read_method(entry))
+    method.pop("learned")
+    content = (root / path).read_bytes().decode("utf-8")
+
+    def change(data: Any) -> None:
+        if any(known.get("name") == name for known in data.get("methods") or ()):
+            raise UsageError(f"{path} has a method {name} already. Give this one another name with --as NAME.")
+        data.setdefault("methods", [])
+        data["methods"].append(plain({**method, "name": name}))
+
+    return edited(content, change)
+
+
+def _checked(text: str, path: str, stem: str) -> Domain:
+    document = load_yaml(text, name=path)
+    for finding in domain_findings(document, stem):
+        line, column = finding.position(document)
+        raise UsageError(f"{path}:{line}:{column}: With the method the domain is wrong: {finding.message}")
+    return Domain.from_data(document.data)
+
+
+def _problem_text(problem: Problem, domain: str, method: str) -> str:
+    head = f"# What {method} was learned from; promotions of other methods are checked against it.\ndomain: {domain}\n"
+    data = plain(replace(problem, name=method).to_data())
+    return edited(head, lambda document: document.update(data))
+
+
+def _message(domain: str, entry: Entry, name: str) -> str:
+    source = entry.get("provenance") or {}
+    asked = " ".join(filter(None, [source.get("provider"), source.get("model")]))
+    renamed = f" as {name}" if name != entry["name"] else ""
+    origin = f"Proposed by {asked or 'a model'} for '{source.get('task')}' on {source.get('at')}."
+    return f"Promote {entry['name']}{renamed} in the domain {domain}\n\n{origin}\n"
+
+
+# Reject a learned method, so that it is not used and not proposed again.
+
+
+def reject_lesson(
+    root: Path, domain: str, name: str, reason: str, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> str | None:
+    """Take a method off the shelf, keep what it would do and why not, and return the commit's id.
+
+    Raises:
+        UsageError: The reason is empty.
+        NotFound: There is no such learned method.
+        EnvironmentFault: Git cannot commit now; then nothing changed.
+    """
+    if not reason.strip():
+        raise UsageError("Say why: the next one who proposes this is told the reason.")
+    shelf = Shelf.of_store(root, domain)
+    with shelf.changing():
+        entry = shelf.find(name)
+        kept: dict[str, Any] = {key: entry[key] for key in ("name", "task", "subtasks") if key in entry}
+        at = clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+        text = shelf.without(name, {**kept, "reason": reason, "at": at})
+        return change_file(root, shelf.shown, text, f"Reject {name} in the domain {domain}\n\n{reason}\n")

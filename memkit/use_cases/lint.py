@@ -1,0 +1,102 @@
+"""Check the files of a store, and say what a rule checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memkit.lint.baseline import load_baseline, shrink_baseline, without_known
+from memkit.lint.interface import LintReport, Rule, Source
+from memkit.lint.pages import rule_page
+from memkit.lint.rules import chosen_codes, get_rule
+from memkit.lint.run import lint
+from memkit.lint.sources import sources_of_paths, sources_of_store
+
+# Check a store, or some files of one.
+
+
+@dataclass(frozen=True)
+class Fixing:
+    """What to do about what can be fixed."""
+
+    write: bool = False
+    """Change the files."""
+    diff: bool = False
+    """Say what would change, and change nothing."""
+    unsafe: bool = False
+    """Take the fixes, too, that a person must look at."""
+
+
+NO_FIXING = Fixing()
+
+
+def lint_store(
+    root: Path | None,
+    paths: Sequence[Path] = (),
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    fixing: Fixing = NO_FIXING,
+    baseline: Path | None = None,
+    update_baseline: bool = False,
+    since: str = "",
+    cached: bool = True,
+) -> LintReport:
+    """Return what lint finds in the store at ``root``, or in ``paths``; where fixes are written, after them.
+
+    Args:
+        root: The store, where no paths are given.
+        paths: Files and folders of stores.
+        select: Beginnings of the codes that count; all where none are given.
+        ignore: Beginnings of the codes that do not count.
+        fixing: What to do about what can be fixed.
+        baseline: The JSON report of an earlier run; what it has is left out and not fixed.
+        update_baseline: Whether to take out of the baseline what is gone.
+        since: The commit that versions are compared with, in place of the last one.
+        cached: Whether to use and keep what earlier runs found.
+
+    Raises:
+        UsageError: An unknown rule, a path or commit that is not there, or a baseline that is none.
+        StoreFault: Nothing to check.
+    """
+    chosen = chosen_codes(select, ignore)
+    sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
+    base = _base(sources)
+    known = load_baseline(baseline) if baseline else Counter()
+    everything = replace(lint(sources, chosen, base, since=since, cached=cached), unsafe_fixes=fixing.unsafe)
+    if baseline and update_baseline:
+        shrink_baseline(baseline, everything)
+    report = without_known(everything, known)
+    if update_baseline:
+        report = replace(report, gone=0)
+    if not (fixing.write or fixing.diff):
+        return report
+    from memkit.lint.fixes import fixed_texts, unified_diff, write_texts
+
+    texts = fixed_texts(report)
+    if fixing.diff:
+        return replace(report, diff=unified_diff(texts, report))
+    write_texts(texts)
+    after = without_known(lint(sources, chosen, base, since=since, cached=cached), known)
+    return replace(after, fixed=len(report.findings) - len(after.findings), unsafe_fixes=fixing.unsafe)
+
+
+def _base(sources: Sequence[Source]) -> Path:
+    """Return what shown paths are relative to: where the command runs, if the store lies below, else the store.
+
+    Continuous integration looks for a finding's path from where the command ran.
+    """
+    here = Path.cwd()
+    roots = {source.root for source in sources}
+    return here if all(root.is_relative_to(here) for root in roots) else next(iter(roots))
+
+
+# Say what a lint rule checks.
+
+
+def explain_rule(code: str) -> tuple[Rule, str]:
+    """Return the rule ``code`` and its page; raises ``UsageError`` with the nearest code."""
+    rule = get_rule(code)
+    return rule, rule_page(rule)

@@ -1,0 +1,441 @@
+"""What people do to long-term and core memory: add, correct, merge, vouch for, take back, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
+from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
+from memkit.runtime.memory.record import Draft, Record
+from memkit.runtime.memory.refining import refined
+from memkit.runtime.memory.revocation import Revocation, Source
+from memkit.use_cases.recall import require_status, turn_events
+from memkit.workspace import Workspace
+
+# Offer a fact to long-term memory.
+
+
+def remember(
+    workspace: Workspace, draft: Draft, *, user: str, session: str | None = None, turn: int | None = None
+) -> Decision:
+    """Offer ``draft`` to the archive in the name of a person and return the write gate's decision.
+
+    A person at the command line is the operator, so consent is not asked for unless ``privacy.consent`` is ``always``.
+    """
+    origin = workspace.person(user, session=session, turn=turn)
+    decision = workspace.archive.offer(draft, origin)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return decision
+
+
+# Put a new text in the place of a record.
+
+
+def supersede_record(workspace: Workspace, stored: StoredRecord, text: str, *, reason: str = "") -> Decision:
+    """Offer ``text`` in the place of a live record, in the name of a person, and return the write gate's decision.
+
+    Raises:
+        NegativeAnswer: The record is not live, so that a second text in its place would be one too many.
+    """
+    require_status(stored, "live", done="superseded")
+    record = stored.record
+    decision = workspace.archive.supersede(record.id, text, workspace.person(record.user_id), reason=reason)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return decision
+
+
+# Change the labels, weights or validity of a record.
+
+
+def update_record(workspace: Workspace, stored: StoredRecord, changes: Mapping[str, Any], *, reason: str = "") -> None:
+    """Write down that fields of a live or waiting record have other values from now on.
+
+    Raises:
+        NegativeAnswer: The record is closed.
+        Refused: A value holds what no record may hold.
+    """
+    require_status(stored, "live", "quarantined", done="updated")
+    record = stored.record
+    workspace.archive.mark("update", record.id, workspace.person(record.user_id), reason=reason, **changes)
+    workspace.commit_memory()
+
+
+# Reword a record by what a person says about it.
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A proposed wording, and what became of it."""
+
+    proposal: str
+    decision: Decision | None
+    """None for a dry run."""
+
+
+def refine_record(
+    workspace: Workspace,
+    id: str,
+    feedback: str,
+    *,
+    agree: Callable[[str, str], None],
+    user: str | None = None,
+    reason: str = "",
+    dry_run: bool = False,
+) -> Refinement:
+    """Propose a wording for a live record and supersede it; ``agree`` is shown the old and the new one, and may raise.
+
+    Raises:
+        NotFound: There is no such record, or it is not this user's.
+        NegativeAnswer: The record is not live or not readable, or the feedback is not understood.
+    """
+    stored = workspace.archive.get(id, user_id=user)
+    if stored is None:
+        raise no_record(id)
+    old = stored.record
+    if stored.status != "live":
+        raise NegativeAnswer(f"Record {id} is {stored.status}; only a live record can be refined.")
+    if old.is_sealed:
+        raise NegativeAnswer(f"Record {id} is sealed, and the key that opens it is not here.")
+    proposal = refined(old.text, feedback)
+    if proposal is None:
+        raise NegativeAnswer(
+            "That does not say how to reword it. Try “X, not Y”, “it is X”, “add X” or “remove X”, "
+            f"or give the whole text: memkit memory supersede {id} TEXT"
+        )
+    if dry_run:
+        return Refinement(proposal, None)
+    agree(old.text, proposal)
+    decision = workspace.archive.supersede(id, proposal, workspace.person(old.user_id), reason=reason or feedback)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return Refinement(proposal, decision)
+
+
+# Merge several records into one.
+
+
+def merge_records(
+    workspace: Workspace, ids: Sequence[str], *, user: str | None = None, text: str | None = None, reason: str = ""
+) -> Decision:
+    """Offer one record in the place of ``ids`` to the write gate and return what it decided.
+
+    Raises:
+        NotFound: The first of them is not here, or not this user's.
+    """
+    stored = workspace.archive.get(ids[0], user_id=user)
+    if stored is None:
+        raise no_record(ids[0])
+    person = workspace.person(stored.record.user_id)
+    decision = workspace.archive.merge(ids, person, text=text, reason=reason)
+    if decision.decision != "refused":
+        workspace.commit_memory(added=1 + len(set(ids)))
+    return decision
+
+
+# Say what became of a record, or of an edit of core memory.
+
+LIVE = ("live",)
+SAID_OF = {
+    "confirm": (LIVE, "confirmed"),
+    "contradict": (LIVE, "contradicted"),
+    "forget": (LIVE, "forgotten"),
+    "approve": (("quarantined", "live"), "approved"),
+    "reject": (("live", "superseded", "retired", "quarantined", "rejected"), "rejected"),
+}
+"""Of records in which states each thing can be said, and what they are then."""
+OF_CORE = {"approve": "verified", "reject": "rejected"}
+"""What can be said about an edit of core memory as well, and how trusted it is then."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a record, or an edit of core memory, stands."""
+
+    status: str
+    confidence: float | None = None
+    """None for an edit of core memory."""
+    already: bool = False
+    """Whether it stood so before, and nothing was written."""
+    outdated: str = ""
+    """The section whose text an approved edit is not, because it was edited again since."""
+
+
+def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> Standing:
+    """Write down that the record or core edit ``id`` was confirmed, rejected and so on, and return how it stands now.
+
+    Raises:
+        NotFound: There is no such record, or it is not this user's.
+        NegativeAnswer: That is nothing to say of a record in this state.
+    """
+    archive = workspace.archive
+    stored = archive.get(id, user_id=user)
+    if stored is None:
+        edit = archive.core_edit(id, user_id=user) if op in OF_CORE else None
+        if edit is None:
+            raise no_record(id)
+        return _mark_edit(workspace, op, edit, reason)
+    if _stands_so(workspace, op, stored):
+        return Standing(stored.status, stored.record.confidence, already=True)
+    wanted, done = SAID_OF[op]
+    require_status(stored, *wanted, done=done)
+    archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
+    workspace.commit_memory()
+    marked = archive.get(id) or stored
+    return Standing(marked.status, marked.record.confidence)
+
+
+def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
+    """Return whether saying it again would change nothing; a rejected value that was allowed again can be rejected."""
+    if op == "reject":
+        record = stored.record
+        return stored.status == "rejected" and workspace.archive.view.is_tombstoned(record.user_id, record.text)
+    if op == "approve":
+        return stored.status == "live" and stored.record.trust == "verified"
+    return op == "forget" and stored.status == "retired"
+
+
+def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> Standing:
+    archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
+    already = edit["trust"] == OF_CORE[op]
+    if not already:
+        archive.mark(op, id, workspace.person(owner), reason=reason)
+        workspace.commit_memory()
+    if op == "reject":
+        return Standing("rejected", already=already)
+    section, agent = str(edit["section"]), edit["agent_id"]
+    if archive.core_sections(owner, None if agent is None else str(agent)).get(section, "") == edit["text"]:
+        return Standing("live", already=already)
+    return Standing("superseded", already=already, outdated=section)
+
+
+# Let a value that was rejected or erased be told again.
+
+
+def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = "") -> list[Tombstone]:
+    """Lift every tombstone that bars ``value``, a text or the id of a rejected record, and return what was lifted.
+
+    Raises:
+        NotFound: Nothing bars it.
+    """
+    lifted = workspace.archive.allow(value, workspace.person(user), reason=reason)
+    if not lifted:
+        raise NotFound(
+            f"Nothing bars this value for {user!r:.60}: it was neither rejected nor erased, or is allowed again."
+        )
+    workspace.commit_memory()
+    return lifted
+
+
+# Bring a retired record back.
+
+
+def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = "") -> StoredRecord:
+    """Take back that a record was forgotten or swept, and return it as it stands then; a live one stays as it is.
+
+    Raises:
+        NegativeAnswer: It is not retired, or its value was rejected or erased meanwhile.
+    """
+    record, archive = stored.record, workspace.archive
+    if stored.status == "live":
+        return stored
+    require_status(stored, "retired", done="restored")
+    if archive.view.is_tombstoned(record.user_id, record.text):
+        raise NegativeAnswer(
+            f"{record.id} cannot be restored: its value was rejected or erased. Lift that with 'memkit memory allow'."
+        )
+    archive.mark("restore", record.id, workspace.person(record.user_id), reason=reason)
+    workspace.commit_memory()
+    return archive.get(record.id) or stored
+
+
+# Take back everything that came from a session or a source.
+
+
+def revoke_source(
+    workspace: Workspace,
+    source: Source,
+    *,
+    agree: Callable[[Revocation], None],
+    user: str | None = None,
+    reason: str = "",
+    dry_run: bool = False,
+) -> Revocation:
+    """Return what goes with ``source``, taken back unless it is a dry run; ``agree`` is asked first, and may raise.
+
+    It covers every user, or with ``user`` only one.
+    """
+    found = workspace.archive.revocation(source, user_id=user)
+    if dry_run or not any(found):
+        return found
+    agree(found)
+    done = workspace.archive.revoke(source, workspace.person(user or "everybody"), user_id=user, reason=reason)
+    workspace.commit_memory(added=len(done.records) + len(done.marks) + len(done.core))
+    return done
+
+
+# Bring back an earlier version of a core section.
+
+HIDDEN = ("quarantined", "rejected")
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """What a roll-back came to."""
+
+    decision: Decision
+    text: str
+    """What the section says now."""
+
+
+def roll_back_core(
+    workspace: Workspace, section: str, version: str, *, user: str, agent_id: str | None = None, reason: str = ""
+) -> RolledBack:
+    """Offer an earlier text of ``section`` as a new edit; ``version`` is a number of versions back, or an edit's id.
+
+    Raises:
+        NotFound: The section has no such version.
+        NegativeAnswer: The version was never admitted, or its text stands already.
+        UsageError: A number of versions that is none.
+    """
+    history = workspace.archive.core_history(user)
+    edits = [edit for edit in history if edit["section"] == section and edit["agent_id"] == agent_id]
+    text = _text_of(edits, section, version)
+    if text == workspace.archive.core_sections(user, agent_id).get(section, ""):
+        raise NegativeAnswer(f"{section} says that already.")
+    why = reason or f"back to {version}"
+    decision = workspace.archive.edit_core(user, section, text, workspace.person(user, agent=agent_id), reason=why)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return RolledBack(decision, text)
+
+
+def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) -> str:
+    named = [edit for edit in edits if edit["id"] == version]
+    if named:
+        if named[0]["trust"] in HIDDEN:
+            raise NegativeAnswer(f"Edit {version} was {named[0]['trust']}; approve it first: memkit memory approve ID.")
+        return str(named[0]["text"])
+    if not version.isdigit():
+        raise NotFound(f"{section} has no edit {version!r:.60}. See memkit core history.")
+    if int(version) < 1:
+        raise UsageError("How many versions back? Give 1 or more.")
+    # Before its first edit a section was empty.
+    texts = ["", *(str(edit["text"]) for edit in edits if edit["trust"] not in HIDDEN)]
+    if int(version) >= len(texts):
+        raise NotFound(f"{section} has {len(texts) - 1} versions, so there is none {version} back.")
+    return texts[-1 - int(version)]
+
+
+# Take back what one turn of a session wrote: records, edits of core memory, evidence, and what it had taken back.
+
+WRITES = ("write", "quarantine", "merge", "supersede", "core", "reject")
+"""What the account of a turn calls the things that can be taken back."""
+REASON = "undone"
+ECHO = "recalled"
+"""The reason of a merge that wrote nothing: the record had been shown to the one who offered it."""
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What became of an undoing."""
+
+    turn: int | None = None
+    """The turn that was meant; None where none wrote anything."""
+    records: tuple[Record, ...] = ()
+    """Those that it had made; what they had replaced is live again."""
+    sections: tuple[str, ...] = ()
+    """Those of core memory that it had changed, and that read as before."""
+    evidence: tuple[Record, ...] = ()
+    """Those that it had repeated, and that count this no more."""
+    remembered: tuple[Record, ...] = ()
+    """Those that it had taken back, and that are remembered again."""
+    before: bool = False
+    """Whether all of it had been undone before."""
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.sections or self.evidence or self.remembered)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The ids of what a turn wrote, as they stand in the archive."""
+
+    records: tuple[str, ...]
+    edits: tuple[tuple[str, str], ...]
+    """Of core memory: the id of the edit and its section."""
+    evidence: tuple[tuple[str, str], ...]
+    """The id of a mark and of the record it is about."""
+    rejections: tuple[tuple[str, str], ...]
+
+    @property
+    def ids(self) -> set[str]:
+        """Return the id of everything that can be taken back."""
+        marks = (mark for mark, _ in (*self.edits, *self.evidence, *self.rejections))
+        return {*self.records, *marks}
+
+
+def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> Undone:
+    """Take back what the last turn of ``session`` that wrote anything, or ``turn``, wrote.
+
+    The values of its records leave no tombstone: what was undone may be told again. What is undone twice stays undone.
+    """
+    events = turn_events(workspace, user=user, session=session)
+    records = [record for record in _all_records(workspace, user, session) if record.turn_id is not None]
+    wrote = {event["turn_id"] for event in events if event["event"] in WRITES} | {one.turn_id for one in records}
+    meant = turn if turn is not None else max(filter(None, wrote), default=None)
+    if meant not in wrote:
+        return Undone(turn)
+    found = _written(
+        workspace, user, session, [event for event in events if event["turn_id"] == meant],
+        made={record.id for record in records if record.turn_id == meant},
+    )  # fmt: skip
+    open_ids = {id for id in found.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
+    for id in sorted(open_ids):
+        workspace.archive.mark("revoke", id, workspace.person(user, session=session), reason=REASON)
+    return Undone(
+        meant,
+        records=_stored(workspace, user, (id for id in found.records if id in open_ids)),
+        sections=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids)),
+        evidence=_stored(workspace, user, (target for id, target in found.evidence if id in open_ids)),
+        remembered=_stored(workspace, user, (target for id, target in found.rejections if id in open_ids)),
+        before=not open_ids,
+    )
+
+
+def _written(
+    workspace: Workspace, user: str, session: str, events: Iterable[Mapping[str, Any]], made: set[str]
+) -> _Written:
+    edits, evidence, rejections = [], [], []
+    for event in events:
+        kind, ids = event["event"], event.get("ids") or ()
+        if kind not in WRITES or not ids:
+            continue
+        if kind == "core" or event.get("section"):
+            edits.append((ids[0], str(event.get("section", ""))))
+        elif kind == "reject":
+            rejections += _own_marks(workspace, "reject", ids[0], user, session)
+        elif ids[0] not in made and event.get("reason") != ECHO:
+            evidence += _own_marks(workspace, "evidence", ids[0], user, session)
+            evidence += [mark for id in ids[1:] for mark in _own_marks(workspace, "supersede", id, user, session)]
+    return _Written(tuple(sorted(made)), tuple(edits), tuple(evidence), tuple(rejections))
+
+
+def _own_marks(workspace: Workspace, op: str, target: str, user: str, session: str) -> list[tuple[str, str]]:
+    """Return the last thing of a kind that this session said about a record; the account does not name it."""
+    said = workspace.archive.events_about(target, user_id=user)
+    own = [event.id for event in said if event.op == op and event.session_id == session]
+    return [(own[-1], target)] if own else []
+
+
+def _all_records(workspace: Workspace, user: str, session: str) -> list[Record]:
+    found = workspace.archive.records(user_id=user, session_id=session, status=None)
+    return [record for record in found if record.user_id == user]
+
+
+def _stored(workspace: Workspace, user: str, ids: Iterable[str]) -> tuple[Record, ...]:
+    found = (workspace.archive.get(id, user_id=user) for id in dict.fromkeys(ids))
+    return tuple(stored.record for stored in found if stored)

@@ -1,0 +1,313 @@
+"""Plan a task, verify a plan, draw it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memkit.domains import FOLDER, find_domain, problem_in_domain
+from memkit.drawing.decomposition import decomposition
+from memkit.drawing.interface import Drawing, Form, draw
+from memkit.errors import UsageError
+from memkit.hddl.plans import holds_plan, read_steps, spelled_as
+from memkit.learned.shelf import Shelf
+from memkit.runtime.htn.core import (
+    GAVE_UP,
+    TURNS,
+    Budget,
+    Domain,
+    HTNPlanner,
+    Method,
+    Problem,
+    Reason,
+    Result,
+    Step,
+    read_plan,
+    verify,
+)
+from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
+from memkit.runtime.htn.learning import Lesson
+from memkit.runtime.loop.interface import Model
+from memkit.store.files import write_whole
+from memkit.store.yaml import load_yaml
+from memkit.use_cases.lessons import Source, keep_lessons
+
+# Plan a task of a domain, with the help of a model where no method applies and one was named.
+
+NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be planned: a task with an optional state file, or a problem file that names tasks."""
+
+    domain: str
+    """A file, or the name of a domain of the store or of a starter."""
+    task: str | None = None
+    state: Path | None = None
+    problem: Path | None = None
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a planner may use beyond the domain: methods learned before, and a model."""
+
+    provider: str | None = None
+    """None asks nobody."""
+    model: str | None = None
+    learned: Path | None = None
+    """The file of learned methods; the store's own without it."""
+    promoted_only: bool = False
+    tell: Callable[[str], None] = lambda message: None
+    """Told what a person should know: what was learned, and what could not be kept or used."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, or what stood in its way, and what was learned on the way."""
+
+    result: Result
+    learned: tuple[str, ...] = ()
+    """The names of learned methods that are new on the shelf."""
+    obstacles: tuple[Obstacle, ...] | None = None
+    """How far each method comes, where there is no plan and that was asked for."""
+    passed_over: Mapping[int, Sequence[Obstacle]] | None = None
+    """For each node of the tree the methods before the chosen one, and why not they, where that was asked for."""
+
+
+def plan_task(
+    request: Request,
+    *,
+    root: Path | None = None,
+    budget: Budget | None = None,
+    help: Help | None = None,
+    strategy: str = TURNS,
+    explain: bool = False,
+) -> Planned:
+    """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
+    names: list[str] = []
+    planner, problem = read_request(request, root=root, budget=budget, help=help, strategy=strategy, learned=names)
+    if not explain:
+        return Planned(solve_explained(planner, problem), tuple(names))
+    known = tuple(planner.usable)
+    result = planner.solve_problem(problem)
+    return replace(explain_result(planner, problem, result, known), learned=tuple(names))
+
+
+def explain_result(planner: HTNPlanner, problem: Problem, result: Result, known: Sequence[Method]) -> Planned:
+    """Return why the methods of a plan were chosen, or how far each method comes where there is no plan.
+
+    The learned methods that were ``known`` before are those that could have been chosen.
+    """
+    if result.found:
+        return Planned(result, passed_over=explain_choices(planner, problem, result.tree, known))
+    obstacles = tuple(explain_failure(planner, problem))
+    return Planned(with_obstacles(result, obstacles), obstacles=obstacles)
+
+
+def read_request(
+    request: Request,
+    *,
+    root: Path | None = None,
+    budget: Budget | None = None,
+    help: Help | None = None,
+    strategy: str = TURNS,
+    learned: list[str] | None = None,
+) -> tuple[HTNPlanner, Problem]:
+    """Return the planner and the problem that a request means; ``learned`` gains the names of what is learned later.
+
+    ``strategy`` is one of those of :class:`HTNPlanner`.
+
+    Raises:
+        UsageError: A file makes no sense, or the request names no task.
+        EnvironmentFault: The model cannot be asked.
+    """
+    help, learned = help or Help(), [] if learned is None else learned
+    domain, given = _given(request, root)
+    shelf = Shelf.of_domain(domain.name, request.domain, root, help.learned)
+    planner = HTNPlanner(
+        domain=domain,
+        budget=budget,
+        strategy=strategy,
+        learned=() if shelf is None else shelf.methods(domain, help.tell),
+        promoted_only=help.promoted_only,
+        **_helped(domain, shelf, root, help, learned),
+    )
+    return planner, _problem(request, given, planner)
+
+
+def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Help, strategy: str) -> HTNPlanner:
+    """Return a planner over the domain of a run, whose learned methods are in it, to plan anew with.
+
+    What it learns goes to the store's domain of that name, if there is one.
+    """
+    is_here = root is not None and (root / FOLDER / f"{domain.name}.yaml").is_file()
+    shelf = Shelf.of_domain(domain.name, domain.name, root if is_here else None, help.learned)
+    return HTNPlanner(domain=domain, budget=budget, strategy=strategy, **_helped(domain, shelf, root, help, []))
+
+
+def _helped(domain: Domain, shelf: Shelf | None, root: Path | None, help: Help, learned: list[str]) -> dict[str, Any]:
+    """Return what makes a planner ask the model that was named, and keep what it learns."""
+    model = _open(help, root)
+    store = root if help.learned is None else None
+
+    def keep(problem: Problem, lessons: Sequence[Lesson]) -> None:
+        if shelf is None:
+            help.tell(NOT_KEPT)
+            return
+        named = help.model or getattr(model, "name", None)
+        source = Source(help.provider or "", named, problem, datetime.now(UTC))
+        for name in keep_lessons(shelf, lessons, source, root=store, notice=help.tell):
+            learned.append(name)
+            help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
+
+    return {"keep": keep, **_asking(model, help, domain, shelf)}
+
+
+def _open(help: Help, root: Path | None) -> Model | None:
+    if help.provider is None:
+        return None
+    from memkit.llm.patience import Patience
+    from memkit.llm.providers import open_model
+
+    return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
+
+
+def _asking(model: Model | None, help: Help, domain: Domain, shelf: Shelf | None) -> dict[str, Any]:
+    """Return what makes a planner ask a model, and remember on the shelf what was refused."""
+    if model is None:
+        return {}
+    from memkit.learned.asking import AskedModel
+    from memkit.learned.gaps import GapLog
+
+    asking: dict[str, Any] = {"llm_decompose": AskedModel(model)}
+    if shelf is not None:
+        name = " ".join(filter(None, [help.provider, help.model]))
+        asking["gaps"] = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
+        asking["objection"] = shelf.objection
+    return asking
+
+
+def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:
+    """Return the domain, and what the state or problem file says."""
+    if request.task is None and request.problem is None:
+        raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
+    if request.task is not None and request.problem is not None:
+        raise UsageError("A problem file names its tasks itself. Give TASK with --state FILE, or --problem FILE alone.")
+    domain, source = find_domain(request.domain, root), request.problem or request.state
+    if source is None:
+        return domain, None
+    given, domain = problem_in_domain(source, domain)
+    return domain, given
+
+
+def _problem(request: Request, given: Problem | None, planner: HTNPlanner) -> Problem:
+    if request.task is not None:
+        asked = planner.problem(request.task)
+        return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
+    if given is None or not given.tasks:
+        raise UsageError(f"{request.problem} names no tasks. Add 'tasks: [...]' or :htn, or give a TASK with --state.")
+    return given
+
+
+# Draw the decomposition tree of a plan into a file.
+
+
+def draw_plan(result: Result, title: str, form: Form, path: Path) -> Drawing:
+    """Write the tree of a plan that was found to ``path``, and return how much of it is shown.
+
+    Raises:
+        EnvironmentFault: The file cannot be written.
+    """
+    drawing = draw(decomposition(result.tree, title), form)
+    write_whole(path, drawing.text.encode("utf-8"))
+    return drawing
+
+
+# Verify a plan against its domain and problem.
+
+_NUMBERED = re.compile(r"\d+[.:]\s+|\d+\.\d+:\s*(?=\()")
+"""A number or a time before a step."""
+_LASTS = re.compile(r"(?<=\))\s*\[[\d.]+\]$")
+"""How long a step takes, as planners with times print it behind the step."""
+_NO_STEP = (";", "#", "//")
+"""How lines begin that say something of the plan."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with a plan; nothing, when it is a solution."""
+
+    steps: Sequence[Step]
+    reasons: Sequence[Reason]
+
+    @property
+    def valid(self) -> bool:
+        """Return whether the plan is a solution."""
+        return not self.reasons
+
+    @property
+    def outcome(self) -> str:
+        """Return ``valid``, ``invalid``, or ``gave_up`` where time was up and the plan may be either."""
+        if self.valid:
+            return "valid"
+        return GAVE_UP if any(reason.code == "budget" for reason in self.reasons) else "invalid"
+
+
+def verify_plan(
+    domain: str,
+    problem: Path,
+    plan: Path,
+    *,
+    root: Path | None = None,
+    learned: Path | None = None,
+    promoted_only: bool = False,
+    seconds: float | None = None,
+) -> Verdict:
+    """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense.
+
+    Tasks may be decomposed by the learned methods of the domain too, which lie in the store or in the file ``learned``,
+    unless it is ``promoted_only``. After so many ``seconds`` the question is given up.
+    """
+    asked, known = problem_in_domain(problem, find_domain(domain, root))
+    if not asked.tasks:
+        raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
+    steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
+    shelf = None if promoted_only else Shelf.of_domain(known.name, domain, root, learned)
+    extra = () if shelf is None else shelf.methods(known, lambda reason: None)
+    return Verdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
+
+
+def _plan_data(path: Path) -> Any:
+    """Return the data of a plan file.
+
+    It is JSON as ``memkit plan --json`` prints it, a YAML list, a plan as competition planners print it, or a step a
+    line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    if holds_plan(text):
+        return read_steps(text, name=str(path))
+    if text.lstrip().startswith("{"):
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"{path} is not JSON: {error}") from None
+        return data.get("data") or data
+    if text.lstrip().startswith(("-", "[", "plan:")):
+        return load_yaml(path).data
+    lines = (line.strip() for line in text.splitlines())
+    return [_plain_step(line) for line in lines if line and not line.startswith(_NO_STEP)]
+
+
+def _plain_step(line: str) -> str:
+    """Return the step of a line such as ``2. go home shop``, ``0: (go home shop)`` or ``0.0: (go home shop) [1.0]``."""
+    numbered = _NUMBERED.match(line)
+    return _LASTS.sub("", line[numbered.end() :] if numbered else line)

@@ -1,0 +1,239 @@
+"""Policies: list, show, find, draft, check a call, roll back, export, count their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
+from memkit.policies.export.cedar import to_cedar
+from memkit.policies.export.claude_code import to_claude_code
+from memkit.policies.export.interface import Export, PolicyData
+from memkit.policies.files import (
+    FOLDER,
+    POLICY,
+    PolicyFile,
+    PolicySet,
+    get_policy,
+    load_policies,
+    load_set,
+    new_policy_text,
+)
+from memkit.policies.search import FoundPolicy, search_policies
+from memkit.policies.usage import Usage, usages
+from memkit.runtime.guard.core import Call, Verdict
+from memkit.runtime.guard.grounds import Ground, find_grounds
+from memkit.runtime.guard.proof import prove
+from memkit.store.change import change_file
+from memkit.store.files import write_whole
+from memkit.store.layout import checked_name
+from memkit.store.rollback import RolledBack, roll_back
+from memkit.store.schema import suggestion
+from memkit.store.schema_files import schema_comment
+from memkit.store.yaml import Document
+from memkit.workspace import Workspace
+
+# List the policies of a store.
+
+
+def list_policies(root: Path) -> list[PolicyFile]:
+    """Return the policies of the store at ``root``, by name."""
+    return load_policies(root / FOLDER)
+
+
+# Show one policy.
+
+
+def show_policy(root: Path, name: str) -> PolicyFile:
+    """Return the policy ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
+    return get_policy(load_policies(root / FOLDER), name)
+
+
+# Find the policies that speak of something.
+
+
+def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
+    """Return the policies of the store at ``root`` that share words with ``query``, best first."""
+    if not query.strip():
+        raise UsageError("An empty query finds nothing. Give some words of the rule, or a tool's name.")
+    return search_policies(load_policies(root / FOLDER), query, limit)
+
+
+# Start a new policy.
+
+
+def draft_policy(root: Path, name: str) -> Path:
+    """Write ``policies/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
+    path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
+    text = schema_comment(root, "policy") + new_policy_text(name)
+    change_file(root, path, text, f"Add the policy {name}", new=True)
+    return root / path
+
+
+# Let a text of a policy in only if it passes its own tests.
+
+
+def accept_policy(document: Document) -> None:
+    """Return if the policy in ``document``, which is valid, passes every test that it carries.
+
+    Raises:
+        NegativeAnswer: It fails one; the message says which and what it decided.
+    """
+    for result in prove(document.data).results:
+        if not result.passed:
+            expected, decided = result.expected, result.verdict.decision
+            raise NegativeAnswer(
+                f"{document.path} fails its own test {result.name!r} today: expected {expected}, decided {decided}."
+            )
+
+
+# Bring an earlier version of a policy back.
+
+
+def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
+    """Write the newest text of the policy that has ``version`` (or that a commit id names) and commit it.
+
+    Raises:
+        NotFound: No commit of the policy has that version.
+        NegativeAnswer: The file has uncommitted changes, or the old text is no valid policy any more or fails a test
+            of its own.
+    """
+    return roll_back(root, POLICY, name, version, accept=accept_policy)
+
+
+# Ask the policies about one tool call.
+
+
+@dataclass(frozen=True)
+class PlacedGround:
+    """A condition that a verdict rests on, with where it stands."""
+
+    policy: str
+    ground: Ground
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class CheckedCall:
+    """A verdict with everything it rests on."""
+
+    verdict: Verdict
+    grounds: tuple[PlacedGround, ...]
+
+    def of(self, policy: str) -> list[PlacedGround]:
+        """Return what one policy's finding rests on."""
+        return [placed for placed in self.grounds if placed.policy == policy]
+
+
+def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mapping[str, Any]) -> CheckedCall:
+    """Return what the policies of the store at ``root`` decide about a call and why, without running anything."""
+    policies = load_set(root / FOLDER)
+    verdict = policies.guard.decide(tool, args, context)
+    found = [finding.name for finding in (*verdict.policies, *verdict.exempted)]
+    call = Call(tool, args, context)
+    return CheckedCall(verdict, tuple(ground for name in found for ground in _placed(policies, name, call)))
+
+
+def _placed(policies: PolicySet, name: str, call: Call) -> list[PlacedGround]:
+    documents = {policy.name: policy.document for policy in policies.files}
+    compiled = next((policy for policy in policies.guard.policies if policy.name == name), None)
+    if compiled is None:  # the finding of a set that did not load
+        return []
+    return [
+        PlacedGround(name, ground, documents[name].path, *documents[name].position(ground.path))
+        for ground in find_grounds(compiled, call)
+    ]
+
+
+# Count what the policies decided about the calls of agents.
+
+
+def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]:
+    """Return how often one policy or each of them matched, those that are gone and were used included.
+
+    It is what the audit log of this machine still holds.
+
+    Raises:
+        NotFound: There is no policy ``name``, and none ever matched.
+    """
+    present = [path.stem for path in (workspace.root / FOLDER).glob("*.yaml")]
+    found = usages(present, workspace.audit.events(event="policy"))
+    if name is None:
+        return found
+    checked_name(name, "policy")
+    named = [usage for usage in found if usage.name == name]
+    if not named:
+        hint = suggestion(name, [usage.name for usage in found])
+        raise NotFound(f"There is no policy {name!r}, and none matched a call.{hint}")
+    return named
+
+
+# Write the policies of a store in the language of another tool.
+
+Losses = Literal["report", "refuse", "tighten"]
+LOSSES: tuple[Losses, ...] = ("report", "refuse", "tighten")
+
+
+class Exporter(Protocol):
+    """Writes policies in another language."""
+
+    def __call__(self, policies: Sequence[PolicyData], *, tighten: bool = False) -> Export:
+        """Return the text, and what became of each policy."""
+        ...
+
+
+FORMATS: Mapping[str, Exporter] = {"claude-code": to_claude_code, "cedar": to_cedar}
+
+
+@dataclass(frozen=True)
+class ExportedPolicies:
+    """What came of an export."""
+
+    export: Export
+    path: Path | None
+    """Where it was written; None where it was not."""
+    refused: bool
+    """Whether nothing was written, because it would stop less than memkit does."""
+
+
+def export_policies(
+    root: Path, form: str, *, out: Path | None = None, losses: Losses = "report", force: bool = False
+) -> ExportedPolicies:
+    """Return the policies of the store at ``root`` in the format ``form``, and write them where ``out`` is given.
+
+    Args:
+        root: The store.
+        form: A key of ``FORMATS``.
+        out: The file.
+        losses: What to do where the export would let through what memkit stops: only say so, refuse it, or forbid
+            more than memkit does.
+        force: Whether to replace a file that holds another text.
+
+    Raises:
+        UsageError: A policy is broken, or another text stands in the file.
+        NotFound: The store has no policies.
+        EnvironmentFault: The file cannot be read or written.
+    """
+    policies = [policy.data for policy in load_policies(root / FOLDER)]
+    if not policies:
+        raise NotFound(f"There is nothing to export: {root / FOLDER} holds no *.yaml.")
+    export = FORMATS[form](policies, tighten=losses == "tighten")
+    if losses == "refuse" and export.weaker:
+        return ExportedPolicies(export, None, True)
+    if out is not None:
+        _write(out, export.content.encode(), force)
+    return ExportedPolicies(export, out, False)
+
+
+def _write(out: Path, content: bytes, force: bool) -> None:
+    try:
+        other = out.exists() and (not out.is_file() or out.read_bytes() != content)
+    except OSError as error:
+        raise EnvironmentFault(f"{out} cannot be read: {error.strerror or error}.") from error
+    if other and (not force or not out.is_file()):
+        raise UsageError(f"{out} holds something else. Add --force to replace a file.")
+    write_whole(out, content)

@@ -1,0 +1,304 @@
+"""Look at long-term memory: search it, and say where a record came from and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memkit.errors import NegativeAnswer, no_record
+from memkit.runtime.memory.census import Census
+from memkit.runtime.memory.index_catalogue import SHARED, corpus_of
+from memkit.runtime.memory.interface import SearchReport, StoredRecord, accounted
+from memkit.runtime.memory.log import Log
+from memkit.runtime.memory.masking import masked
+from memkit.runtime.memory.pieces import pieces
+from memkit.runtime.memory.record import JSON, Record
+from memkit.runtime.memory.replay import Event
+from memkit.store.line_commits import line_commits
+from memkit.workspace import Workspace
+
+# Search long-term memory.
+
+
+def search_memory(
+    workspace: Workspace,
+    query: str,
+    *,
+    user: str,
+    count: int = 5,
+    types: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    session: str | None = None,
+    agent: str | None = None,
+    as_of: str | None = None,
+    at: str | None = None,
+) -> SearchReport:
+    """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log.
+
+    With ``at`` as the archive stood at that commit: that is no recall, which counts as a use, but a look back.
+
+    Raises:
+        UsageError: ``at`` names no commit.
+        EnvironmentFault: ``at`` is given and the store lies in no repository.
+    """
+    archive = workspace.archive_at(at)
+    report = archive.search(
+        query,
+        user_id=user,
+        k=count,
+        types=tuple(types),
+        tags=tuple(tags),
+        session_id=session,
+        agent_id=agent,
+        as_of=as_of,
+    )
+    workspace.audit.append(
+        {
+            "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,
+            "query": masked(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
+        }
+    )  # fmt: skip
+    return report
+
+
+# Say when a record was recalled, and when it might have been and was not.
+
+KINDS = ("retrieved", "injected", "cited")
+MOST_RIVALS = 100
+"""So many losers are listed, those of the latest recalls first."""
+
+Occasion = Mapping[str, Any]
+"""``{at, actor, user_id, session_id, turn_id, query}``, with ``reason`` where the record lost."""
+
+
+@dataclass(frozen=True)
+class RecordAccount:
+    """What the audit log of this machine holds of one record's recalls, oldest first."""
+
+    retrieved: tuple[Occasion, ...]
+    injected: tuple[Occasion, ...]
+    cited: tuple[Occasion, ...]
+    lost: tuple[Occasion, ...]
+    """When it was a candidate and was not returned, or did not enter the prompt, and why."""
+    candidates: tuple[Mapping[str, Any], ...]
+    """``{id, reason, at, query}``: what lost in the recalls that returned the record."""
+    candidates_truncated: bool = False
+
+
+def explain_record(workspace: Workspace, record_id: str, *, user: str | None = None) -> RecordAccount:
+    """Return every recall that a record took part in; ``NotFound`` where ``user`` has no such record.
+
+    The account is what was written down when it happened, not what a search would say now.
+    """
+    if workspace.archive.get(record_id, user_id=user) is None:
+        raise no_record(record_id)
+    events = [event for event in workspace.audit.events(user=user) if event.get("event") in KINDS]
+    returned = [event for event in events if record_id in (event.get("ids") or ())]
+    rivals = [rival for event in reversed(returned) for rival in _rivals(event)]
+    return RecordAccount(
+        **{kind: tuple(_occasion(event) for event in returned if event["event"] == kind) for kind in KINDS},
+        lost=tuple(
+            _occasion(event) | {"reason": loser["reason"]}
+            for event in events
+            for loser in _losers(event)
+            if loser["id"] == record_id
+        ),
+        candidates=tuple(rivals[:MOST_RIVALS]),
+        candidates_truncated=len(rivals) > MOST_RIVALS,
+    )
+
+
+def _rivals(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for loser in _losers(event):
+        yield dict(loser) | {"at": event.get("at"), "query": event.get("query")}
+
+
+def _losers(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in event.get("candidates") or () if isinstance(one, dict) and {"id", "reason"} <= one.keys()]
+
+
+def _occasion(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: event.get(key) for key in ("at", "actor", "user_id", "session_id", "turn_id", "query")}
+
+
+# Say who wrote down what is known of a record, and which commit brought it.
+
+
+@dataclass(frozen=True)
+class BlamedLine:
+    """A line of the archive about a record, and where it comes from."""
+
+    op: str
+    """``add`` for the record itself, ``supersede`` for one that took its place, else the event's own."""
+    at: str
+    actor: str
+    session_id: str | None
+    path: str
+    line: int
+    commit: str | None = None
+    """None as long as the line is not committed."""
+    author: str | None = None
+    committed_at: str | None = None
+    subject: str | None = None
+
+
+def blame_record(workspace: Workspace, record_id: str, *, user: str | None = None) -> list[BlamedLine]:
+    """Return the record's line and those of all that happened to it, oldest first.
+
+    Raises:
+        NotFound: This user has no such record.
+    """
+    archive = workspace.archive
+    stored = archive.get(record_id, user_id=user)
+    if stored is None and archive.forgotten_since(record_id, user_id=user) is None:
+        raise no_record(record_id)
+    found = list(_lines_about(archive.log, record_id, user))
+    blamed: list[BlamedLine] = []
+    for path in dict.fromkeys(line.path for line in found):
+        here = [line for line in found if line.path == path]
+        known = line_commits(workspace.git, path, [line.line for line in here])
+        for line in here:
+            commit = known.get(line.line)
+            blamed.append(replace(line, **vars(commit)) if commit else line)
+    return sorted(blamed, key=lambda line: (line.op != "add", line.at))
+
+
+def _lines_about(log: Log, record_id: str, user: str | None) -> Iterator[BlamedLine]:
+    """Yield the lines about a record; the same line in a second shard is left out, and so is another user's."""
+    seen: set[str] = set()
+    for shard in sorted(log.shards()):
+        data = log.read(shard)
+        if record_id.encode() not in data:
+            continue
+        for piece in pieces(data):
+            if piece.data is None or piece.id in seen or not _is_visible(piece.data, user):
+                continue
+            if op := _op(piece.data, piece.id, record_id):
+                seen.add(piece.id)
+                yield _line(piece.data, op, f"archive/{shard}", piece.number)
+
+
+def _is_visible(data: Mapping[str, JSON], user: str | None) -> bool:
+    return user is None or data.get("user_id") == user or corpus_of(data) == SHARED
+
+
+def _op(data: Mapping[str, JSON], own_id: str, record_id: str) -> str:
+    if "op" in data:
+        return str(data["op"]) if data["target"] == record_id else ""
+    if own_id == record_id:
+        return "add"
+    return "supersede" if data.get("supersedes") == record_id else ""
+
+
+def _line(data: Mapping[str, JSON], op: str, path: str, number: int) -> BlamedLine:
+    if "op" in data:
+        event = Event.from_data(data)
+        return BlamedLine(op, event.at, event.actor, event.session_id, path, number)
+    record = Record.from_data(data)
+    return BlamedLine(op, record.created_at, record.actor, record.session_id, path, number)
+
+
+# Count what is remembered.
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the archive holds, in numbers."""
+
+    census: Census
+    users: int
+    """Everybody of whom something is stored, whomever was asked about."""
+    shards: int
+    shard_bytes: int
+    most_used: tuple[tuple[str, int], ...] = ()
+    """Ids and uses, where one user was asked about."""
+
+
+def count_memory(workspace: Workspace, *, user: str | None = None) -> Statistics:
+    """Return numbers about the whole archive, or about one user's part in it; no text is read out."""
+    archive = workspace.archive
+    sizes = [path.stat().st_size for path in (workspace.root / "archive").rglob("*.jsonl")]
+    return Statistics(
+        census=archive.census(user),
+        users=len(archive.users()),
+        shards=len(sizes),
+        shard_bytes=sum(sizes),
+        most_used=tuple(archive.most_used(user)) if user is not None else (),
+    )
+
+
+# Say why a turn of a session went as it did, from what was written down then.
+
+WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core", "reject")
+
+
+@dataclass(frozen=True)
+class TurnAccount:
+    """What the audit log holds of one turn."""
+
+    turn: int | None
+    searches: tuple[Mapping[str, Any], ...] = ()
+    """``{query, ids, candidates: [{id, reason}]}``: what each search found, and what lost in it and why."""
+    skipped: str = ""
+    """Why nothing was looked up before the answer, if nothing was."""
+    left_out: tuple[Mapping[str, Any], ...] = ()
+    """``{id, reason}``: what was found and did not enter the prompt."""
+    cited: tuple[str, ...] = ()
+    writes: tuple[Mapping[str, Any], ...] = ()
+    policy: tuple[Mapping[str, Any], ...] = ()
+    plans: tuple[Mapping[str, Any], ...] = ()
+    """``{choice: {kind, reason, considered}, outcome}``: which way a task was solved; no choice without consent."""
+
+
+def explain_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> TurnAccount:
+    """Return what was recalled in a turn of ``session``, what lost and why, and what the policies decided.
+
+    Without ``turn`` it is the last one of which anything is written down.
+    """
+    events = turn_events(workspace, user=user, session=session)
+    meant = turn if turn is not None else events[-1]["turn_id"] if events else None
+    of_turn = [event for event in events if event["turn_id"] == meant]
+    if not of_turn:
+        return TurnAccount(None)
+    return TurnAccount(
+        turn=meant,
+        searches=tuple(event for event in of_turn if event["event"] == "retrieved"),
+        skipped=next((str(event["reason"]) for event in of_turn if event["event"] == "recall_skipped"), ""),
+        left_out=tuple(one for event in of_turn if event["event"] == "injected" for one in event["candidates"] or ()),
+        cited=tuple(found for event in of_turn if event["event"] == "cited" for found in event["ids"]),
+        writes=tuple(event for event in of_turn if event["event"] in WRITES),
+        policy=tuple(event for event in of_turn if event["event"] == "policy"),
+        plans=tuple(event for event in of_turn if event["event"] == "plan"),
+    )
+
+
+def turn_events(workspace: Workspace, *, user: str, session: str) -> list[Mapping[str, Any]]:
+    """Return what the audit log holds of the turns of ``session``, oldest first."""
+    events = (event for event in workspace.audit.events(user=user) if event.get("session_id") == session)
+    return [event for event in events if isinstance(event.get("turn_id"), int)]
+
+
+# Say why something cannot be done to a record in the state it is in.
+
+_INSTEAD = {
+    "live": "It is live.",
+    "quarantined": "It is quarantined: 'memkit memory approve' releases it, 'memkit memory reject' bars it.",
+    "retired": "It was retired: 'memkit memory restore' makes it live again.",
+    "rejected": "It was rejected: 'memkit memory allow' lets its value be told again.",
+}
+
+
+def require_status(stored: StoredRecord, *wanted: str, done: str) -> None:
+    """Return if the record is in one of the states ``wanted``; ``done`` says what it would be, such as *confirmed*.
+
+    Raises:
+        NegativeAnswer: It is in another one.
+    """
+    if stored.status in wanted:
+        return
+    if stored.status == "superseded":
+        instead = f"It was superseded by {stored.superseded_by}." if stored.superseded_by else "It was superseded."
+    else:
+        instead = _INSTEAD[stored.status]
+    raise NegativeAnswer(f"{stored.record.id} cannot be {done}. {instead}")

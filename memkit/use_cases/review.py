@@ -1,0 +1,57 @@
+"""Say by meaning what changed in a store between two commits, or since one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memkit.errors import MemkitError
+from memkit.privacy.keys import KeyRing
+from memkit.privacy.sealer import KeySealer
+from memkit.review.assessment import assess
+from memkit.review.difference import changed_paths, difference
+from memkit.review.interface import Difference
+from memkit.review.lint_delta import lint_delta
+from memkit.review.review import Review
+from memkit.review.sides import sides_of
+from memkit.review.verdicts import changed_verdicts
+from memkit.runtime.memory.sealing import NoSealer, Sealer
+from memkit.store.config import read_manifest
+
+
+def compare_commits(root: Path, span: str | None = None) -> Difference:
+    """Return what changed over ``span`` in the store at ``root``; broken files are described and not fatal.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be read, or names no commit.
+    """
+    return difference(sides_of(root, span), opener(root))
+
+
+def opener(root: Path) -> Sealer:
+    """Return what opens sealed text with the keys of this machine; with a broken ``memkit.yaml`` it opens nothing."""
+    try:
+        has_keys = read_manifest(root).get("privacy", {}).get("key_id") is not None
+    except MemkitError:
+        return NoSealer()
+    return KeySealer(lambda: KeyRing(root), seals=False) if has_keys else NoSealer()
+
+
+# Review what changed in a store between two commits: meaning, verdicts, lint, and what to look at first.
+
+
+def review_commits(root: Path, span: str | None = None) -> Review:
+    """Return the review of what changed over ``span`` in the store at ``root``; the work tree stays as it is.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be read, or names no commit.
+    """
+    sides = sides_of(root, span)
+    before, after = sides.before, sides.after
+    found = difference(sides, opener(root))
+    changed = changed_paths(before, after)
+    verdicts = changed_verdicts(before, after, changed)
+    renamed = {each.old_path: each.path for each in found.subjects if each.old_path and each.path}
+    lint = lint_delta(before, after, changed, renamed)
+    return Review(found, verdicts, lint, assess(found, verdicts, lint))

@@ -1,0 +1,182 @@
+"""Conversations on this machine: search, show, rename, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.runtime.memory.errors import Refused
+from memkit.runtime.memory.gate import event_problems
+from memkit.runtime.memory.recall import Turn
+from memkit.runtime.memory.record import Origin, Record
+from memkit.store.sessions import SessionCard
+from memkit.terminal import is_unsafe
+from memkit.workspace import Workspace
+
+# Search what was said in the sessions of a user.
+
+
+def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tuple[float, Turn]]:
+    """Return the turns of ``user`` that share a word with ``query`` or stand beside one, each with its score.
+
+    Raises:
+        UsageError: There is no word to look for.
+    """
+    if not query.strip():
+        raise UsageError("There is nothing to search for. Name words that were said: memkit sessions search WORDS.")
+    return workspace.recall.ranked(query, user)
+
+
+# Show what is kept of a session: what was said, which tools were called, what long-term memory took from it.
+
+
+@dataclass(frozen=True)
+class SessionAccount:
+    """Everything that is kept of one session."""
+
+    card: SessionCard
+    turns: tuple[Turn, ...]
+    calls: tuple[Mapping[str, Any], ...]
+    """The audit log's events on tool calls: ``{at, turn_id, tool, decision}``."""
+    writes: tuple[Record, ...]
+    """The records that came of it, whatever became of them."""
+    summary: str
+    """Of what left the prompt."""
+    usage: Mapping[str, int] | None
+    """The model's tokens, where they were counted."""
+
+
+def show_session(workspace: Workspace, word: str, *, user: str) -> SessionAccount:
+    """Return what is kept of the session of ``user`` that ``word`` means, an id, a name or how an id begins.
+
+    Raises:
+        NotFound: This user has no such session.
+        UsageError: Several begin like that.
+    """
+    book = workspace.session_book
+    card = book.find(user, word)
+    content = book.content(card)
+    calls = workspace.audit.events(user=user, event="policy")
+    records = workspace.archive.records(user_id=user, session_id=card.session, status=None)
+    return SessionAccount(
+        card,
+        turns=tuple(workspace.recall.turns(card.session, user)),
+        calls=tuple(call for call in calls if call.get("session_id") == card.session),
+        writes=tuple(record for record in records if record.user_id == user),
+        summary=str(content.get("summary", "")),
+        usage=content.get("usage"),
+    )
+
+
+# Give a session a name.
+
+LONGEST = 80
+"""Characters of a name."""
+
+
+def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> SessionCard:
+    """Let the session of ``user`` that ``word`` means be called ``name``; return it as it was.
+
+    Raises:
+        NotFound: This user has no such session, or it keeps nothing that could have a name.
+        SessionOpen: Somebody is talking in it, and would write over the name.
+        UsageError: The name is none, or another session has it.
+    """
+    book = workspace.session_book
+    card = book.find(user, word)
+    require_name(workspace, name, user=user, session=card.session)
+    book.rename(card, name)
+    return card
+
+
+def require_name(workspace: Workspace, name: str, *, user: str, session: str | None = None) -> None:
+    """Raise where ``name`` cannot be that of ``session``, or of a new one.
+
+    Raises:
+        UsageError: It is empty, too long, not one line, or stands for another session already.
+        Refused: It holds a secret: a name stands wherever the session does.
+    """
+    if not name.strip() or len(name) > LONGEST or any(map(is_unsafe, name)) or "\n" in name or "\t" in name:
+        raise UsageError(f"A session's name is one line of 1 to {LONGEST} visible characters, not {name!r:.90}.")
+    if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=name)):
+        raise Refused(problems)
+    for other in workspace.session_book.of(user):
+        if other.session != session and name in (other.name, other.session):
+            raise UsageError(
+                f"{name!r} is session {other.session!r:.60} already. Go on with it by --session, or remove it."
+            )
+
+
+# Remove sessions from this machine.
+
+
+@dataclass(frozen=True)
+class RemovedSession:
+    """What went with one session, and what stays."""
+
+    card: SessionCard
+    turns: int = 0
+    files: int = 0
+    withheld: int = 0
+    """Events of the audit log that no longer say in which words."""
+    only_there: tuple[Record, ...] = ()
+    """Live records of scope ``session``: nobody recalls them outside of it."""
+
+
+def remove_sessions(
+    workspace: Workspace,
+    words: Sequence[str],
+    *,
+    user: str,
+    agree: Callable[[list[RemovedSession]], None],
+    memories: bool = False,
+) -> list[RemovedSession]:
+    """Take the sessions that ``words`` mean off this machine: their turns, what their prompts held, open steps.
+
+    The audit log goes on telling that something was done in them, without a word of what. What long-term memory took
+    from them stays, because it was taken to last.
+
+    Args:
+        workspace: The store.
+        words: An id, a name, or how an id begins, each.
+        user: Whose sessions they are.
+        agree: Asked before anything goes; it may raise.
+        memories: Retire the records that were for these sessions alone.
+
+    Raises:
+        NotFound: This user has no such session; nothing was removed.
+        SessionOpen: Somebody is talking in one of them; nothing was removed.
+        UsageError: A word fits several; nothing was removed.
+    """
+    book = workspace.session_book
+    cards = {card.session: card for card in (book.find(user, word) for word in words)}
+    with ExitStack() as locks:
+        for card in cards.values():
+            locks.enter_context(book.held(card))
+        doomed = [RemovedSession(card, only_there=_only_there(workspace, card)) for card in cards.values()]
+        agree(doomed)
+        return [_removed(workspace, one, memories=memories) for one in doomed]
+
+
+def _only_there(workspace: Workspace, card: SessionCard) -> tuple[Record, ...]:
+    records = workspace.archive.records(user_id=card.user_id, session_id=card.session, scope="session")
+    return tuple(record for record in records if record.user_id == card.user_id)
+
+
+def _removed(workspace: Workspace, one: RemovedSession, *, memories: bool) -> RemovedSession:
+    card = one.card
+    person = workspace.person(card.user_id, session=card.session)
+    for record in one.only_there if memories else ():
+        workspace.archive.mark("forget", record.id, person, reason="its session was removed")
+    if memories and one.only_there:
+        workspace.commit_memory(added=len(one.only_there))
+    # What names the session goes last: after a kill in between it is still there to be removed.
+    withheld = workspace.audit.withhold(card.user_id, card.session)
+    turns = workspace.recall.forget(card.user_id, card.session)
+    paths = workspace.session_book.paths(card)
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return RemovedSession(card, turns, len(paths), withheld, one.only_there)

@@ -1,0 +1,206 @@
+"""Skills: list, show, find, draft, check, roll back, export, count their runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
+from memkit.policies.files import FOLDER as FOLDER_OF_POLICIES
+from memkit.policies.files import FOLDER as POLICIES
+from memkit.policies.files import load_guard
+from memkit.skills import (
+    Found,
+    Skill,
+    agent_skill,
+    kebab_case,
+    load_named_skill,
+    load_skills,
+    search_skills,
+    sheet_problems,
+)
+from memkit.skills.checks import CheckResult, run_checks
+from memkit.skills.runs import Statistics, statistics
+from memkit.skills.sheet import left_out
+from memkit.skills.skill import FOLDER, SKILL, read_skill
+from memkit.store.change import change_file
+from memkit.store.files import write_whole
+from memkit.store.layout import checked_name
+from memkit.store.rollback import RolledBack, roll_back
+from memkit.store.schema import suggestion
+from memkit.store.schema_files import schema_comment
+from memkit.workspace import Workspace
+
+# List the skills of a store.
+
+
+def list_skills(root: Path) -> list[Skill]:
+    """Return the skills of the store at ``root``, by name."""
+    return [skill for _, skill in sorted(load_skills(root).items())]
+
+
+# Show one skill.
+
+
+def show_skill(root: Path, name: str) -> Skill:
+    """Return the skill ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
+    return load_named_skill(root, name)
+
+
+# Find the skills that fit a request.
+
+
+def find_skills(root: Path, query: str, limit: int = 5) -> list[Found]:
+    """Return the skills of the store at ``root`` that share words with ``query``, best first."""
+    if not query.strip():
+        raise UsageError("An empty query finds nothing. Give some words of the task.")
+    return search_skills(load_skills(root).values(), query, limit)
+
+
+# Start a new skill.
+
+_TEMPLATE = """\
+name: {name}
+description: Say in one sentence what is made or changed, and what comes out; an agent chooses by it.
+when_to_use:
+  - Name a situation in which to reach for it.
+steps:
+  - Say what to do first.
+  - Say what to do next, and how to see that it worked.
+required_tools: []
+safety_checks:
+  - Say what to make sure of before anything is changed.
+examples:
+  - input: Do the {name} (here, a request as a person would write it).
+    approach: How the skill handles it.
+version: "0.1.0"
+changelog:
+  - version: "0.1.0"
+    changes: First draft.
+"""
+
+
+def draft_skill(root: Path, name: str) -> Path:
+    """Write ``skills/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
+    path = f"{FOLDER}/{checked_name(name, 'skill')}.yaml"
+    text = schema_comment(root, "skill") + _TEMPLATE.format(name=name)
+    change_file(root, path, text, f"Add the skill {name}", new=True)
+    return root / path
+
+
+# Let a text of a skill in only if its checks pass.
+
+
+def accept_skill(root: Path, skill: Skill) -> None:
+    """Return if every check of ``skill``, whose file is in its place, passes.
+
+    Raises:
+        NegativeAnswer: One does not; the message says which and why.
+    """
+    if not skill.checks:
+        return
+    for result in run_checks(skill, root, load_guard(root / FOLDER_OF_POLICIES)):
+        if not result.passed:
+            version = f" {skill.version}" if skill.version else ""
+            raise NegativeAnswer(
+                f"{skill.name}{version} fails its check {result.name!r}, so it was not committed: {result.detail}"
+            )
+
+
+# Run the checks that skills carry.
+
+
+def check_skills(root: Path, name: str | None = None) -> list[tuple[Skill, list[CheckResult]]]:
+    """Return what the checks of the skill ``name`` come to, or those of every skill that has some.
+
+    Raises:
+        EnvironmentFault: There is no check to run; nothing to check is not success.
+    """
+    chosen = [load_named_skill(root, name)] if name is not None else load_skills(root).values()
+    skills = [skill for skill in chosen if skill.checks]
+    if not skills:
+        where = f"the skill {name}" if name is not None else "no skill"
+        raise EnvironmentFault(f"There is no check to run: {where} has {'no ' if name is not None else ''}'checks:'.")
+    guard = load_guard(root / POLICIES)
+    return [(skill, list(run_checks(skill, root, guard))) for skill in skills]
+
+
+# Bring an earlier version of a skill back.
+
+
+def roll_back_skill(root: Path, name: str, version: str, *, checked: bool = True) -> RolledBack:
+    """Write the newest text of the skill that has ``version`` (or that a commit id names) and commit it.
+
+    Args:
+        root: The store.
+        name: The skill.
+        version: A version that it had, or the beginning of a commit's id.
+        checked: Whether the checks of that version must pass today.
+
+    Raises:
+        NotFound: No commit of the skill has that version.
+        NegativeAnswer: The file has uncommitted changes, or the old text is no valid skill any more or fails a check.
+    """
+    accept = (lambda document: accept_skill(root, read_skill(document.data))) if checked else None
+    return roll_back(root, SKILL, name, version, accept=accept)
+
+
+# Export a skill as an agent skill.
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where a skill was written, and whether its trigger had to be cut."""
+
+    name: str
+    path: Path
+    shortened: bool
+    """Whether the description was cut to the format's limit; the body has all of it."""
+    left_out: tuple[str, ...]
+    """What the profile has no place for."""
+
+
+def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool = False) -> Exported:
+    """Write ``out/<name>/SKILL.md`` and return where; nothing is written that the profile's check refuses.
+
+    Raises:
+        UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
+    """
+    skill = load_named_skill(root, name)
+    text = agent_skill(skill, profile)
+    path = out / kebab_case(skill.name) / "SKILL.md"
+    problems = sheet_problems(text, path.parent.name, profile)
+    if problems:
+        raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
+    content = text.encode("utf-8")
+    if not force and _holds_another(path, content):
+        raise UsageError(f"{path} holds another text. Add --force to replace it.")
+    write_whole(path, content)
+    shortened = "…" in text.split("---\n", 2)[1] and "…" not in skill.description
+    return Exported(path.parent.name, path, shortened, tuple(left_out(skill, profile)))
+
+
+def _holds_another(path: Path, content: bytes) -> bool:
+    try:
+        return path.is_file() and path.read_bytes() != content
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+# Count how skills did when they were run.
+
+
+def count_runs(workspace: Workspace, name: str | None = None) -> list[Statistics]:
+    """Return the statistics of one skill or of all: those that the store has, and those that were run and are gone.
+
+    They are of this machine alone.
+
+    Raises:
+        NotFound: There is no skill ``name``, and none was ever run.
+    """
+    present = [path.stem for path in (workspace.root / FOLDER).glob("*.yaml")]
+    known = sorted({*present, *workspace.skill_runs.names()})
+    if name is not None and checked_name(name, "skill") not in known:
+        raise NotFound(f"There is no skill {name!r}, and none was run.{suggestion(name, known)}")
+    wanted = known if name is None else [name]
+    return [statistics(each, workspace.skill_runs.runs(each)) for each in wanted]

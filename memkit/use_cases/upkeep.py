@@ -1,0 +1,282 @@
+"""Keep a store in order: forget, consolidate, check, repair, index, migrate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memkit.embeddings.agreement import set_model
+from memkit.errors import UsageError
+from memkit.llm.summaries import Retelling
+from memkit.runtime.memory.archive import ArchivalStore
+from memkit.runtime.memory.consolidation import Consolidated
+from memkit.runtime.memory.forgetting import Due
+from memkit.runtime.memory.interface import Problem
+from memkit.runtime.memory.recall import RecallMemory
+from memkit.runtime.memory.session_file import drop_old_sessions
+from memkit.runtime.memory.shards import branch_mark
+from memkit.runtime.memory.times import parse_duration, seconds_before
+from memkit.store.branch_log import BranchLog
+from memkit.store.config import DEFAULT, FORMAT
+from memkit.store.files import write_whole
+from memkit.store.git_objects import GitObjects
+from memkit.store.migrations import UNSTATED, steps_from
+from memkit.store.session_repair import damaged_sessions, set_damaged_aside
+from memkit.store.shard_merge import merge_shards
+from memkit.store.shard_repair import find_problems, repair
+from memkit.workspace import Workspace, open_workspace
+
+# Run the forgetting cycle.
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep retired, what stays, and what it took off this machine for good."""
+
+    retired: tuple[Due, ...]
+    kept: int
+    turns: int = 0
+    """Turns of episodic memory that were older than ``recall.ttl``."""
+    sessions: int = 0
+    """Sessions that nobody went on with for as long."""
+    audit_months: int = 0
+    """Months of the audit log that lie before ``audit.keep``."""
+    counts: int = 0
+    """Access counts of records that are no more."""
+
+
+def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool = False) -> Sweep:
+    """Retire what the rules of ``forget`` name, of one user or of all, and let go of what outlived its time here."""
+    swept = workspace.archive.sweep(user_id=user, dry_run=dry_run)
+    if dry_run:
+        return Sweep(swept.retired, swept.kept)
+    if swept.retired:
+        workspace.commit_memory(added=len(swept.retired))
+    policy, now = workspace.memory_settings.recall, workspace.clock()
+    turns = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items).drop_expired(user)
+    if user is not None:
+        return Sweep(swept.retired, swept.kept, turns, counts=workspace.archive.drop_stale_counts(user_id=user))
+    kept_from = seconds_before(now, parse_duration(workspace.settings["audit.keep"]))
+    expired = seconds_before(now, policy.ttl)
+    sessions = drop_old_sessions(workspace.sessions, expired)
+    drop_old_sessions(workspace.checkpoints, expired)  # of the same sessions
+    return Sweep(
+        swept.retired,
+        swept.kept,
+        turns,
+        sessions=sessions,
+        audit_months=workspace.audit.drop_before(kept_from),
+        counts=workspace.archive.drop_stale_counts(),
+    )
+
+
+# Summarise and deduplicate memory on a branch that a person reviews and merges.
+
+UNCOMMITTED = "Memory that is not committed yet was not looked at: run 'memkit commit' first."
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """What a consolidation put on which branch."""
+
+    done: Consolidated
+    branch: str | None = None
+    """None when there was nothing to do, or it was only tried."""
+    commit: str | None = None
+    summary: str = ""
+    """For the person who reviews."""
+    notes: tuple[str, ...] = ()
+    """What did not go as it might have."""
+
+
+def consolidate_memory(
+    workspace: Workspace, *, branch: str | None = None, user: str | None = None, dry_run: bool = False
+) -> Consolidation:
+    """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
+
+    What waits for a commit is committed first. The result is prepared in memory, so the working tree, what is staged
+    and the branch that is checked out stay as they are, and a run that is killed leaves nothing.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: The branch is there already, or the repository has no commit yet.
+    """
+    objects = GitObjects(workspace.git)
+    base = objects.commit_id("HEAD")
+    name = branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}"
+    if objects.branch(name) is not None:
+        raise UsageError(
+            f"The branch {name!r} is there already. Merge or delete it ('git branch -D {name}'), or give --branch."
+        )
+    if not dry_run:
+        base = workspace.commit_memory(force=True, added=0) or base
+    log = BranchLog.at(objects, base, month=f"{workspace.clock():%Y-%m}", writer=f"consolidated-{_letters()}")
+    retelling = _retelling(workspace)
+    with workspace.archive_on(log) as archive:
+        plan = archive.consolidation(user_id=user, tell=retelling)
+        done = archive.consolidate(plan, note=base) if plan else Consolidated()
+        notes = (*(retelling.refused if retelling else ()), *done.refused)
+        if dry_run and workspace.git.run("status", "--porcelain", "--", "archive").strip():
+            notes += (UNCOMMITTED,)
+        summary = "\n".join(_told(done, archive))
+    if dry_run or not log.added:
+        return Consolidation(done, summary=summary, notes=notes)
+    changes = {f"archive/{shard}": content for shard, content in log.added.items()}
+    commit = objects.commit(name, changes, _message(done), parent=base)
+    _account(workspace, done)
+    return Consolidation(done, name, commit, summary, notes)
+
+
+def _retelling(workspace: Workspace) -> Retelling | None:
+    """Return the configured model's way to tell events; the reference model has none of its own."""
+    return None if workspace.settings["provider"] == "reference" else Retelling(workspace.language_model())
+
+
+def _letters() -> str:
+    return branch_mark(os.urandom(8).hex())
+
+
+def _message(done: Consolidated) -> str:
+    """Return what the commit says: counts and ids, and no word of what is remembered."""
+    counts = {
+        "merged": len(done.merged),
+        "summarised": len(done.summaries),
+        "archived": len(done.archived),
+        "dropped": len(done.dropped),
+    }
+    subject = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "core sections"
+    lines = [f"{item.id} merges {', '.join(item.parents)}" for item in done.merged]
+    lines += [f"{item.id} summarises {', '.join(item.parents)}" for item in done.summaries]
+    lines += [f"{id} was an entry of a core section" for id in done.archived]
+    lines += [f"{drop.record.id} {drop.reason}" for drop in done.dropped]
+    return "\n".join([f"Consolidate memory: {subject}", "", *lines]) + "\n"
+
+
+def _told(done: Consolidated, archive: ArchivalStore) -> Iterator[str]:
+    """Yield what was done, with the texts, for the person who reviews it."""
+    for how, items in (("merged from", done.merged), ("summarises", done.summaries)):
+        for item in items:
+            yield from _indented(f"+ {item.id}", archive, item.id)
+            yield f"    {how} {len(item.parents)}:"
+            for parent in item.parents:
+                yield from _indented(f"    - {parent}", archive, parent)
+    for compression in done.compressed:
+        moved = f"{len(compression.moved)} entries to the archive"
+        yield f"~ core section {compression.section} of {compression.user_id}: {moved}"
+    for drop in done.dropped:
+        yield from _indented(f"- {drop.record.id} ({drop.reason})", archive, drop.record.id)
+
+
+def _indented(head: str, archive: ArchivalStore, record_id: str) -> list[str]:
+    stored = archive.get(record_id)
+    lines: Sequence[str] = stored.record.text.splitlines() if stored else ()
+    margin = " " * (len(head) - len(head.lstrip()) + 6)
+    return [head, *(f"{margin}{line}" for line in lines)]
+
+
+def _account(workspace: Workspace, done: Consolidated) -> None:
+    """Write into the audit log what is on the branch; in this working tree nothing happened yet."""
+    event = {"event": "consolidation", "actor": "program", "user_id": None, "ids": [*done.added]}
+    workspace.audit.append(event | {"reason": f"{len(done.superseded)} superseded, {len(done.dropped)} dropped"})
+
+
+# Check every line of the archive and what sessions left, and repair what can be repaired.
+
+
+@dataclass(frozen=True)
+class ArchiveReport:
+    """What was found in an archive."""
+
+    records: int
+    """Live records of all users."""
+    fixed: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    """What remains."""
+    warnings: tuple[Problem, ...]
+    sealed: int = 0
+    """Lines whose text is sealed."""
+    unreadable: int = 0
+    """Those of them whose key is not here, which is no damage."""
+
+
+def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
+    """Return what is wrong with the archive; with ``fix`` after repairing what needs no person to decide.
+
+    Raises:
+        EnvironmentFault: With ``fix``, when a shard cannot be written.
+    """
+    log = workspace.archive.log
+    fixed: list[Problem] = []
+    if fix:
+        fixed = repair(workspace.root, log, workspace.git, workspace.clock()) + set_damaged_aside(workspace.root)
+        if fixed:
+            codes = ", ".join(sorted({problem.code for problem in fixed}))
+            workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
+    findings = find_problems(workspace.root, log, workspace.git)
+    seals = workspace.archive.seals()
+    records = len(workspace.archive.records(user_id=None, sealed=True))
+    remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
+    done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
+    problems = (*findings.problems, *seals.problems, *damaged_sessions(workspace.root))
+    return ArchiveReport(records, tuple(done), problems, findings.warnings, seals.lines, seals.unreadable)
+
+
+# Take the configured model for good and make every vector anew.
+
+
+def rebuild_vectors(workspace: Workspace) -> str:
+    """Let the store agree on the model of ``retrieval.vectors``, rebuild its index with vectors, and name the model.
+
+    Raises:
+        UsageError: The store does not search by meaning.
+        EnvironmentFault: The model cannot be read, or the store not be written.
+    """
+    if workspace.settings["retrieval.vectors"] == "off":
+        raise UsageError(
+            "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
+        )
+    set_model(workspace.root, workspace.embedder)
+    with open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice) as agreed:
+        agreed.archive.rebuild()
+        agreed.archive.follow(agreed.vectors)
+    return workspace.embedder.name
+
+
+# Merge two versions of a shard as git hands them to a merge driver.
+
+
+def merge_shard_files(ours: Path, theirs: Path) -> tuple[str, ...]:
+    """Put every line of both files into ``ours``, whole or not at all, and return the ids that are in conflict."""
+    merged = merge_shards(ours.read_bytes(), theirs.read_bytes())
+    write_whole(ours, merged.content)
+    return merged.conflicts
+
+
+# Bring a store to the format that this version writes.
+
+
+@dataclass(frozen=True)
+class Migration:
+    """Where a store stood, where it stands, and what was done between."""
+
+    before: int | None
+    """The format that it stated, if any."""
+    after: int
+    steps: tuple[str, ...]
+    commits: tuple[str, ...] = ()
+
+
+def migrate_store(workspace: Workspace, *, dry_run: bool = False) -> Migration:
+    """Take every step from the store's format to this version's, each as one commit; ``dry_run`` only names them.
+
+    Raises:
+        StoreFault: The store was written by a newer memkit.
+        EnvironmentFault: A file cannot be written or committed; the steps before that one stand.
+    """
+    setting = workspace.settings.values["format"]
+    before = None if setting.origin == DEFAULT else setting.value
+    steps = steps_from(UNSTATED if before is None else before)
+    commits = () if dry_run else tuple(filter(None, [step.apply(workspace.root) for step in steps]))
+    return Migration(before, FORMAT, tuple(step.words for step in steps), commits)
