@@ -20,7 +20,7 @@ from memkit.generate.releases import Releases, installed_releases
 from memkit.generate.runtime_wheel import RuntimeWheel
 from memkit.generate.source import RELEASES, digest_of, files_of
 from memkit.generate.targets import QUESTIONS, Target, questions_of
-from memkit.skills import kebab_case
+from memkit.skills.sheet import kebab_case
 
 COMPILED = "agent/compiled"
 VENDOR = "vendor"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memkit.skills.sheet import section, skill_body
-from memkit.skills.skill import Generated, Skill
+from memkit.skills.skill import GeneratedSkill, Skill
 from memkit.terminal import one_line
 
 
@@ -32,7 +32,7 @@ def wiring_sheet(skill: Skill, targets: Sequence[SheetTarget]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _generate(generates: Generated, targets: Sequence[SheetTarget]) -> Iterator[str]:
+def _generate(generates: GeneratedSkill, targets: Sequence[SheetTarget]) -> Iterator[str]:
     yield from section("What it wires", generates.wires)
     yield from ("## Generate", "")
     yield from ("Python 3.11 or newer and git. The distribution is called `memkit-agent`, the command `memkit`:", "")

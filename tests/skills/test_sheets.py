@@ -8,7 +8,8 @@ import pytest
 
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
-from memkit.skills import Skill, load_skills, wiring_sheet
+from memkit.skills.skill import Skill, load_skills
+from memkit.skills.sheet import wiring_sheet
 from memkit.use_cases.write_sheets import write_sheets
 
 SHEETS = ("skill-hybrid-planner.md", "skill-virtual-memory.md")

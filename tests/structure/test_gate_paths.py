@@ -20,13 +20,14 @@ from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.equivalence.material import write_store
 from memkit.llm.rules.model import ReferenceModel
-from memkit.runtime.memory.archive import ArchivalStore
-from memkit.runtime.memory.consolidation import Plan
-from memkit.runtime.memory.core_entries import Compression
-from memkit.runtime.memory.errors import Refused
-from memkit.runtime.memory.gate import WriteGate
-from memkit.runtime.memory.interface import Judgement, Reason
-from memkit.runtime.memory.record import Draft, Origin
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.lifecycle.consolidation import ConsolidationPlan as Plan
+from memkit.runtime.memory.lifecycle.consolidation import Compression
+from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.gate.gate import WriteGate
+from memkit.runtime.memory.interface import Judgement
+from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.record import Draft, Origin
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("memkit", "templates")
@@ -174,7 +175,7 @@ PLANTED = {
     ),
     "a module that makes lines": (
         "memkit/store/fast.py",
-        "from memkit.runtime.memory.lines import encode_line\n"
+        "from memkit.runtime.memory.record.lines import encode_line\n"
         "def fast(file, data):\n    file.write(encode_line(data))\n",
     ),
     "a template that writes a shard": (

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..guard.core import Guard
-from ..guard.errors import PolicySetError
+from ..guard.interface import PolicySetError
 from ..loop.core import DeclaredTool, MemGPTAgent, Persona, Proposals
 from ..loop.events import Listener
 from ..loop.interface import Approval, Settle
