@@ -43,7 +43,7 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and write the page from its screen
 	$(BIN)/python tests/chat/recording.py
 
-template-release: $(STAMPS)/test ## Release the templates and rooms as they are, so that projects can be updated to them
+template-release: $(STAMPS)/test ## Keep the templates with a release of memkit, so that its projects can be updated
 	$(BIN)/python -m memkit.use_cases.release_templates
 
 matrix: $(STAMPS)/test ## Write the matrix of the README again from a run of every target

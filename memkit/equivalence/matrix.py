@@ -21,17 +21,18 @@ class ShippedTest:
     """A capability that no transcript shows, and the test that ships with every project and proves it there."""
 
     capability: str
-    file: str
+    group: str
+    """The class of ``tests/test_promises.py`` that holds it."""
     name: str
 
 
 SHIPPED = (
     ShippedTest(
         "Server error, time-out, dead endpoint: one clear line",
-        "test_failures.py",
+        "TestFailures",
         "test_a_server_that_cannot_serve_is_one_clear_line",
     ),
-    ShippedTest("Nothing but loopback contacted in tests", "test_project.py", "test_only_this_machine_can_be_reached"),
+    ShippedTest("Nothing but loopback contacted in tests", "TestStanding", "test_only_this_machine_can_be_reached"),
 )
 
 
@@ -47,7 +48,7 @@ def matrix_text(results: Sequence[Result]) -> str:
     if len(reasons) > len(NOTES):
         raise UsageError(f"The matrix has marks for {len(NOTES)} reasons, and there are {len(reasons)}.")
     rows = [[part.capability, *[""] * len(results), f"`{part.name}`"] for part in PARTS]
-    rows += [[test.capability, *[""] * len(results), f"`{test.file}::{test.name}`"] for test in SHIPPED]
+    rows += [[test.capability, *[""] * len(results), f"`{test.group}::{test.name}`"] for test in SHIPPED]
     for place, result in enumerate(results, 1):
         notes = {part: NOTES[reasons.index(why)] for part, why in result.column.limits.items()}
         for row, cell in zip(rows, cells_of(result), strict=True):

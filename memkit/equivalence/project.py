@@ -14,7 +14,7 @@ from memkit.equivalence.probing import probed
 from memkit.generate.composition import VENDOR
 from memkit.generate.manifest import read_manifest
 from memkit.generate.update.origin import target_now
-from memkit.generate.vendored import sources_in
+from memkit.generate.vendored import unpack
 from memkit.runtime.testing import FakeServer
 from memkit.runtime.testing.trial.processes import Processes
 
@@ -33,7 +33,8 @@ class ProjectSide:
         self._home = tempfile.TemporaryDirectory(prefix="memkit-home-")
         # The project's own tests start it in this way: loaded once, and forked for each run.
         runtime = Path(self._home.name, "runtime")
-        unpack_runtime(project, runtime)
+        (wheel,) = (project / VENDOR).glob("*.whl")
+        unpack(wheel.read_bytes(), runtime)
         self._processes = Processes(project, {**self._environment(), "PYTHONPATH": str(runtime)})
 
     def __enter__(self) -> Self:
@@ -73,15 +74,6 @@ def _line(turn: Turn, session: str) -> list[str]:
     user = ["--user", turn.user] if turn.user is not None else []
     consent = ["--consent"] if turn.consents else []
     return ["-p", turn.text, "--json", "--session", session, *user, *consent]
-
-
-def unpack_runtime(project: Path, folder: Path) -> None:
-    """Put the runtime that a project carries into ``folder``, for a process that has not installed it."""
-    (wheel,) = (project / VENDOR).glob("*.whl")
-    for path, content in sources_in(wheel.read_bytes()).items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
 
 
 def _protocol_of(project: Path) -> str:

@@ -110,7 +110,7 @@ def _compiled(order: Order) -> dict[str, str]:
     content = order.content
     agent = {"tools": list(content.tools)}
     files = {
-        f"{COMPILED}/policies.json": as_json(list(content.policies)) + "\n",
+        f"{COMPILED}/policies.json": as_json([_decided_by(policy) for policy in content.policies]) + "\n",
         f"{COMPILED}/domains.json": as_json(list(content.domains)) + "\n",
         f"{COMPILED}/settings.json": as_json(dict(content.settings) | {"agent": agent}) + "\n",
         MANIFEST: manifest_text(manifest_of(order)),
@@ -119,6 +119,11 @@ def _compiled(order: Order) -> dict[str, str]:
         name = kebab_case(skill.name)
         files |= {f"{SHEETS[profile]}/{name}/SKILL.md": text for profile, text in skill.sheets.items()}
     return files
+
+
+def _decided_by(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides a call: a policy without its tests, which are run where it is written."""
+    return {key: value for key, value in policy.items() if key != "tests"}
 
 
 def manifest_of(order: Order) -> Manifest:

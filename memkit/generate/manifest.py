@@ -110,7 +110,19 @@ def manifest_text(manifest: Manifest) -> str:
             "domains": list(content.domains),
         },
     }
-    return json.dumps(data | {"checksum": digest(data)}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return _spelled(data | {"checksum": digest(data)}, levels=3) + "\n"
+
+
+def _spelled(value: Any, levels: int, indent: str = "") -> str:
+    """Return JSON with a line for each value of its outer levels; a skill, or a policy, is one line."""
+    if levels == 0 or not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    inner = f"{indent}  "
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(key)}: {_spelled(item, levels - 1, inner)}" for key, item in value.items())
+        return "{\n" + ",\n".join(inner + pair for pair in pairs) + f"\n{indent}}}"
+    items = (_spelled(item, levels - 1, inner) for item in value)
+    return "[\n" + ",\n".join(inner + item for item in items) + f"\n{indent}]"
 
 
 def read_manifest(project: Path) -> Manifest:
@@ -185,13 +197,13 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
 
 
 def _skill_data(skill: SkillSheet) -> dict[str, Any]:
-    """Return what a render needs of a skill; a sheet as its lines, which read better than one string."""
+    """Return what a render needs of a skill."""
     return {
         "name": skill.name,
         "description": skill.description,
         "required_tools": list(skill.required_tools),
         "digest": skill.digest,
-        "sheets": {profile: text.split("\n") for profile, text in skill.sheets.items()},
+        "sheets": dict(skill.sheets),
     }
 
 
@@ -203,7 +215,7 @@ def _skill(data: Mapping[str, Any]) -> SkillSheet:
         _text(data["description"]),
         _texts(data["required_tools"]),
         _text(data["digest"]),
-        {_text(profile): "\n".join(_texts(lines)) for profile, lines in data["sheets"].items()},
+        {_text(profile): _text(text) for profile, text in data["sheets"].items()},
     )
 
 

@@ -74,7 +74,7 @@ class Target:
     wires: tuple[str, ...]
     """Protocols that the project can speak to its model, as people call them."""
     protocols: tuple[str, ...]
-    """Local model servers that the project's tests need: packages of ``memkit.runtime.testing``."""
+    """What the scripted model of a project's tests speaks, by ``memkit.runtime.testing``; the first one counts."""
     skills: tuple[str, ...]
     """Skills that it can wire."""
     layers: tuple[Path, ...]

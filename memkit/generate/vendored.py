@@ -38,6 +38,14 @@ def vendored_wheel(project: Path, manifest: Manifest) -> bytes | None:
     return content
 
 
+def unpack(wheel: bytes, folder: Path) -> None:
+    """Put the sources that a wheel holds into ``folder``, for a process that has not installed it."""
+    for path, content in sources_in(wheel).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
 def sources_in(wheel: bytes) -> Mapping[str, bytes]:
     """Return the sources of the runtime that a wheel holds, by their path in a project."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:

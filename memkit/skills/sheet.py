@@ -271,7 +271,7 @@ def _generate(generates: GeneratedSkill, targets: Sequence[SheetTarget]) -> Iter
         "Leave the skill's name out to get both skills in one project. `memkit targets` lists what each needs.",
     )
     yield from ("", "## Run it", "", "In the generated folder, in an environment of its own:", "")
-    yield from _shell(['pip install -e ".[test]"', "pytest", *([generates.trial] if generates.trial else [])])
+    yield from _shell(["pip install -r requirements.txt", "pytest", *([generates.trial] if generates.trial else [])])
     yield from ("The tests need no key and no network. The last command talks to a model and reads:", "")
     yield from (f"- {target.name}: {', '.join(f'`{name}`' for name in target.variables)}" for target in targets)
     yield from ("", "The project's `.env.example` says what they mean, and its `README.md` where everything is.", "")

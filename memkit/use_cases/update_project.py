@@ -42,8 +42,6 @@ class Update:
     before: str
     """The version of the templates that the project was rendered from."""
     after: str
-    due: bool
-    """Whether there was anything to bring to the project."""
     behind: tuple[str, ...] = ()
     """In what the project was behind, policies first, in words."""
     missing_store: str = ""
@@ -53,6 +51,11 @@ class Update:
     """The folder that holds what was there before; None where nothing was written."""
     taken_back: tuple[str, ...] | None = None
     """Where an update that was cut off had to be taken back first: what was edited since, and so left as it was."""
+
+    @property
+    def due(self) -> bool:
+        """Whether there was anything to bring to the project."""
+        return bool(self.behind)
 
     @property
     def conflicts(self) -> list[FileAction]:
@@ -88,14 +91,14 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     if not behind:
         if write:
             _refuse_marks(project)
-        return Update(project, *versions, due=False, missing_store=missing_store, taken_back=taken_back)
+        return Update(project, *versions, missing_store=missing_store, taken_back=taken_back)
     _refuse_marks(project)
     owner = OwnerFiles(project)
     plan = plan_of(owner, manifest, order)
     if order.wheel is not None and (wheel is None or manifest.runtime != goal.runtime):
         _bring_wheel(plan, manifest, order.wheel, wheel)
     saved = apply(updates, owner, plan, versions) if write else None
-    return Update(project, *versions, True, behind, missing_store, tuple(plan.actions), saved, taken_back)
+    return Update(project, *versions, behind, missing_store, tuple(plan.actions), saved, taken_back)
 
 
 def find_project(folder: Path | None) -> Path:

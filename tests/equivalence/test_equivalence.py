@@ -20,9 +20,12 @@ from memkit.equivalence.run import Column, Result, accounts_of, columns_of, comp
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import PACKAGE, installed_runtime
 from memkit.generate.targets import Limit, find_target, load_targets
+from memkit.generate.vendored import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = [column for target in load_targets().values() for column in columns_of(target)]
@@ -68,15 +71,21 @@ def widen_context(project: Path) -> None:
     path.write_text(json.dumps(settings))
 
 
+def ejected(project: Path) -> Path:
+    """Put the sources of the runtime into a project, where they come before its wheel's, and return the package."""
+    unpack(installed_runtime().content, project)
+    return project / PACKAGE
+
+
 def cite_nothing(project: Path) -> None:
     """Let a project report no citations."""
-    path = project / "loop" / "toolbox.py"
+    path = ejected(project) / "loop" / "toolbox.py"
     path.write_text(path.read_text().replace("return named_ids(message, self.known_ids)", "return []"))
 
 
 def forget_the_fence(project: Path) -> None:
     """Show recalled text to the model as if it were anybody's words."""
-    path = project / "memory" / "tools.py"
+    path = ejected(project) / "memory" / "tools.py"
     path.write_text(path.read_text().replace("return fence([*hits, *constraints], overflow=more)", "return str(hits)"))
 
 
@@ -103,7 +112,8 @@ def test_a_project_that_does_otherwise_is_found_out(
     wanted = ("store", "deny", "page-out", "recall", "plan")
     chosen = sorted((part for part in PARTS if part.name in wanted), key=lambda part: wanted.index(part.name))
     store = write_store(tmp_path / "store")
-    render(Order(REACT.target, content_of(store), {}), tmp_path / "project")
+    wheel = installed_runtime()
+    render(Order(REACT.target, content_of(store), {}, Runtime.of(wheel), wheel), tmp_path / "project")
     tamper(tmp_path / "project")
 
     with ProjectSide(tmp_path / "project", store) as side:

@@ -54,7 +54,7 @@ def test_a_plug_in_adds_a_target_and_is_not_imported(
     assert targets["react"]["from"]["distribution"] == "memkit-agent"
     assert (out / "AGENTS.md").read_text() == "Ours.\n"
     assert (out / "extra.txt").read_text() == '"Mine" Ada\'s'
-    assert (out / "agent" / "endpoint.py").is_file() and (out / "tests" / "model_server" / "chat").is_dir()
+    assert (out / "agent" / "__main__.py").is_file() and (out / "tests" / "test_promises.py").is_file()
     record = json.loads((out / ".memkit-gen.json").read_text())
     assert record["target"] == "mine"
     assert (record["plugin"]["distribution"], record["plugin"]["version"]) == ("memkit-mine", "1.0")
@@ -67,8 +67,8 @@ def test_a_package_inside_of_a_package_holds_a_target_and_its_layers(
     """Two targets of one plug-in share a layer that lies beside them, and may build on a target of memkit's own."""
     install(site, "memkit-pair", "one = pair.targets.one\ntwo = pair.targets.two")
     write_target(site / "pair" / "targets" / "common", **{"shared.txt": "both"})
-    write_target(site / "pair" / "targets" / "one", RECORD.replace("[_openai]", "[_openai, react, common]"))
-    write_target(site / "pair" / "targets" / "two", RECORD.replace("[_openai]", "[common]"), **{"shared.txt": "own"})
+    write_target(site / "pair" / "targets" / "one", RECORD + "layers: [react, common]\n")
+    write_target(site / "pair" / "targets" / "two", RECORD + "layers: [common]\n", **{"shared.txt": "own"})
 
     assert listed(capsys)[1] == []
 
@@ -83,8 +83,8 @@ BROKEN = {
     "misspelt": (RECORD.replace("wires:", "wirs:"), "wires"),
     "no-yaml": ("{", "target.yaml"),
     "no-map": ("[]", "must be a map"),
-    "no-layer": (RECORD.replace("_openai", "_opnai"), "_opnai"),
-    "outside": (RECORD.replace("_openai", "../../secret"), "layers[0]"),
+    "no-layer": (RECORD + "layers: [_opnai]\n", "_opnai"),
+    "outside": (RECORD + "layers: [../../secret]\n", "layers[0]"),
     "two-lines": (RECORD.replace("title: Mine", 'title: "Mine\\nx"'), "title"),
     "no-server": (RECORD.replace("[chat]", "[telepathy]"), "'protocols[0]' must be"),
 }

@@ -61,9 +61,8 @@ def test_its_project_passes_the_tests_that_every_project_ships(site: Path, tmp_p
     call(sys.executable, "-m", "memkit", *line, cwd=tmp_path, site=site)
 
     runtime = unpacked_runtime(tmp_path / "runtime")
-    told = call(
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not process", cwd=out, site=runtime
-    )
+    tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not process")
+    told = call(*tests, cwd=out, site=runtime)
 
     assert " passed" in told and "skipped" not in told
     manifest = json.loads((out / ".memkit-gen.json").read_text(encoding="utf-8"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import venv
@@ -14,13 +13,7 @@ from pathlib import Path
 import pytest
 
 import memkit
-from memkit.generate.composition import Order
-from memkit.generate.reading import content_of
-from memkit.generate.releases import installed_releases
-from memkit.generate.rendering import render
-from memkit.generate.source import installed_source, unpacked_source
-from memkit.generate.targets import find_target
-from memkit.use_cases.release_templates import release_templates
+from memkit.generate.runtime_wheel import installed_runtime
 from tests.docs.consoles import WALKS, matches, run, steps
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
@@ -90,32 +83,26 @@ def test_init_gen_and_lint_run_from_the_wheel(installed: Path, tmp_path: Path) -
         installed / "memkit", "memory", "search", "espresso", "--user", "ada", "--store", store, "--json", cwd=tmp_path
     )
     assert json.loads(found.stdout)["data"]["results"][0]["text"] == "Ada prefers espresso"
-    assert (tmp_path / "agent" / "memory" / "main.py").is_file()
+    assert (tmp_path / "agent" / "vendor" / installed_runtime().filename).read_bytes() == installed_runtime().content
 
 
-def test_the_newest_release_is_what_the_checkout_holds() -> None:
-    """Projects are updated to releases, so a change of a template, a room or a local server needs the next one."""
-    assert release_templates(check=True).release is not None, "Run 'make template-release' and commit what it adds."
-
-
-def test_a_project_of_the_first_release_is_updated_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """All releases travel: far from the checkout, with no store and no network, an old project becomes a new one."""
-    releases = installed_releases()
+def test_a_project_is_updated_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """Far from the checkout a project follows its store: a changed policy is told, brought, and nothing else."""
     store, project = tmp_path / "store", tmp_path / "project"
     assert call(installed / "memkit", "init", store, cwd=tmp_path).returncode == 0
-    with releases.unpacked(releases.all()[0]) as folder:
-        render(Order(find_target("react", unpacked_source(folder)), content_of(store), {}), project)
-    mine = project / "agent" / "mine.py"
-    mine.write_text("MINE = 1\n")
-    shutil.rmtree(store)
+    made = call(installed / "memkit", "gen", "--target", "react", "--store", store, "--out", project, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    (project / "agent" / "mine.py").write_text("MINE = 1\n")
+    policy = store / "policies" / "staging_first_deployment.yaml"
+    policy.write_text(policy.read_text().replace("Staging finds what tests cannot", "It pays"))
 
+    assert call(installed / "memkit", "update", "--check", cwd=project / "agent").returncode == 1
     done = call(installed / "memkit", "update", "--json", cwd=project / "agent")
 
     assert done.returncode == 0, done.stdout + done.stderr
     data = json.loads(done.stdout)["data"]
-    assert (data["from"], data["to"]) == ("1", releases.version(installed_source().digest))
-    assert data["conflicts"] == []
-    assert mine.read_text() == "MINE = 1\n"
+    assert data["behind"] == ["policy staging_first_deployment changed"] and data["conflicts"] == []
+    assert (project / "agent" / "mine.py").read_text() == "MINE = 1\n"
     assert call(installed / "memkit", "update", project, "--check", cwd=tmp_path).returncode == 0
 
 

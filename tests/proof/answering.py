@@ -5,10 +5,11 @@ The model stores a fact and answers. It speaks what the project's own tests spea
 
 from __future__ import annotations
 
-import importlib
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 FACT = "The user prefers green tea"
 ANSWER = "I will remember that."
@@ -17,10 +18,13 @@ SCRIPT = [{"tool": "archival_memory_insert", "args": {"text": FACT}}, ANSWER]
 
 def main(project: str, *command: str) -> int:
     """Serve the script while ``command`` runs, and return its exit code."""
-    sys.path.insert(0, project)
-    wire, servers = importlib.import_module("tests.wire"), importlib.import_module("tests.model_server")
-    with servers.FakeServer(wire.PROTOCOL, SCRIPT) as server:
-        variables = {**os.environ, **wire.variables(server.base_url), "MODEL": "local"}
+    from memkit_runtime.testing import FakeServer  # type: ignore[import-not-found]
+
+    shared = Path(project, "tests", "conftest.py").read_text(encoding="utf-8")
+    spoken = re.search(r'ModelWire\("(\w+)"\)', shared)
+    assert spoken, shared
+    with FakeServer(spoken[1], SCRIPT) as server:
+        variables = {**os.environ, **server.environment, "MODEL": "local"}
         return subprocess.run(command, env=variables, check=False).returncode
 
 

@@ -27,8 +27,9 @@ def own(environments: Environments, tmp_path: Path) -> Callable[[Case, str], Own
     """Return what renders a project and gives it an environment of its own."""
 
     def own(case: Case, edition: str) -> Owned:
-        project = case.render(tmp_path / "project")
-        return Owned(project, environments.copy(project, edition, tmp_path / "environment"))
+        folder = tmp_path / str(case)
+        project = case.render(folder / "project")
+        return Owned(project, environments.copy(project, edition, folder / "environment"))
 
     return own
 

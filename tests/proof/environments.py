@@ -19,6 +19,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from memkit.generate.runtime_wheel import DISTRIBUTION
+
 FLOOR, NEWEST, BEYOND = "floor", "newest", "beyond"
 """The oldest versions that a project's requirements allow, the newest ones, and the newest that there are at all."""
 WEEK = 7 * 24 * 3600
@@ -71,9 +73,10 @@ class Environments:
 
 
 def requirements_of(project: Path) -> list[str]:
-    """Return what ``pip install ".[test]"`` asks for, in order."""
+    """Return what ``pip install -r requirements.txt`` asks an index for, in order: all but the wheel in ``vendor/``."""
     described = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return sorted([*described["dependencies"], *described["optional-dependencies"]["test"]])
+    listed = [*described["dependencies"], *described["optional-dependencies"]["test"]]
+    return sorted(text for text in listed if Requirement(text).name != DISTRIBUTION)
 
 
 def _fitting(text: str, edition: str) -> str:

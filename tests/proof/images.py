@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,15 +43,17 @@ def command_of(steps: list[Step]) -> list[str]:
 
 
 def copy_in(steps: list[Step], project: Path, place: Path) -> None:
-    """Do the COPY steps: what the ignore file keeps out is not there to be copied."""
+    """Do the COPY step: the project without what the ignore file keeps out."""
     ignored = (project / ".dockerignore").read_text(encoding="utf-8").split()
-    for step in (step for step in steps if step.verb == "COPY"):
-        *sources, target = shlex.split(step.text)
-        for source in sources:
-            assert not any(fnmatch.fnmatch(source, pattern) for pattern in ignored), f"{source} is ignored"
-            to = place / target / (source if target.endswith("/") else "")
-            if (project / source).is_dir():
-                shutil.copytree(project / source, to)
-            else:
-                to.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(project / source, to)
+    assert only(steps, "COPY") == ". ."
+    for path in sorted(project.rglob("*")):
+        parts = path.relative_to(project).parts
+        if path.is_file() and not any(fnmatch.fnmatch(part, pattern) for part in parts for pattern in _plain(ignored)):
+            to = place.joinpath(*parts)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, to)
+
+
+def _plain(patterns: list[str]) -> list[str]:
+    """Return patterns for one name each; those of the projects have no others."""
+    return [pattern.removeprefix("**/") for pattern in patterns]

@@ -17,7 +17,7 @@ def passes_its_tests(owned: Owned, *chosen: str) -> None:
     install, test = commands_of(owned.project)[0].split(" && ")
     owned.run("sh", "-c", install)
     packages = owned.run("python", "-m", "pip", "list", "--format=freeze")
-    assert "memkit" not in packages
+    assert "memkit-runtime==" in packages and "memkit-agent" not in packages
 
     printed = owned.run_offline(*test.split(), "-q", "-p", "no:cacheprovider", *chosen)
 

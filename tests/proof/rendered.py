@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.manifest import Runtime
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
+from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import load_targets
 from memkit.use_cases.store import starter_files
 
@@ -37,7 +39,8 @@ class Case:
             (store / path).parent.mkdir(parents=True, exist_ok=True)
             (store / path).write_bytes(content)
         wired = WIRED if self.skills == BOTH else (self.skills,)
-        render(Order(load_targets()[self.target], content_of(store, wired), dict(self.answers)), place)
+        wheel, target = installed_runtime(), load_targets()[self.target]
+        render(Order(target, content_of(store, wired), dict(self.answers), Runtime.of(wheel), wheel), place)
         return place
 
 

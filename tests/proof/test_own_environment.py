@@ -41,12 +41,13 @@ def test_each_lower_bound_is_a_version_that_was_run(case: Case, environments: En
 
 
 @pytest.mark.parametrize("case", cases(BOTH), ids=str)
-def test_a_project_is_clean(case: Case, environments: Environments, tmp_path: Path) -> None:
+def test_a_project_is_clean(case: Case, own: Callable[[Case, str], Owned]) -> None:
     """With both skills or one, linter and type checker find nothing, by the project's own settings and packages."""
     cache = Path(sys.prefix) / "proof" / f"mypy-{case}"
     for skills in (BOTH, *WIRED):
-        project = replace(case, skills=skills).render(tmp_path / skills)
-        owned = Owned(project, environments.kept(project, NEWEST_EDITION) / "bin")
+        owned = own(replace(case, skills=skills), NEWEST_EDITION)
+        (wheel,) = (owned.project / "vendor").glob("*.whl")
+        owned.run("python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
 
         owned.run(sys.executable, "-m", "compileall", "-q", ".")
         owned.run(sys.executable, "-m", "ruff", "check", "--no-cache", ".")

@@ -1,4 +1,4 @@
-"""A project works where it is shipped to: in an image, as a wheel, and with its folder read-only."""
+"""A project works where it is shipped to: in an image, as another user, in a folder that nobody can write to."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from ownership import Owned
 from rendered import BOTH, Case, cases
 
 TURN = ["-p", "You may remember that I prefer green tea.", "--user", "ada", "--consent", "--json"]
-WHEELS = cases(BOTH) if os.environ.get("MEMKIT_PROVE") else cases(BOTH)[:2]
-"""What makes a wheel is the same in every project; the scheduled run makes each."""
 POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 """A command like this writes nowhere that its user may not, even where that is root."""
 
@@ -57,20 +55,3 @@ def test_the_steps_of_the_image_give_an_agent(case: Case, own: Callable[[Case, s
     assert only(steps, "VOLUME") in only(steps, "ENV")
     remembers(owned, memory, *command_of(steps), apart=image)
     assert not list(image.rglob("*.jsonl"))
-
-
-@pytest.mark.parametrize("case", WHEELS, ids=str)
-def test_the_wheel_of_a_project_is_an_agent(case: Case, own: Callable[[Case, str], Owned], tmp_path: Path) -> None:
-    """Installed from its wheel it runs anywhere, keeps memory where it is told, and asks to be told."""
-    owned = own(case, NEWEST)
-    wheels, anywhere = tmp_path / "wheels", tmp_path / "anywhere"
-    anywhere.mkdir()
-    owned.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, ".")
-    owned.run("python", "-m", "pip", "install", "--quiet", *wheels.glob("*.whl"))
-
-    remembers(owned, tmp_path / "memory", "python", "-m", "agent", apart=anywhere)
-
-    assert not list(anywhere.iterdir())
-    command, home = [owned.programs / "python", "-m", "agent", *TURN], {"HOME": str(anywhere)}
-    asked = subprocess.run(command, cwd=anywhere, env=home, capture_output=True, check=False)
-    assert asked.returncode == 3 and b"MEMORY_DIR" in asked.stdout

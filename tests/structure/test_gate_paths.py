@@ -29,6 +29,8 @@ from memkit.runtime.memory.record.record import Draft, Origin
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("memkit", "templates")
+TESTS = {"tests", "trial"}
+"""Folders of tests, in templates and in the runtime."""
 
 LINE_WRITERS = {
     "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
@@ -61,9 +63,9 @@ OFFERING_OF_AN_ARCHIVE = {"merge", "consolidate"}
 
 
 def sources() -> dict[str, str]:
-    """Return the text of every module of memkit and of the templates."""
+    """Return the text of every module of memkit and of the templates, but for the tests of projects."""
     paths = (path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py")))
-    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths if "tests" not in path.parts}
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths if not TESTS & {*path.parts}}
 
 
 def calls(tree: ast.AST) -> set[str]:
@@ -280,7 +282,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
     "memkit/runtime/memory/consolidation.py:_moved": (by_hand(consolidated),),
-    "templates/_shared/project/agent/consolidation.py:consolidate": (by_hand(consolidated),),
+    "memkit/runtime/host/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets
 
 ROOT = Path(__file__).resolve().parents[2]
+PROMISES = ROOT / "memkit" / "runtime" / "testing" / "trial" / "promises.py"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TARGETS = load_targets()
 MATRIX = README.partition(BEGIN)[2].partition(END)[0]
@@ -28,13 +30,22 @@ def test_the_matrix_is_what_a_run_without_faults_writes() -> None:
     assert matrix_text(MEANT) == BEGIN + MATRIX + END
 
 
+def named(node: ast.AST) -> str:
+    """Return what a class or a function is called, nothing for anything else."""
+    return getattr(node, "name", "")
+
+
 @pytest.mark.parametrize("shipped", SHIPPED, ids=lambda test: test.name)
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_row_that_names_a_test_stands_for_one_that_ships(target: str, shipped: ShippedTest) -> None:
     """Each tick in it stands for a test in that target's rendered project; tests/generate runs them."""
-    place = ROOT / "outputs" / "examples" / target / "tests" / shipped.file
+    page = ROOT / "outputs" / "examples" / target / "tests" / "test_promises.py"
 
-    assert f"def {shipped.name}(" in place.read_text(encoding="utf-8")
+    held = re.search(rf"^class {shipped.group}\(promises\.(\w+)\):", page.read_text(encoding="utf-8"), re.M)
+
+    assert held
+    (promised,) = (each for each in ast.parse(PROMISES.read_text(encoding="utf-8")).body if named(each) == held[1])
+    assert isinstance(promised, ast.ClassDef) and shipped.name in map(named, promised.body)
 
 
 def test_the_command_table_names_every_command() -> None:

@@ -95,13 +95,22 @@ class Rooms:
 
     settings: ProjectSettings
     archive: ArchivalStore
-    main: MainContext
     memory: OfferedTools
     toolbox: JournalledTools
     consent: UserConsent
-    persona: Persona
     config: AgentConfig
     host: Host
+
+    @property
+    def main(self) -> MainContext:
+        """Return the main context, which the memory tools edit."""
+        return self.memory.main
+
+    @property
+    def persona(self) -> Persona:
+        """Return who the agent is, as the store says."""
+        values = self.settings.values
+        return Persona(name=str(values["name"]), description=str(values["persona"]))
 
     def agent(self, model: Any) -> AgentLoop:
         """Return the agent over these rooms, for a model, or for an SDK that runs model and tools by itself."""
@@ -138,9 +147,8 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
     consent = UserConsent(archive, user, session, switched_off=switched_off)
-    main = MainContext.configured(limits)
     memory = OfferedTools(
-        main,
+        MainContext.configured(limits),
         archive,
         recall=RecallMemory(
             settings.state_folder / "sessions" if user is not None else None,
@@ -153,11 +161,10 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
     )
     config = AgentConfig(
-        user_id, session, max_tokens=main.max_tokens, context=settings.context, root=settings.memory_folder
+        user_id, session, max_tokens=memory.main.max_tokens, context=settings.context, root=settings.memory_folder
     )
     toolbox = _toolbox(settings, memory, consent, config, host)
-    persona = Persona(name=str(settings.values["name"]), description=str(settings.values["persona"]))
-    return Rooms(settings, archive, main, memory, toolbox, consent, persona, config, host)
+    return Rooms(settings, archive, memory, toolbox, consent, config, host)
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:

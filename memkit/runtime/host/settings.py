@@ -53,16 +53,23 @@ class ProjectSettings:
     """The settings of the store, as they were when the project was rendered."""
     policies: tuple[Mapping[str, Any], ...]
     domains: tuple[Mapping[str, Any], ...]
-    tools: frozenset[str]
-    """Names of the tools that the project's skills chose."""
     memory_folder: Path
     """The root of the store that holds this agent's memory."""
-    model: str
     context: Mapping[str, Any]
     """What the host says about itself; the policies read it, and no model or user text can set it."""
     timeout: float
     """Seconds to wait for the model."""
     environment: Mapping[str, str]
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Return the names of the tools that the project's skills chose."""
+        return frozenset(self.values["agent"]["tools"])
+
+    @property
+    def model(self) -> str:
+        """Return the model to ask."""
+        return self.environment.get("MODEL") or self.project.model
 
     @property
     def limits(self) -> MemorySettings:
@@ -94,9 +101,7 @@ def load_settings(project: Project, environment: Mapping[str, str] | None = None
         values=values,
         policies=tuple(_compiled(project.compiled / "policies.json", list)),
         domains=tuple(_compiled(project.compiled / "domains.json", list)),
-        tools=frozenset(values["agent"]["tools"]),
         memory_folder=Path(variables.get("MEMORY_DIR") or project.folder).expanduser().resolve(),
-        model=variables.get("MODEL") or project.model,
         context=_host_context(variables.get("AGENT_CONTEXT", "")),
         timeout=_number("MODEL_TIMEOUT", variables.get("MODEL_TIMEOUT") or "60"),
         environment=variables,

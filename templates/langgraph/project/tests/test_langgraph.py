@@ -18,6 +18,7 @@ from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith import run_trees
 from langsmith.utils import get_env_var
 from memkit_runtime.host import sessions
+from memkit_runtime.host.wires import STOPPED
 from memkit_runtime.testing import FakeServer
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.promises import only_error
@@ -25,7 +26,6 @@ from memkit_runtime.testing.trial.talking import Talk
 
 from agent.checkpoints import Checkpoints, path_of
 from agent.conversation import open_conversation
-from agent.messages import STOPPED
 
 SESSION = ("--session", "one", "--consent")
 

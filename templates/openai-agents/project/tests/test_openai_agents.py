@@ -16,6 +16,7 @@ from agents import set_trace_processors, set_tracing_disabled
 from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
 from memkit_runtime.host import sessions
+from memkit_runtime.host.wires import STOPPED
 from memkit_runtime.testing import FakeServer
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.promises import only_error
@@ -23,7 +24,7 @@ from memkit_runtime.testing.trial.talking import Talk
 from openai.types.responses import Response, ResponseFunctionToolCall
 
 from agent.conversation import open_conversation
-from agent.items import STOPPED, to_items, to_messages
+from agent.items import to_items, to_messages
 from agent.runner_actor import RunnerActor
 from agent.sessions import MaskedSession, path_of
 from agent.tidy import tidy

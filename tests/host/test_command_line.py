@@ -1,0 +1,60 @@
+"""The command line of a project: turns in, envelopes or lines out, exit codes as memkit's own chat has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Host
+
+
+def test_a_turn_prints_the_envelope_of_memkit_chat(host: Host) -> None:
+    """The same schema and data; the session is named, so that a later run can go on with it."""
+    reply = host("Hi!", "--session", "one", "--consent", script=["Hello, Ada."])
+
+    assert reply.envelopes[0]["schema"] == "memkit.chat/1" and reply.envelopes[0]["ok"] is True
+    assert {"message", "citations", "tool_calls", "memory_operations", "policy", "plan", "context_usage"} <= set(
+        reply.data
+    )
+    assert (reply.message, reply.data["session"], reply.codes) == ("Hello, Ada.", "one", [])
+
+
+@pytest.mark.parametrize("arguments", [[], ["-p", "caf\udce9"], ["-p", "  "]])
+def test_words_that_are_none_are_refused(
+    arguments: list[str], host: Host, pipe_in: Callable[[bytes], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes that are no UTF-8, and nothing at all, are a person's mistake: exit code 2 and one line."""
+    pipe_in(b"caf\xe9")
+
+    assert host.run(*arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_comes_through_a_pipe_is_one_turn(
+    host: Host, pipe_in: Callable[[bytes], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In UTF-8, whatever the locale says."""
+    pipe_in("Grüße\nund mehr\n".encode())
+
+    assert host.run(script=["Danke."]) == 0
+
+    printed = capsys.readouterr()
+    assert printed.out == "Danke.\n" and printed.err.startswith("consent: ")
+
+
+def test_a_hostile_answer_cannot_reach_the_terminal(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a model says is shown as text, control characters as escapes."""
+    assert host.run("-p", "Hi!", script=["\x1b[2Jgone"]) == 0
+
+    assert capsys.readouterr().out == "\\x1b[2Jgone\n"
+
+
+def test_help_names_the_project_and_loads_no_target(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """An SDK takes seconds to load."""
+    with pytest.raises(SystemExit) as ended:
+        host.run("--help")
+
+    assert ended.value.code == 0 and "Talk to tester." in capsys.readouterr().out

@@ -1,0 +1,115 @@
+"""What a project was compiled with, and what the environment of a run adds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memkit.runtime.host.settings import Project, load_settings
+
+if TYPE_CHECKING:
+    from conftest import Host
+
+
+def only_error(code: int, envelopes: tuple[object, ...]) -> str:
+    """Return the one message of a run that failed because the environment cannot serve."""
+    (envelope,) = envelopes
+    assert code == 3 and isinstance(envelope, dict) and envelope["data"] is None
+    (finding,) = envelope["diagnostics"]
+    assert "\n" not in finding["message"]
+    return str(finding["message"])
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("MODEL=one", "one"),
+        ("export MODEL = one", "one"),
+        ("MODEL=one  # the small one", "one"),
+        ('MODEL="one # two"  # quoted', "one # two"),
+        ("MODEL='one'", "one"),
+        ("MODEL=one#two", "one#two"),
+        ("\ufeffMODEL=one", "one"),
+    ],
+)
+def test_dotenv_is_read_as_people_write_it(line: str, value: str, project: Project) -> None:
+    """With quotes, with comments, and with the mark that some editors put first."""
+    Path(".env").write_text(f"{line}\n", encoding="utf-8")
+
+    assert load_settings(project, {}).model == value
+
+
+def test_the_environment_wins_over_the_file_of_variables(project: Project) -> None:
+    """``.env`` is read where the agent starts; what it alone names counts."""
+    Path(".env").write_text('MODEL=other\n# MODEL=third\nexport AGENT_USER="ada"\n', encoding="utf-8")
+
+    settings = load_settings(project, {"MODEL": "local"})
+
+    assert (settings.model, settings.environment["AGENT_USER"]) == ("local", "ada")
+
+
+def test_a_folder_in_the_place_of_the_file_of_variables_holds_none(project: Project) -> None:
+    """Some people keep a virtual environment under that name."""
+    Path(".env").mkdir()
+
+    assert load_settings(project, {}).model == "small"
+
+
+def test_memory_lies_in_the_project_unless_another_folder_is_named(project: Project, tmp_path: Path) -> None:
+    """Another folder gets the project's ``memkit.yaml`` when something is written, so that it is a store."""
+    assert load_settings(project, {}).memory_folder == tmp_path
+    settings = load_settings(project, {"MEMORY_DIR": str(tmp_path / "elsewhere")})
+
+    settings.make_store()
+
+    assert (tmp_path / "elsewhere/memkit.yaml").read_bytes() == (tmp_path / "memkit.yaml").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("AGENT_CONTEXT", "[1]"), ("AGENT_CONTEXT", "{"), ("MODEL_TIMEOUT", "soon"), ("CONTEXT_MAX_TOKENS", "-1")],
+)
+def test_a_variable_that_cannot_be_used_is_named(variable: str, value: str, host: Host) -> None:
+    """Policies rely on AGENT_CONTEXT, so a broken one is an error and not an empty one."""
+    reply = host("Hello!", **{variable: value})
+
+    assert variable in only_error(reply.code, reply.envelopes)
+
+
+def test_a_file_of_variables_that_is_no_text_is_named(host: Host) -> None:
+    """Passed over, it would end in a missing key that is there for everybody to see."""
+    Path(".env").write_bytes(b"AGENT_USER=caf\xe9\n")
+
+    reply = host("Hello!")
+
+    assert ".env" in only_error(reply.code, reply.envelopes)
+
+
+@pytest.mark.parametrize("file", ["policies.json", "domains.json", "settings.json"])
+def test_a_compiled_file_of_another_shape_stops_the_run(file: str, host: Host) -> None:
+    """An empty object is never taken for a policy set that allows everything."""
+    (host.project.compiled / file).write_text("[]" if file == "settings.json" else "{}", encoding="utf-8")
+
+    reply = host("Hello!")
+
+    assert file in only_error(reply.code, reply.envelopes)
+
+
+def test_a_memory_folder_that_cannot_be_used_is_named(host: Host) -> None:
+    """A file in its place, or in the place of a folder above it, is one clear line."""
+    Path("file").write_text("not a folder", encoding="utf-8")
+
+    for place in ("file", "file/store"):
+        reply = host("Hello!", "--consent", MEMORY_DIR=str(Path(place).absolute()))
+        assert "file" in only_error(reply.code, reply.envelopes)
+
+
+def test_a_package_that_is_not_installed_is_named(host: Host) -> None:
+    """A project that was copied but not installed says what to do."""
+    host.project = Project("tester", "small", host.project.folder, host.project.compiled, "no_such_target")
+
+    reply = host("Hello!")
+
+    assert "pip install -r requirements.txt" in only_error(reply.code, reply.envelopes)
