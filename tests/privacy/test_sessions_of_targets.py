@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 
-from memkit.resources import resource
+from memkit.runtime.host.sessions import prepare_database, state_file
 from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.conftest import Ask
 
 
 def session_of(store: Path, user: str, session: str) -> Path:
     """Keep a session as the targets do, in a database that names nobody, and return where."""
-    functions = runpy.run_path(str(resource("templates") / "_shared" / "project" / "agent" / "state_files.py"))
-    path: Path = functions["state_file"](state_folder(store) / "anyframework", user, session, ".sqlite")
-    functions["prepare_database"](path)
+    path = state_file(state_folder(store) / "anyframework", user, session, ".sqlite")
+    prepare_database(path)
     path.write_bytes(b"SQLite format 3\0" + b"masked" * 100)
     path.with_name(path.name + "-wal").write_bytes(b"masked")
     return path

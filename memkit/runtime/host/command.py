@@ -125,8 +125,9 @@ def converse(
 
 def _settled(settings: ProjectSettings, streams: Streams) -> ProjectSettings:
     """Return ``settings`` once it is known what of the memory's folder is this clone's own, and told what is not."""
-    for told in claim(settings.memory_folder):
-        print(told, file=streams.messages)
+    if settings.memory_folder.is_dir():
+        for told in claim(settings.memory_folder):
+            print(told, file=streams.messages)
     return settings
 
 

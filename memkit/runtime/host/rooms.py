@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -143,6 +144,9 @@ class Rooms:
 def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
     limits = settings.limits
+    if user is not None:
+        with suppress(OSError):  # whoever writes there says why it cannot be
+            settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
     switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)

@@ -161,8 +161,7 @@ class Memory:
         lines = "".join(shard.read_text(encoding="utf-8") for shard in Path(talk.store, "archive").rglob("*.jsonl"))
         assert [lines.count(fact) for fact in facts] == [1] * len(facts)
         assert Path(talk.store, "memkit.yaml").is_file()
-        state = Path(talk.store, ".memkit", "state")
-        assert all(path.stat().st_mode & 0o077 == 0 for path in state.rglob("*.jsonl"))
+        assert all(path.stat().st_mode & 0o077 == 0 for path in talk.state.rglob("*.jsonl"))
 
     def test_a_record_found_earlier_in_the_session_can_be_cited_in_a_later_process(self, talk: Talk) -> None:
         """The ids that a session may cite outlive the process."""

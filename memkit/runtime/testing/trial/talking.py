@@ -16,6 +16,7 @@ from ...host.endpoints import ANTHROPIC, OPENAI, Vendor
 from ...host.rooms import Rooms, open_rooms
 from ...host.settings import Project, load_settings
 from ...loop.core import Host
+from ...memory.log.clone import state_folder
 from ..interface import Conversation
 from ..server import FakeServer
 from .processes import Processes
@@ -105,6 +106,11 @@ class Talk:
         """The bodies of the same requests, in the terms of the protocol."""
         self._capture = capture
         self._processes = processes
+
+    @property
+    def state(self) -> Path:
+        """Return the folder of what this clone of the store is in the middle of."""
+        return state_folder(self.store)
 
     def __call__(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
         """Answer one turn in this process."""

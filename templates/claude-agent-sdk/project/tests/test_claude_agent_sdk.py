@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from claude_agent_sdk._internal.transport import subprocess_cli
 from memkit_runtime.host.endpoints import Endpoint
+from memkit_runtime.loop.bound import Allowed
 from memkit_runtime.loop.core import Tools
-from memkit_runtime.loop.interface import Message
+from memkit_runtime.loop.interface import Message, ToolOutcome
 from memkit_runtime.testing import Conversation, FakeServer
 from memkit_runtime.testing.trial.material import POLICIES
 from memkit_runtime.testing.trial.promises import only_error
@@ -129,11 +130,11 @@ def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPa
     """The command line does not ask for the tool at all, and tells the model of an error."""
     reached: list[str] = []
 
-    def execute(self: Toolbox, name: str, args: Any) -> str:
+    def execute(self: Tools, name: str, args: Any) -> ToolOutcome:
         reached.append(name)
-        return "noted"
+        return ToolOutcome("noted", False, Allowed())
 
-    monkeypatch.setattr(Toolbox, "execute", execute)
+    monkeypatch.setattr(Tools, "execute", execute)
 
     talk("Write it down", [{"tools": [{"tool": "note", "args": {"text": "danger"}}, NOTE]}, "Done."])
 

@@ -36,7 +36,7 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments
 
 def file_of(talk: Talk) -> Path:
     """Return where the session is kept."""
-    return path_of(talk.store / ".memkit" / "state", "ada", "one")
+    return path_of(talk.state, "ada", "one")
 
 
 def kept_items(talk: Talk) -> list[Any]:
