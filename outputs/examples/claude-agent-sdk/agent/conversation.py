@@ -6,14 +6,13 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import ANTHROPIC, endpoint_of
 from memkit_runtime.host.rooms import Rooms
 from memkit_runtime.host.sessions import KeptSession
 
-from agent.claude_loop import ClaudeLoop
+from agent.claude_actor import ClaudeActor
 from agent.workplace import open_workplace
 
 # What a person can act on is told by this package, in one line.
@@ -25,6 +24,6 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     endpoint = endpoint_of(rooms.settings, ANTHROPIC)
     with asyncio.Runner() as events, open_workplace() as workplace:
-        made = partial(ClaudeLoop, endpoint=endpoint, rooms=rooms, events=events, workplace=workplace)
-        with closing(KeptSession(rooms.agent(loop=made), rooms)) as session:
+        claude = ClaudeActor(rooms, endpoint=endpoint, events=events, workplace=workplace)
+        with closing(KeptSession(rooms.agent(claude), rooms)) as session:
             yield session

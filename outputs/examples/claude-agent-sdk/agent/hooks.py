@@ -12,28 +12,28 @@ from agent.exchange import Call, text_of
 from agent.tools import PREFIX, own_name
 
 if TYPE_CHECKING:
-    from agent.claude_loop import ClaudeLoop
+    from agent.claude_actor import ClaudeActor
 
 TOO_MANY = "Not run: too many calls in one turn. Answer without tools."
 A_DAY = 24 * 60 * 60.0
 """Seconds that a person may think about a question; the command line would wait for one minute, and go on."""
 
 
-def hooks_of(loop: ClaudeLoop) -> dict[HookEvent, list[HookMatcher]]:
+def hooks_of(actor: ClaudeActor) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of a conversation."""
 
     async def before(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """Ask the policies; the body of a call that they stop never runs, and the model is told why."""
         asked: Mapping[str, Any] = {**data}
-        loop.patience.rest()
-        return _gate(loop, await loop.exchange.seen(call_id, asked["tool_name"], asked["tool_input"]))
+        actor.patience.rest()
+        return _gate(actor, await actor.exchange.seen(call_id, asked["tool_name"], asked["tool_input"]))
 
     async def after(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """Show what became of core memory, and end the run where the window is full."""
         done: Mapping[str, Any] = {**data}
-        call = await loop.exchange.seen(call_id, done["tool_name"], done["tool_input"])
+        call = await actor.exchange.seen(call_id, done["tool_name"], done["tool_input"])
         call.ran = True
-        return _refresh(loop, text_of(done["tool_response"]))
+        return _refresh(actor, text_of(done["tool_response"]))
 
     every = f"{PREFIX}.*"
     return {
@@ -42,17 +42,17 @@ def hooks_of(loop: ClaudeLoop) -> dict[HookEvent, list[HookMatcher]]:
     }
 
 
-def _gate(loop: ClaudeLoop, call: Call) -> SyncHookJSONOutput:
+def _gate(actor: ClaudeActor, call: Call) -> SyncHookJSONOutput:
     """Return whether a call may run; there is no waiting in here, so calls are judged one after another."""
     name = own_name(call.name)
-    loop.window.gather(call.given)
-    if loop.number_call() > loop.max_tool_calls:
+    actor.window.gather(call.given)
+    if actor.number_call() > actor.most_calls:
         return _denied(call, TOO_MANY)
     if not isinstance(call.given, Mapping):
         # No server takes such a call back, so the answer is not sent as it stands.
-        loop.begin_anew = True
-        return {**_denied(call, loop.toolbox.call(name, str(call.given)).text), "continue_": False}
-    objection = loop.toolbox.objection(name, call.given)
+        actor.begin_anew = True
+        return {**_denied(call, actor.toolbox.call(name, str(call.given)).text), "continue_": False}
+    objection = actor.toolbox.objection(name, call.given)
     if objection is not None:
         return _denied(call, objection)
     call.passed = True
@@ -70,12 +70,12 @@ def _denied(call: Call, reason: str) -> SyncHookJSONOutput:
     }
 
 
-def _refresh(loop: ClaudeLoop, result: str) -> SyncHookJSONOutput:
-    loop.window.gather(result)
-    if loop.window.is_full():
-        loop.begin_anew = True
+def _refresh(actor: ClaudeActor, result: str) -> SyncHookJSONOutput:
+    actor.window.gather(result)
+    if actor.window.is_full():
+        actor.begin_anew = True
         return {"continue_": False, "stopReason": "The window is full."}
-    core = loop.window.changed_core()
+    core = actor.window.changed_core()
     if core is None:
         return {}
     context = f"Core memory has changed. It is now:\n{core}"

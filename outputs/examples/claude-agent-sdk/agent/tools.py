@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, ToolAnnotations, create_sdk_mcp_server, tool
-from memkit_runtime.loop.core import Toolbox
+from memkit_runtime.loop.core import Tools
 from memkit_runtime.loop.interface import ToolSpec
 
 SERVER = "memory"
@@ -18,12 +18,12 @@ INLINE = 500_000
 """Characters of a result that stay in the conversation; the command line puts longer ones into a file."""
 
 
-def server_of(toolbox: Toolbox) -> McpSdkServerConfig:
+def server_of(toolbox: Tools) -> McpSdkServerConfig:
     """Return the server with every tool that a model may call."""
     return create_sdk_mcp_server(SERVER, tools=tools_of(toolbox))
 
 
-def tools_of(toolbox: Toolbox) -> list[SdkMcpTool[Any]]:
+def tools_of(toolbox: Tools) -> list[SdkMcpTool[Any]]:
     """Return every tool that a model may call."""
     return [_tool(toolbox, spec) for spec in toolbox.specs()]
 
@@ -37,7 +37,7 @@ def own_name(name: str) -> str:
     return name.removeprefix(PREFIX)
 
 
-def _tool(toolbox: Toolbox, spec: ToolSpec) -> SdkMcpTool[Any]:
+def _tool(toolbox: Tools, spec: ToolSpec) -> SdkMcpTool[Any]:
     hints = ToolAnnotations(readOnlyHint=spec.name in READING, maxResultSizeChars=INLINE)
     # Without properties the SDK would take the schema for a list of names and types.
     schema = {"properties": {}, **spec.parameters, "type": "object"}
@@ -45,7 +45,7 @@ def _tool(toolbox: Toolbox, spec: ToolSpec) -> SdkMcpTool[Any]:
     @tool(spec.name, spec.description, schema, annotations=hints)
     async def run(args: dict[str, Any]) -> dict[str, Any]:
         """Run a call that the hook let pass; one that comes around the hook is judged here."""
-        text = await asyncio.to_thread(toolbox.execute, spec.name, args)
-        return {"content": [{"type": "text", "text": text}]}
+        outcome = await asyncio.to_thread(toolbox.execute, spec.name, args)
+        return {"content": [{"type": "text", "text": outcome.text}]}
 
     return run

@@ -14,7 +14,7 @@ from typing import Any, cast
 from claude_agent_sdk import SessionKey, SessionStore, SessionStoreEntry
 from memkit_runtime.host.wires import sendable_name
 from memkit_runtime.loop.interface import CallData, Message
-from memkit_runtime.memory.session_file import masked_tree
+from memkit_runtime.memory.gate.secrets import masked_tree
 
 from agent.tools import PREFIX
 

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 from claude_agent_sdk._internal.transport import subprocess_cli
 from memkit_runtime.host.endpoints import Endpoint
-from memkit_runtime.loop.core import Toolbox
-from memkit_runtime.loop.interface import Message
+from memkit_runtime.loop.bound import Allowed
+from memkit_runtime.loop.core import Tools
+from memkit_runtime.loop.interface import Message, ToolOutcome
 from memkit_runtime.testing import Conversation, FakeServer
 from memkit_runtime.testing.trial.material import POLICIES
 from memkit_runtime.testing.trial.promises import only_error
 from memkit_runtime.testing.trial.talking import Talk, spoken
 
-from agent import MODEL, claude_loop, patience
+from agent import MODEL, claude_actor, patience
 from agent.conversation import open_conversation
 from agent.tools import PREFIX, tools_of
 from agent.transcript import EARLIER, to_wire
@@ -129,11 +130,11 @@ def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPa
     """The command line does not ask for the tool at all, and tells the model of an error."""
     reached: list[str] = []
 
-    def execute(self: Toolbox, name: str, args: Any) -> str:
+    def execute(self: Tools, name: str, args: Any) -> ToolOutcome:
         reached.append(name)
-        return "noted"
+        return ToolOutcome("noted", False, Allowed())
 
-    monkeypatch.setattr(Toolbox, "execute", execute)
+    monkeypatch.setattr(Tools, "execute", execute)
 
     talk("Write it down", [{"tools": [{"tool": "note", "args": {"text": "danger"}}, NOTE]}, "Done."])
 
@@ -356,7 +357,7 @@ def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.Mo
     def unswitched(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
         return {**environment_of(endpoint, workplace), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
 
-    monkeypatch.setattr(claude_loop, "environment_of", unswitched)
+    monkeypatch.setattr(claude_actor, "environment_of", unswitched)
 
     talk("Hello!", [{"delay": 1}, "Hello."] * 3)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
-from typing import cast
 
 import openai
 from memkit_runtime.host.command import AgentConversation
@@ -15,7 +13,7 @@ from memkit_runtime.host.sessions import KeptSession
 from pydantic import SecretStr
 
 from agent.checkpoints import Checkpoints, path_of
-from agent.graph_loop import GraphLoop
+from agent.graph_actor import GraphActor
 from agent.strict_chat import StrictChatOpenAI
 
 
@@ -25,12 +23,10 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     endpoint = endpoint_of(rooms.settings)
     path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
     with closing(Checkpoints(path)) as checkpoints:
-        loop = partial(
-            GraphLoop, chat_model=chat_model(endpoint), endpoint=endpoint, rooms=rooms, checkpoints=checkpoints
-        )
-        agent = rooms.agent(loop=loop)
+        graph = GraphActor(rooms, chat_model=chat_model(endpoint), endpoint=endpoint, checkpoints=checkpoints)
+        agent = rooms.agent(graph)
         with closing(KeptSession(agent, rooms, messages=False)) as session:
-            cast(GraphLoop, agent.loop).take_up()
+            agent.turn_id = max(agent.turn_id, graph.take_up())
             yield session
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from memkit_runtime.memory.session_file import masked_tree
+from memkit_runtime.memory.gate.secrets import masked_tree
 
 
 class MaskingSerializer(JsonPlusSerializer):

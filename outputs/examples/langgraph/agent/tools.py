@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langchain_core.tools import BaseTool, StructuredTool
-from memkit_runtime.loop.core import Toolbox
+from memkit_runtime.loop.core import Tools
 
 
-def tools_of(toolbox: Toolbox) -> list[BaseTool]:
+def tools_of(toolbox: Tools) -> list[BaseTool]:
     """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
     return [
         StructuredTool(
@@ -21,8 +21,8 @@ def tools_of(toolbox: Toolbox) -> list[BaseTool]:
     ]
 
 
-def _body(toolbox: Toolbox, name: str) -> Callable[..., str]:
+def _body(toolbox: Tools, name: str) -> Callable[..., str]:
     def run(**args: object) -> str:
-        return toolbox.execute(name, args)
+        return toolbox.execute(name, args).text
 
     return run

@@ -32,7 +32,7 @@ SESSION = ("--session", "one", "--consent")
 
 def checkpoint(talk: Talk) -> Path:
     """Return where the session is kept."""
-    return path_of(talk.store / ".memkit" / "state", "ada", "one")
+    return path_of(talk.state, "ada", "one")
 
 
 def kept_messages(talk: Talk) -> list[Any]:

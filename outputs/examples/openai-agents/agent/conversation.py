@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
-from typing import cast
 
 import openai
 from agents import set_tracing_disabled
@@ -17,7 +15,7 @@ from memkit_runtime.host.rooms import Rooms
 from memkit_runtime.host.sessions import KeptSession
 
 from agent.model import AgentModel
-from agent.runner_loop import RunnerLoop
+from agent.runner_actor import RunnerActor
 
 # The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
 set_tracing_disabled(True)
@@ -31,10 +29,9 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
         model = AgentModel(endpoint, client)
-        agent = rooms.agent(loop=partial(RunnerLoop, endpoint=endpoint, rooms=rooms, events=events), llm_client=model)
-        loop = cast(RunnerLoop, agent.loop)
-        with closing(loop), closing(KeptSession(agent, rooms, messages=False)) as session:
-            loop.take_up()
+        actor = RunnerActor(rooms, model=model, endpoint=endpoint, events=events)
+        with closing(actor), closing(KeptSession(rooms.agent(actor), rooms, messages=False)) as session:
+            actor.take_up()
             yield session
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memkit_runtime.host.wires import STOPPED, sendable_name
-from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import CallData, Message
 
 REASONING = "reasoning"

@@ -11,7 +11,7 @@ from typing import Any
 
 from agents import SQLiteSession
 from memkit_runtime.host.sessions import PATIENCE, prepare_database, remove_database, state_file
-from memkit_runtime.memory.session_file import masked_tree
+from memkit_runtime.memory.gate.secrets import masked_tree
 
 FOLDER = "openai-agents"
 

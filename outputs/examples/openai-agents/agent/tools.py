@@ -17,21 +17,22 @@ from memkit_runtime.host.wires import TOO_MANY, arguments_as_sent
 from memkit_runtime.loop.interface import ToolSpec
 
 if TYPE_CHECKING:
-    from agent.runner_loop import RunnerLoop
+    from agent.runner_actor import RunnerActor
 
 
-def tools_of(loop: RunnerLoop) -> list[FunctionTool]:
+def tools_of(actor: RunnerActor) -> list[FunctionTool]:
     """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
-    return [_function_tool(loop, spec) for spec in loop.toolbox.specs()]
+    return [_function_tool(actor, spec) for spec in actor.toolbox.specs()]
 
 
-def _function_tool(loop: RunnerLoop, spec: ToolSpec) -> FunctionTool:
+def _function_tool(actor: RunnerActor, spec: ToolSpec) -> FunctionTool:
     async def run(context: ToolContext[Any], arguments: str) -> str:
-        return await asyncio.to_thread(loop.toolbox.execute, spec.name, arguments_as_sent(arguments))
+        outcome = await asyncio.to_thread(actor.toolbox.execute, spec.name, arguments_as_sent(arguments))
+        return outcome.text
 
     def offered(context: RunContextWrapper[Any], agent: Any) -> bool:
         """At the bound on tool calls the model has to answer without any."""
-        return loop.may_call()
+        return actor.may_call()
 
     return FunctionTool(
         name=spec.name,
@@ -50,11 +51,11 @@ def policy_gate(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
 
     It runs on the event loop, so the calls of one answer are judged, and people asked about them, one after another.
     """
-    loop: RunnerLoop = data.context.context
+    actor: RunnerActor = data.context.context
     name, arguments = data.context.tool_name, arguments_as_sent(data.context.tool_arguments)
-    if loop.number_call() > loop.max_tool_calls:
+    if actor.number_call() > actor.most_calls:
         return ToolGuardrailFunctionOutput.reject_content(TOO_MANY)
-    objection = loop.toolbox.objection(name, arguments)
+    objection = actor.toolbox.objection(name, arguments)
     if objection is not None:
         return ToolGuardrailFunctionOutput.reject_content(objection)
     return ToolGuardrailFunctionOutput.allow()

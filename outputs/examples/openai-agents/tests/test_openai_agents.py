@@ -25,7 +25,7 @@ from openai.types.responses import Response, ResponseFunctionToolCall
 
 from agent.conversation import open_conversation
 from agent.items import to_items, to_messages
-from agent.runner_loop import RunnerLoop
+from agent.runner_actor import RunnerActor
 from agent.sessions import MaskedSession, path_of
 from agent.tidy import tidy
 from agent.tools import policy_gate, tools_of
@@ -36,7 +36,7 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments
 
 def file_of(talk: Talk) -> Path:
     """Return where the session is kept."""
-    return path_of(talk.store / ".memkit" / "state", "ada", "one")
+    return path_of(talk.state, "ada", "one")
 
 
 def kept_items(talk: Talk) -> list[Any]:
@@ -166,7 +166,7 @@ def test_messages_come_back_from_items_as_they_were() -> None:
 def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
     """No tool is offered without the guardrail, and a body that is reached around it asks the policies itself."""
     rooms = talk.rooms("http://127.0.0.1:9/v1")
-    tools = {tool.name: tool for tool in tools_of(cast(RunnerLoop, SimpleNamespace(toolbox=rooms.toolbox)))}
+    tools = {tool.name: tool for tool in tools_of(cast(RunnerActor, SimpleNamespace(toolbox=rooms.toolbox)))}
 
     async def around_the_guardrail() -> str:
         return str(await tools["note"].on_invoke_tool(cast(Any, None), '{"text": "danger"}'))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import endpoint_of
@@ -12,13 +11,12 @@ from memkit_runtime.host.rooms import Rooms
 from memkit_runtime.host.sessions import KeptSession
 
 from agent.responses_wire import ResponsesWire
-from agent.run_loop import RunLoop
+from agent.run_actor import RunActor
 
 
 @contextmanager
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
     with ResponsesWire(endpoint_of(rooms.settings)) as wire:
-        agent = rooms.agent(loop=partial(RunLoop, wire=wire, rooms=rooms))
-        with closing(KeptSession(agent, rooms)) as session:
+        with closing(KeptSession(rooms.agent(RunActor(rooms, wire)), rooms)) as session:
             yield session

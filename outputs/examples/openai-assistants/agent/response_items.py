@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memkit_runtime.host.wires import sendable_name, sendable_text
-from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import CallData, ToolCall
 
 Item = dict[str, Any]

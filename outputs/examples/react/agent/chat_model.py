@@ -10,7 +10,7 @@ from typing import Any, Self
 import openai
 from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
 from memkit_runtime.host.wires import CallNumbers, sendable_name, sendable_text
-from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 

@@ -18,6 +18,6 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with (
         ChatModel(endpoint_of(rooms.settings)) as model,
-        closing(KeptSession(rooms.agent(llm_client=model), rooms)) as session,
+        closing(KeptSession(rooms.agent(model), rooms)) as session,
     ):
         yield session

@@ -11,11 +11,11 @@ from typing import Any, cast
 from claude_agent_sdk import ClaudeAgentOptions, ResultError, query
 from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sdk_loop import SdkLoop
+from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.wires import sendable_text
-from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import CallData, Message
-from memkit_runtime.loop.turn import Intent, Reply
+from memkit_runtime.loop.core import Reply
 
 from agent.exchange import Answer, Call, Exchange
 from agent.faults import check_result, clear_faults
@@ -31,13 +31,13 @@ GO_ON: Message = {"role": "user", "content": "(Go on: the results of your tool c
 OUT_OF_TURNS = "error_max_turns"
 
 
-class ClaudeLoop(SdkLoop):
+class ClaudeActor(SdkActor):
     """Runs the model and the tools of a turn with the SDK, each run in a session made from the main context."""
 
     def __init__(
-        self, *parts: Any, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, workplace: Workplace, **more: Any
+        self, rooms: Rooms, *, endpoint: Endpoint, events: asyncio.Runner, workplace: Workplace
     ) -> None:
-        super().__init__(*parts, rooms=rooms, **more)
+        super().__init__(rooms)
         self.window = Window(rooms.main)
         self.patience = Patience(endpoint)
         self.exchange = Exchange(self._follow)
@@ -50,9 +50,9 @@ class ClaudeLoop(SdkLoop):
         self._offered = [spec.name for spec in self.toolbox.specs()]
         self._stamped = 0
 
-    def act(self, intent: Intent) -> Reply:
+    def run(self, words: str) -> Reply:
         """Run the command line until the model answers."""
-        self.made = self._stamped = 0
+        self._stamped = 0
         with clear_faults(self._endpoint):
             said = self._events.run(self._converse())
         return self.reply(said)
@@ -105,7 +105,7 @@ class ClaudeLoop(SdkLoop):
             setting_sources=[],
             hooks=hooks_of(self),
             include_partial_messages=True,  # for the patience: an answer may be long in coming
-            max_turns=max(0, self.max_tool_calls - self.made) + 2,
+            max_turns=max(0, self.most_calls - self.made) + 2,
             cwd=self._workplace.empty,
             env=environment_of(self._endpoint, self._workplace),
             extra_args={"no-session-persistence": None},
@@ -118,15 +118,15 @@ class ClaudeLoop(SdkLoop):
         """Take an answer with calls, and their results, into the main context."""
         results = [(self._stamp(), call, self._result(call)) for call in answer.calls]
         calls = [_call_data(name, call) for name, call, _ in results]
-        self._add({"role": "assistant", "content": sendable_text(answer.text), "tool_calls": calls})
+        self.add({"role": "assistant", "content": sendable_text(answer.text), "tool_calls": calls})
         for name, call, text in results:
-            self._add({"role": "tool", "tool_call_id": name, "name": own_name(call.name), "content": text})
+            self.add({"role": "tool", "tool_call_id": name, "name": own_name(call.name), "content": text})
         self.window.settle()
 
     def _stamp(self) -> str:
         """Return an id that no other call of the session has, whatever ids the server gives."""
         self._stamped += 1
-        return f"call-{self.turn_id}-{self._stamped}"
+        return f"call-{self.turn.id}-{self._stamped}"
 
     def _result(self, call: Call) -> str:
         """Return what came of a call; what the command line answered itself stands in the books all the same."""
@@ -140,7 +140,7 @@ class ClaudeLoop(SdkLoop):
                 given = call.given if isinstance(call.given, Mapping) else str(call.given)
                 return self.toolbox.call(name, given).text
         refused = {"name": name, "args": call.given, "decision": "allow", "error": True, "result": text}
-        self.toolbox.ledger.calls.append(refused)
+        self.toolbox.books.ledger.calls.append(refused)
         return text
 
 

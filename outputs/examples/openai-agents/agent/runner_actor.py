@@ -10,9 +10,8 @@ from agents import Agent, Model, RunConfig, Runner
 from agents.run import CallModelData, ModelInputData
 from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sdk_loop import SdkLoop
-from memkit_runtime.loop.core import AgentResponse
-from memkit_runtime.loop.turn import Intent, Reply
+from memkit_runtime.host.acting import SdkActor
+from memkit_runtime.loop.core import Reply
 
 from agent.faults import clear_run_faults
 from agent.items import answered, to_items, to_messages, without_reasoning
@@ -25,20 +24,20 @@ class BoundReached(Exception):
     """The model called a tool where it was to answer."""
 
 
-class RunnerLoop(SdkLoop):
+class RunnerActor(SdkActor):
     """Runs the model and the tools of a turn with the SDK, whose session follows the main context."""
 
     def __init__(
-        self, *parts: Any, model: Model, endpoint: Endpoint, rooms: Rooms, events: asyncio.Runner, **more: Any
+        self, rooms: Rooms, *, model: Model, endpoint: Endpoint, events: asyncio.Runner
     ) -> None:
-        super().__init__(*parts, rooms=rooms, **more)  # without the model, which only the SDK asks
+        super().__init__(rooms)
         self._endpoint = endpoint
         self._events = events
         self._path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
         self._session: MaskedSession | None = None
         self._seen = 0
         self._closing = False
-        self._agent: Agent[RunnerLoop] = Agent(
+        self._agent: Agent[RunnerActor] = Agent(
             name=rooms.persona.name, model=model, model_settings=SETTINGS, tools=list(tools_of(self))
         )
         self._run_config = RunConfig(
@@ -48,21 +47,19 @@ class RunnerLoop(SdkLoop):
             tool_not_found_behavior="return_error_to_model",
         )
 
-    def act(self, intent: Intent) -> Reply:
+    def run(self, words: str) -> Reply:
         """Run the agent until the model answers."""
         self._follow_consent()
-        self.made, self._seen, self._closing = 0, 1, False
+        self._seen, self._closing = 1, False
         with clear_run_faults(self._endpoint):
-            said = self._events.run(self._run(self._user_text or ""))
+            said = self._events.run(self._run(words))
         return self.reply(said)
 
-    def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply in the session and return it with the report of the turn."""
-        response = super().remember(reply)
+    def keep(self, message: str) -> None:
+        """Let the session hold what the main context holds now."""
         without_reasoning(self.rooms.main.messages)
         if self._session is not None:
             self._session.replace(self._kept(self.rooms.main.messages))
-        return response
 
     # --- the model's calls
 
@@ -71,7 +68,7 @@ class RunnerLoop(SdkLoop):
             self._agent,
             words,
             context=self,
-            max_turns=self.max_tool_calls + 2,
+            max_turns=self.most_calls + 2,
             run_config=self._run_config,
             session=self._session,
         )
@@ -107,7 +104,7 @@ class RunnerLoop(SdkLoop):
                     unknown[call["id"]] = self.toolbox.call(call["name"], call["args"]).text
             if message.get("tool_call_id") in unknown:
                 message["content"] = unknown[message["tool_call_id"]]
-            self._add(message)
+            self.add(message)
 
     # --- sessions
 

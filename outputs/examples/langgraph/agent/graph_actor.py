@@ -11,9 +11,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langsmith import tracing_context
 from memkit_runtime.host.endpoints import Endpoint, clear_faults
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sdk_loop import SdkLoop
-from memkit_runtime.loop.core import AgentResponse
-from memkit_runtime.loop.turn import Intent, Reply
+from memkit_runtime.host.acting import SdkActor
+from memkit_runtime.loop.core import Reply
 
 from agent.checkpoints import Checkpoints
 from agent.journal import Journal
@@ -24,50 +23,40 @@ STEPS_PER_CALL = 8
 """Graph steps that one model call and its tools take at most, middleware included."""
 
 
-class GraphLoop(SdkLoop):
+class GraphActor(SdkActor):
     """Runs the model and the tools of a turn as a graph whose every step is checkpointed."""
 
     def __init__(
-        self,
-        *parts: Any,
-        chat_model: BaseChatModel,
-        endpoint: Endpoint,
-        rooms: Rooms,
-        checkpoints: Checkpoints,
-        **more: Any,
+        self, rooms: Rooms, *, chat_model: BaseChatModel, endpoint: Endpoint, checkpoints: Checkpoints
     ) -> None:
-        super().__init__(*parts, rooms=rooms, **more)
-        self.transcript = Journal(rooms.main, self._add)
+        super().__init__(rooms)
+        self.transcript = Journal(rooms.main, self.add)
         self._chat_model = chat_model
         self._endpoint = endpoint
         self._checkpoints = checkpoints
         self._config: Any = {
             "configurable": {"thread_id": rooms.session_id},
-            "recursion_limit": STEPS_PER_CALL * (self.max_tool_calls + 2),
+            "recursion_limit": STEPS_PER_CALL * (self.most_calls + 2),
         }
         self._durable = rooms.consent.granted()
         self._graph = self._build()
 
-    def act(self, intent: Intent) -> Reply:
+    def run(self, words: str) -> Reply:
         """Run the graph until the model answers."""
         self._follow_consent()
-        self.made = 0
-        words = self.transcript.adopt(HumanMessage(self._user_text or ""))
+        opening = self.transcript.adopt(HumanMessage(words))
         # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
         with clear_faults(self._endpoint, openai), tracing_context(enabled=False):
-            state = self._graph.invoke({"messages": [words], "turn": self.turn_id}, self._config)
+            state = self._graph.invoke({"messages": [opening], "turn": self.turn.id}, self._config)
         self._answer = state["messages"][-1]
         said = self._answer.text if isinstance(self._answer, AIMessage) else ""
         return self.reply(said)
 
-    def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply in the session and return it with the report of the turn."""
-        response = super().remember(reply)
-        if response.message:
-            # What the user was told may say more than what the model said: which writes there were, or that it stopped.
-            self._graph.update_state(self._config, {"messages": [self._told(response.message)]}, as_node="model")
+    def keep(self, message: str) -> None:
+        """Take in what the user was told: it may say more than what the model said, such as which writes there were."""
+        if message:
+            self._graph.update_state(self._config, {"messages": [self._told(message)]}, as_node="model")
         self._checkpoints.keep_newest()
-        return response
 
     def _told(self, text: str) -> BaseMessage:
         said = self._answer if isinstance(self._answer, AIMessage) else AIMessage("")
@@ -83,12 +72,12 @@ class GraphLoop(SdkLoop):
             checkpointer=self._checkpoints.saver(durable=self._durable),
         )
 
-    def take_up(self) -> None:
-        """Put a session that was checkpointed back into the main context."""
+    def take_up(self) -> int:
+        """Put a session that was checkpointed back into the main context, and return how many turns it has had."""
         values = self._graph.get_state(self._config).values
         if values.get("messages"):
             self.transcript.restore(values["messages"], values.get("summary", ""))
-            self.turn_id = max(self.turn_id, values.get("turn", 0))
+        return int(values.get("turn", 0)) if values.get("messages") else 0
 
     def _follow_consent(self) -> None:
         """Move the session to disk when the user agrees, and off it when they withdraw."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from memkit_runtime.host.rooms import Rooms
 from memkit_runtime.host.wires import TOO_MANY
-from memkit_runtime.loop.core import AgentLoop, AgentResponse
-from memkit_runtime.loop.turn import Intent, Reply
+from memkit_runtime.host.acting import SdkActor
+from memkit_runtime.loop.core import Reply
 
 from agent.assistant import Assistant
 from agent.run import Run
@@ -16,23 +16,23 @@ from agent.thread import Thread
 from agent.wire import ToolOutput, Wire
 
 
-class RunLoop(AgentLoop):
+class RunActor(SdkActor):
     """Answers each turn with one run; the policies judge every call that the run waits for before its tool runs."""
 
-    def __init__(self, *parts: Any, wire: Wire, rooms: Rooms, **more: Any) -> None:
-        super().__init__(*parts, **more)  # without the model, which only the wire asks
-        self.thread = Thread(rooms.session_id, lambda: self.prompt()[1:], self._add)
+    def __init__(self, rooms: Rooms, wire: Wire) -> None:
+        super().__init__(rooms)
+        self.thread = Thread(rooms.session_id, lambda: self.prompt()[1:], self.add)
         self.assistant = Assistant(
             name=rooms.persona.name,
             model=rooms.settings.model,
             instructions=lambda: self.prompt()[0]["content"],
             tools=tuple(self.toolbox.specs()),
             wire=wire,
-            most_calls=self.max_tool_calls,
+            most_calls=self.most_calls,
         )
         self._phase: str | None = None
 
-    def act(self, intent: Intent) -> Reply:
+    def run(self, words: str) -> Reply:
         """Run the assistant until it answers."""
         run = self.assistant.run(self.thread)
         try:
@@ -41,21 +41,20 @@ class RunLoop(AgentLoop):
         finally:
             run.cancel()
         self._phase = run.phase
-        return Reply(run.text, min(run.calls_made, self.max_tool_calls), limited=run.at_bound)
+        self.made = run.calls_made
+        return self.reply(run.text)
 
-    def remember(self, reply: Reply) -> AgentResponse:
-        """Keep the reply, and what the server calls it."""
-        response = super().remember(reply)
-        messages: Sequence[Any] = self.memory.main.messages
+    def keep(self, message: str) -> None:
+        """Keep what the server calls the reply."""
+        messages: Sequence[Any] = self.rooms.main.messages
         if self._phase and messages and messages[-1]["role"] == "assistant":
             messages[-1]["phase"] = self._phase
-        return response
 
     def _outputs(self, run: Run) -> list[ToolOutput]:
         """Run the tools that the run waits for, one after another, as far as the bound allows."""
         return [
             ToolOutput(
-                call.id, self.toolbox.call(call.name, call.args).text if number < self.max_tool_calls else TOO_MANY
+                call.id, self.toolbox.call(call.name, call.args).text if number < self.most_calls else TOO_MANY
             )
             for number, call in enumerate(run.required_calls, run.calls_made)
         ]
