@@ -9,13 +9,13 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, ResultError, query
+from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.wires import sendable_text
 from memkit_runtime.loop.bound import read_arguments
-from memkit_runtime.loop.interface import CallData, Message
 from memkit_runtime.loop.core import Reply
+from memkit_runtime.loop.interface import CallData, Message
 
 from agent.exchange import Answer, Call, Exchange
 from agent.faults import check_result, clear_faults
@@ -34,9 +34,7 @@ OUT_OF_TURNS = "error_max_turns"
 class ClaudeActor(SdkActor):
     """Runs the model and the tools of a turn with the SDK, each run in a session made from the main context."""
 
-    def __init__(
-        self, rooms: Rooms, *, endpoint: Endpoint, events: asyncio.Runner, workplace: Workplace
-    ) -> None:
+    def __init__(self, rooms: Rooms, *, endpoint: Endpoint, events: asyncio.Runner, workplace: Workplace) -> None:
         super().__init__(rooms)
         self.window = Window(rooms.main)
         self.patience = Patience(endpoint)

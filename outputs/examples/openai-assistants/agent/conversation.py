@@ -17,6 +17,8 @@ from agent.run_actor import RunActor
 @contextmanager
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
-    with ResponsesWire(endpoint_of(rooms.settings)) as wire:
-        with closing(KeptSession(rooms.agent(RunActor(rooms, wire)), rooms)) as session:
-            yield session
+    with (
+        ResponsesWire(endpoint_of(rooms.settings)) as wire,
+        closing(KeptSession(rooms.agent(RunActor(rooms, wire)), rooms)) as session,
+    ):
+        yield session

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.rooms import Rooms
 from memkit_runtime.host.wires import TOO_MANY
-from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.loop.core import Reply
 
 from agent.assistant import Assistant
@@ -53,8 +53,6 @@ class RunActor(SdkActor):
     def _outputs(self, run: Run) -> list[ToolOutput]:
         """Run the tools that the run waits for, one after another, as far as the bound allows."""
         return [
-            ToolOutput(
-                call.id, self.toolbox.call(call.name, call.args).text if number < self.most_calls else TOO_MANY
-            )
+            ToolOutput(call.id, self.toolbox.call(call.name, call.args).text if number < self.most_calls else TOO_MANY)
             for number, call in enumerate(run.required_calls, run.calls_made)
         ]

@@ -9,9 +9,9 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langsmith import tracing_context
+from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.endpoints import Endpoint, clear_faults
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.loop.core import Reply
 
 from agent.checkpoints import Checkpoints

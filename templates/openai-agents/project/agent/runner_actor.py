@@ -8,9 +8,9 @@ from typing import Any
 
 from agents import Agent, Model, RunConfig, Runner
 from agents.run import CallModelData, ModelInputData
+from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.loop.core import Reply
 
 from agent.faults import clear_run_faults
@@ -27,9 +27,7 @@ class BoundReached(Exception):
 class RunnerActor(SdkActor):
     """Runs the model and the tools of a turn with the SDK, whose session follows the main context."""
 
-    def __init__(
-        self, rooms: Rooms, *, model: Model, endpoint: Endpoint, events: asyncio.Runner
-    ) -> None:
+    def __init__(self, rooms: Rooms, *, model: Model, endpoint: Endpoint, events: asyncio.Runner) -> None:
         super().__init__(rooms)
         self._endpoint = endpoint
         self._events = events
