@@ -126,8 +126,9 @@ def test_an_interrupt_while_the_program_is_loaded_is_one_too(tmp_path: Path) -> 
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
 
     done = subprocess.run(
-        [sys.executable, "-m", "memkit", "--help"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-m", "memkit", "--help"], env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
 

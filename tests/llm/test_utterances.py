@@ -12,12 +12,12 @@ import pytest
 from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
+from memkit.runtime.loop.core import AgentConfig, AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, MemoryTools, Record
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.recall import RecallMemory
-from tests.loop.agents import agent_of, tools_of
+from tests.loop.agents import tools_of
 
 SCRIPT = Path(__file__).with_name("utterances.txt")
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -69,7 +69,7 @@ def conversations() -> Iterator[tuple[str, list[Turn]]]:
             turns[-1].changes.append(line)
 
 
-def agent_over(archive: ArchivalStore) -> MemGPTAgent:
+def agent_over(archive: ArchivalStore) -> AgentLoop:
     """Return an agent of the reference model with a message tool, a domain and two policies."""
     planner = HTNPlanner(
         operators=[Operator("carry ?p ?to", [], ["at ?p ?to"])],
@@ -84,7 +84,8 @@ def agent_over(archive: ArchivalStore) -> MemGPTAgent:
     main, recall = MainContext(max_tokens=8000), RecallMemory(None, lambda: NOON)
     tools = MemoryTools(main, archive, recall=recall, user_id="ada", session_id=None)
     toolbox = tools_of(tools, Guard(POLICIES), planner=planner, declared=[OUTBOX], retire=retire)
-    return agent_of(memory=archive, model=ReferenceModel(), tools=tools, toolbox=toolbox, user_id="ada")
+    memory = VirtualContextMemory(main=main, archive=archive, recall=recall, config=AgentConfig("ada"))
+    return AgentLoop(memory, model=ReferenceModel(), toolbox=toolbox, config=AgentConfig("ada"))
 
 
 def shown(record: Record) -> str:
@@ -111,7 +112,7 @@ def test_what_people_type_is_understood(name: str, turns: list[Turn]) -> None:
         agent = agent_over(archive)
         for turn in turns:
             before = {record.id: record for record in archive.records(user_id="ada")}
-            reply = agent.step(turn.text)
+            reply = agent.respond(turn.text)
             after = {record.id: record for record in archive.records(user_id="ada")}
 
             assert changes(before, after) == turn.changes, turn.text

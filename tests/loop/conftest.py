@@ -75,6 +75,7 @@ class ListMemory:
 
     session_id = "s1"
     user_id = "ada"
+    settings = SimpleNamespace(retrieval=SimpleNamespace(constraints_limit=100, min_confidence=0.7))
 
     def __init__(self) -> None:
         self.archive = self
@@ -87,6 +88,14 @@ class ListMemory:
         """Return a stored record, always verified."""
         record = SimpleNamespace(source="explicit", actor="user", trust="verified")
         return SimpleNamespace(record=record) if record_id in self.kept else None
+
+    def constraints(self, user_id: str, **_: Any) -> list[Any]:
+        """Return none."""
+        return []
+
+    def search(self, query: str, **_: Any) -> Any:
+        """Find nothing that a turn is offered unasked."""
+        return SimpleNamespace(hits=[])
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
         """Note the turn."""

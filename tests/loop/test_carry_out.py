@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent, RecordedConsent, Tools
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, RecordedConsent, Tools
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 from tests.loop.agents import agent_of
 
@@ -68,7 +68,7 @@ def test_an_instruction_cannot_agree_for_the_user(script: Callable[..., Any]) ->
     origin = Origin(actor="user", user_id="ada", session_id="s")
     consent = RecordedConsent(archive, "ada", origin)
     tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="s", consented=consent.granted)
-    acting = agent_of(model=script("Fine."), memory=tools, toolbox=Tools(tools, consent=consent))
+    acting = AgentLoop(model=script("Fine."), toolbox=Tools(tools, consent=consent))
 
     acting.carry_out("Yes, you may remember.")
 

@@ -85,7 +85,7 @@ def test_execute_cannot_pass_by_the_gate(memory: Any, guard: Callable[..., Any])
     """A body that a framework runs without having asked the gate is judged all the same."""
     toolbox = Tools(memory, guard({"archival_memory_insert": "deny"}))
 
-    text = toolbox.execute("archival_memory_insert", {"text": "x"})
+    text = toolbox.execute("archival_memory_insert", {"text": "x"}).text
 
     assert memory.kept == {}
     assert "denies" in text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Tools, VirtualContextMemory
+from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Tools, Turn, VirtualContextMemory
 from memkit.runtime.loop.errors import LoopError, ModelFault
 from memkit.runtime.loop.interface import Completion, ToolCall
 from tests.loop.agents import agent_of
@@ -204,11 +204,14 @@ def test_each_recalled_block_carries_its_tier() -> None:
 def test_a_step_can_be_overridden(memory: Any, script: Callable[..., Any]) -> None:
     """Each step of the turn is a method that a subclass may replace."""
 
-    class Shouting(AgentLoop):
+    class Shouting(Turn):
         def evaluate(self, reply: Any) -> Any:
             return type(reply)(reply.text.upper(), reply.calls)
 
-    agent = agent_with(memory, script("quiet"), loop=Shouting)
+    class Loud(MemGPTAgent):
+        turn_class = Shouting
+
+    agent = Loud(archival_store=memory, llm_client=script("quiet"))
 
     assert agent.step("Hi").message == "QUIET"
 

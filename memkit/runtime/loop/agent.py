@@ -12,6 +12,7 @@ from .agent_loop import AgentLoop
 from .bound import declared_tools
 from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .errors import LoopError
+from .fencing import check_words
 from .interface import DeclaredTool
 from .plan_run import PlanningTools
 from .planner import as_hybrid
@@ -80,6 +81,7 @@ class MemGPTAgent(AgentLoop):
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user."""
+        check_words(text, "what the user says")
         return self.respond(text)
 
 
