@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import HEAD, OBJECTS, conditions, domains, problems, states, values
 
 from memkit.lint.planning.contradiction import contradiction
 from memkit.lint.planning.faults import ENDLESS, IMPOSSIBLE_OPERATOR, SHADOWED_METHOD, UNREACHABLE_METHOD, domain_faults
 from memkit.runtime.htn.core import GAVE_UP, Budget, Condition, Domain, HTNPlanner, Method, Operator, Problem, Term
 from memkit.runtime.htn.evaluation import StepState, holds
 from memkit.runtime.htn.objects import typed_objects
+from tests.htn.languages import HEAD, OBJECTS, conditions, domains, problems, states, values
 
 FACTS = ("p a", "p b", "q a b")
 NAMES = ("s", "t", "u")
