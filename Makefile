@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test properties prove check outputs recording matrix bench template-release clean
+.PHONY: help demo test test-room properties prove check outputs recording matrix bench template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -17,6 +17,10 @@ demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy,
 
 test: $(STAMPS)/test ## Run every test that pip can install for; says what it skips
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-room: $(STAMPS)/test ## Run the tests of one room (ROOM=htn) with nothing but the runtime, pytest and hypothesis
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 HYPOTHESIS_NO_PLUGINS=1 PYTHONPATH=tests $(BIN)/python -m pytest \
+		-p pytest_timeout -p _hypothesis_pytestplugin -p alone tests/$(ROOM)
 
 properties: $(STAMPS)/test ## Run the tests of properties with examples that nobody has tried yet
 	MEMKIT_PROPERTIES=new $(BIN)/python -m pytest -m "hypothesis and not prove" -n $(WORKERS) --dist worksteal

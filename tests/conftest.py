@@ -11,14 +11,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from memkit.cli.main import YOUNG_OBJECTS, run
-from memkit.runtime.testing import FakeServer
-from memkit.runtime.testing.script import Script
+# The tests of a room run without the rest of memkit, which is loaded where a fixture needs it.
+if TYPE_CHECKING:
+    from memkit.runtime.testing import FakeServer
+    from memkit.runtime.testing.script import Script
 
 _IDENTITY = {"NAME": "Ada Tester", "EMAIL": "ada@example.org"}
 WITHHELD = "this kernel does not let its user"
@@ -82,7 +83,7 @@ def pytest_collection_finish() -> None:
     """Keep the collection of garbage from walking through ten thousand tests again and again: a seventh of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
 
 
 def _room_in_memory() -> int:
@@ -113,6 +114,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 @pytest.fixture
 def store(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> Path:
     """Return the root of a fresh store with the starters, a copy of one that is made once: a store knows no path."""
+    from memkit.cli.main import run
+
     made = tmp_path_factory.getbasetemp() / "made-store"
     if not made.exists():
         assert run(["init", str(made)]) == 0
@@ -123,6 +126,8 @@ def store(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pyte
 @pytest.fixture
 def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServer]]:
     """Return a function that starts a model server, which the vendors' SDKs find by the environment of the test."""
+    from memkit.runtime.testing import FakeServer
+
     with ExitStack() as running:
 
         def start(protocol: str, script: Script, **options: Any) -> FakeServer:

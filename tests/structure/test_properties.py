@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,11 @@ def test_no_test_decides_by_itself_how_its_examples_are_chosen() -> None:
                 assert not OF_THE_PROFILE & {word.arg for word in node.keywords if word.arg}, f"{path}:{node.lineno}"
             if isinstance(node, ast.FunctionDef):
                 assert not any(ast.unparse(one).startswith("seed(") for one in node.decorator_list), path
+
+
+def test_no_test_judges_how_long_something_took() -> None:
+    """A busy machine takes its time: ``tests/growth.py`` counts, and only that something was waited for is asserted."""
+    clock = re.compile(r"assert .*(perf_counter|process_time|monotonic|thread_time|time\.time)\(\) - \w+ <")
+
+    for path in sorted(TESTS.rglob("*.py")):
+        assert not clock.search(path.read_text(encoding="utf-8")), path

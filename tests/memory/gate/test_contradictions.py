@@ -1,15 +1,10 @@
 """Which statements cannot both be true, as far as their wording shows."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memkit.cli.main import run
-from memkit.llm.scripted import ScriptedModel
-from memkit.llm.summaries import contradictions_by
 from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.record.record import Draft, Origin
@@ -118,43 +113,3 @@ class TestAskedModel:
         assert asked == [["Alice has two cats"]]
         assert [reason.code for reason in judged.reasons] == ["contradiction", "unreadable_answer"]
         assert judged.record_fields["contradicts"] == ["R0"]
-
-    @pytest.mark.parametrize(
-        "answer", ["R0", "", "[3]", "[0]", "[-1]", "[true]", "[1.0]", '{"1": 1}', "[1", "the first", "[[1]]"]
-    )
-    def test_an_answer_that_cannot_be_read_is_noted_and_nothing_else(self, view: Any, answer: str) -> None:
-        """The record is admitted as if nobody had been asked, with a code that says so."""
-        gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([answer])))
-
-        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
-
-        assert (judged.decision, [reason.code for reason in judged.reasons]) == ("admitted", ["unreadable_answer"])
-        assert "contradicts" not in judged.record_fields
-
-    def test_a_model_that_cannot_be_asked_stops_nothing(self, view: Any) -> None:
-        """A provider that fails leaves the decision to the wording."""
-        gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([])))
-
-        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
-
-        assert [reason.code for reason in judged.reasons] == ["unreadable_answer"]
-
-    def test_the_configured_provider_is_asked_at_the_command_line(
-        self, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """With write.contradiction_model: provider an add asks it, and the audit log tells the code."""
-        script = tmp_path / "answers.json"
-        script.write_text('["[1]"]', encoding="utf-8")
-        here = ["--store", str(store), "--json"]
-        for key, value in (("provider", f"scripted:{script}"), ("write.contradiction_model", "provider")):
-            assert run(["config", "set", key, value, *here]) == 0
-        run(["memory", "add", "Alice is a vegetarian", "--user", "alice", *here])
-        known = json.loads(capsys.readouterr().out.splitlines()[-1])["data"]["id"]
-
-        run(["memory", "add", "Alice eats steak on Sundays", "--user", "alice", *here])
-        added = json.loads(capsys.readouterr().out)["data"]
-        run(["memory", "get", added["id"], *here])
-        record = json.loads(capsys.readouterr().out)["data"]
-
-        assert [reason["code"] for reason in added["reasons"]] == ["contradiction"]
-        assert record["contradicts"] == [known]

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import HEAD, OBJECTS, conditions, domains, problems, states, values
 
 from memkit.lint.families.dead_ends import contradiction
 from memkit.lint.families.faults import domain_faults
 from memkit.runtime.htn.core import GAVE_UP, Budget, Condition, Domain, HTNPlanner, Method, Operator, Problem, Term
 from memkit.runtime.htn.language.objects import typed_objects
 from memkit.runtime.htn.verification.evaluation import StepState, holds
+from tests.htn.languages import HEAD, OBJECTS, conditions, domains, problems, states, values
 
 FACTS = ("p a", "p b", "q a b")
 NAMES = ("s", "t", "u")
