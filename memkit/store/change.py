@@ -51,7 +51,7 @@ def change_files(
 ) -> str | None:
     """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
     for path in files:
-        if not (root / path).resolve().is_relative_to(root.resolve()):
+        if not (root / path).parent.resolve().is_relative_to(root.resolve()):
             raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
     git = Git(root)
     in_repository = git.is_repository()

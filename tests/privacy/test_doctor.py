@@ -110,12 +110,15 @@ def test_sealing_without_its_library_is_named(sealing: Path, ask: Ask, monkeypat
 
 
 def test_state_that_others_can_read_is_named(store: Path, ask: Ask) -> None:
-    """An old store's folder may be open."""
+    """An old store's folder may be open; it is closed when the store is opened, where it is this user's to close."""
     ask("memory", "add", "Ada drinks tea", "--user", "ada")
     (store / ".memkit").chmod(0o755)
     next((cache_folder(store)).rglob("*.sqlite")).chmod(0o644)
-
-    ok, detail = check(ask, "index privacy")
-
+    _, ok, detail = examination.examined_state(store / ".memkit")
     assert not ok
     assert "chmod -R go=" in detail
+
+    ok, _ = check(ask, "index privacy")
+
+    assert ok
+    assert (store / ".memkit").stat().st_mode & 0o777 == 0o700
