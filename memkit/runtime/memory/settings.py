@@ -192,20 +192,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """The words that each setting of words may have."""
 DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
-SECTIONS = (
-    WriteSettings,
-    Weights,
-    RetrievalSettings,
-    ContextSettings,
-    ConversationSettings,
-    RecallSettings,
-    ForgetSettings,
-    ConsolidateSettings,
-    PrivacySettings,
-    WorkingSettings,
-    CheckpointSettings,
-    HeartbeatSettings,
-)
 
 
 def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:
@@ -220,7 +206,7 @@ def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, A
 
 
 def _value(default: Any, value: JSON, where: str, key: str) -> object:
-    if isinstance(default, SECTIONS):
+    if isinstance(default, tuple) and not isinstance(default, Decay):  # a section of settings
         if not isinstance(value, Mapping):
             raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
         return type(default)(**_changes(default, value, f"{where}."))
