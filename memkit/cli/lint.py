@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,6 @@ def lint(
 
     Exit code 0: clean or notes alone, 1: findings, 2: bad usage, 3: nothing to check.
     """
-    from memkit.lint.rules import faults
     from memkit.use_cases.lint import Fixing, lint_store
 
     if fix and diff:
@@ -108,7 +108,13 @@ def lint(
         data["diff"] = report.diff
     text = "" if front.json else _formatted(report, form)
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
-    front.answer(data, text, ok=not faults(report.findings), diagnostics=diagnostics)
+    front.answer(data, text, ok=not report.findings or _are_notes(report.findings), diagnostics=diagnostics)
+
+
+def _are_notes(findings: Sequence[Finding]) -> bool:
+    from memkit.lint.rules import faults  # where nothing was found, no rule is loaded
+
+    return not faults(findings)
 
 
 def _write_schemas(front: Front) -> None:
