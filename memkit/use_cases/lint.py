@@ -10,8 +10,6 @@ from pathlib import Path
 from memkit.lint.accepted import load_baseline, shrink_baseline, without_known
 from memkit.lint.files import sources_of_paths, sources_of_store
 from memkit.lint.interface import LintReport, Rule, SourceFile
-from memkit.lint.reports import rule_page
-from memkit.lint.rules import get_rule
 from memkit.lint.run import chosen_rules, lint
 
 # Check a store, or some files of one.
@@ -98,5 +96,8 @@ def _base(sources: Sequence[SourceFile]) -> Path:
 
 def explain_rule(code: str) -> tuple[Rule, str]:
     """Return the rule ``code`` and its page; raises ``UsageError`` with the nearest code."""
+    from memkit.lint.reports import rule_page
+    from memkit.lint.rules import get_rule
+
     rule = get_rule(code)
     return rule, rule_page(rule)
