@@ -13,8 +13,6 @@ from typing import Any
 from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
 from memkit.agent_session import AgentSession, Place
 from memkit.errors import UsageError
-from memkit.policies.verdict_diff import recordable
-from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.htn.language.domain import Domain
 from memkit.runtime.htn.language.methods import Method
@@ -51,6 +49,7 @@ from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
 from memkit.runtime.memory.tiers.tools import MemoryTools
+from memkit.store.audit import recordable
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""
@@ -420,6 +419,8 @@ class DomainPlanner:
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:
     """Return an evolutionary search for an expression through ``pairs`` of x and wanted y."""
+    from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
+
     fitness = partial(fitness_mean_squared_error, target=list(pairs))
     return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
 

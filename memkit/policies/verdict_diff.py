@@ -20,7 +20,6 @@ from memkit.policies.analysis.values import Unknown
 from memkit.policies.files import FOLDER, load_policies, read_policy
 from memkit.runtime.guard.core import Call, Guard, Verdict
 from memkit.runtime.guard.interface import EFFECTS, strength
-from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects
 from memkit.store.revisions import parting, resolve
@@ -263,10 +262,6 @@ def _open(subject: AnalysedPolicy, level: int, reason: str) -> str:
     return f"Whether a call that {subject.label} decides on one side is {other} on the other is not known: {reason}."
 
 
-LONGEST = 4_000
-"""Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""
-
-
 @dataclass(frozen=True)
 class Replay:
     """What two sets of policies make of recorded calls."""
@@ -276,25 +271,6 @@ class Replay:
     left_out: int
     """Verdicts of the log whose call was not kept: too long, or without the user's consent."""
     changes: tuple[VerdictChange, ...]
-
-
-def recordable(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return arguments as the log keeps them: secrets masked; ``None`` for what is no plain data or too long."""
-    try:
-        spelled = json.dumps(values, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return _masked(json.loads(spelled)) if len(spelled) <= LONGEST else None
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, str):
-        return masked(value)
-    if isinstance(value, list):
-        return [_masked(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _masked(item) for key, item in value.items()}
-    return value
 
 
 def replay(before: PolicySet, after: PolicySet, events: Iterable[Mapping[str, Any]]) -> Replay:

@@ -22,6 +22,22 @@ _DEEDS = frozenset({
 _KEYS = ("at", "event", "actor", "user_id", "ids", "query", "candidates", "reason")
 
 
+LONGEST = 4_000
+"""Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""
+
+
+def recordable(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return arguments as the log keeps them: secrets masked; ``None`` for what is no plain data or too long."""
+    from memkit.runtime.memory.gate.secrets import masked_tree  # what finds secrets takes longer to load than a search
+
+    try:
+        spelled = json.dumps(values, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    kept: dict[str, Any] | None = masked_tree(json.loads(spelled)) if len(spelled) <= LONGEST else None
+    return kept
+
+
 class AuditLog:
     """Append events to ``<folder>/<YYYY-MM>.jsonl`` and read them back.
 

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import Data, calls, policy, rich_policies
 
-from memkit.policies.verdict_diff import LONGEST, PolicySet, VerdictChange, compare_verdicts, recordable, replay
+from memkit.policies.verdict_diff import PolicySet, VerdictChange, compare_verdicts, replay
 from memkit.runtime.guard.core import Call, Guard
 from memkit.runtime.guard.interface import strength
+from memkit.store.audit import LONGEST, recordable
 
 SHELL = {"shell": {"program": ["rm", "shred"]}}
 
