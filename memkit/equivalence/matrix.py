@@ -1,4 +1,4 @@
-"""The matrix of the README: what each target can, as a run showed it, and why not where it cannot."""
+"""The matrix of ``docs/matrix.md``: what each target can, as a run showed it, and why not where it cannot."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ def same(column: Column, **told: tuple[str, ...]) -> Result:
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
 def test_a_target_ends_where_the_reference_agent_ends(column: Column, expected: Mapping[str, Account]) -> None:
-    """What differs has a reason in ``target.yaml``, and the README says of this target what the run shows."""
+    """What differs has a reason in ``target.yaml``, and the matrix says of this target what the run shows."""
     if column.missing:
         pytest.skip(f"not installed: {', '.join(column.missing)}")
 
     result = compared(column, expected, accounts_of(column))
 
     assert result.faults == []
-    page = (ROOT / "README.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    page = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     shown = [row[rows[0].index(column.title)] for row in rows[1:]]
     assert [cell in "✓✗" and cell for cell in shown] == [cell or False for cell in cells_of(result)]
@@ -173,7 +173,7 @@ def test_the_matrix_shows_ticks_crosses_and_reasons() -> None:
 
 def test_the_matrix_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     """What stands around it stays; a page without its marks is refused and stays as it was."""
-    page = tmp_path / "README.md"
+    page = tmp_path / "matrix.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
 
     write_matrix(page, [same(REACT)])
