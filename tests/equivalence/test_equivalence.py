@@ -16,7 +16,7 @@ from memkit.equivalence.material import write_store
 from memkit.equivalence.matrix import BEGIN, END, cells_of, matrix_text, write_matrix
 from memkit.equivalence.playing import play
 from memkit.equivalence.project import ProjectSide
-from memkit.equivalence.run import Column, Result, accounts_of, columns_of, compared, reference_accounts
+from memkit.equivalence.run import Column, ColumnResult, accounts_of, columns_of, compared, reference_accounts
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
@@ -38,9 +38,9 @@ def expected() -> Mapping[str, Account]:
     return reference_accounts()
 
 
-def same(column: Column, **told: tuple[str, ...]) -> Result:
+def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
     """Return a result in which only the parts in ``told`` differ."""
-    return Result(column, {part.name: told.get(part.name, ()) for part in PARTS})
+    return ColumnResult(column, {part.name: told.get(part.name, ()) for part in PARTS})
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)

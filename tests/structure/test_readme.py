@@ -11,7 +11,7 @@ import pytest
 
 from memkit.cli.main import COMMANDS, cli
 from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
-from memkit.equivalence.run import Result, columns_of
+from memkit.equivalence.run import ColumnResult, columns_of
 from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets
 
@@ -22,7 +22,7 @@ TARGETS = load_targets()
 MATRIX = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 COMMAND_TABLE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 COLUMNS = [column for target in TARGETS.values() for column in columns_of(target)]
-MEANT = [Result(column, dict.fromkeys((part.name for part in PARTS), ())) for column in COLUMNS]
+MEANT = [ColumnResult(column, dict.fromkeys((part.name for part in PARTS), ())) for column in COLUMNS]
 """A run in which nothing differs; tests/equivalence does the real one."""
 
 
@@ -51,7 +51,9 @@ def test_a_row_that_names_a_test_stands_for_one_that_ships(target: str, shipped:
 
 def test_the_command_table_names_every_command() -> None:
     """No command is undocumented, and none is invented."""
-    named = {word for cell in re.findall(r"^\| (.+?) \|", COMMAND_TABLE, re.M) for word in re.findall(r"`([a-z-]+)", cell)}
+    named = {
+        word for cell in re.findall(r"^\| (.+?) \|", COMMAND_TABLE, re.M) for word in re.findall(r"`([a-z-]+)", cell)
+    }
 
     assert named == set(COMMANDS)
 
