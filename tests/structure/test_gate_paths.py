@@ -60,7 +60,7 @@ WITHOUT_TEXT = {
 OFFERING = {"offer", "import_many", "supersede", "edit_core"}
 OFFERING_OF_AN_ARCHIVE = {"merge", "consolidate"}
 """Words that other things have as methods too."""
-TOOLS = ("tools", "toolbox", "self", "super()")
+TOOLS = ("tools", "toolbox")
 """What a module of the loop or the agent calls that to which it offers tools; a model is told of these, not memory."""
 
 
@@ -138,6 +138,7 @@ def offers(function: ast.FunctionDef) -> bool:
 def offering(modules: Mapping[str, str]) -> set[str]:
     """Return the functions outside the archive that offer something, as ``path:function``."""
     own = ("memkit/runtime/memory/archive/archive.py", "memkit/runtime/memory/archive/change.py")
+    own += ("memkit/runtime/loop/tools.py",)  # offers tools to a model
     return {
         f"{path}:{function.name}"
         for path, text in modules.items()
@@ -284,7 +285,6 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
-    "memkit/runtime/memory/lifecycle/consolidation.py:_moved": (by_hand(consolidated),),
     "memkit/runtime/host/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (
