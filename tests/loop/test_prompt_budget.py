@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, VirtualContextMemory
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
 from memkit.runtime.loop.errors import PromptTooLarge
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent

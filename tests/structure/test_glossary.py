@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEMKIT = ROOT / "memkit"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
-HANDED_IN = (
+HANDED_IN = "a protocol of the loop, by which alone it knows the room whose class bears the name"
     "a protocol of the loop, which knows the room that keeps it only by this; the room's own class bears the name"
 )
 WIRE = "a word of the scripted model's script, in a room that meets the other in no module"
@@ -27,7 +27,7 @@ SHARED = {
     "Message": WIRE,
     "Consent": PROMISED,
     "Terminal": PROMISED,
-    "Event": "of a turn, told to whoever listens; of a record, kept: both rooms publish it, and neither imports the other",
+    "Event": "of a turn, told to whoever listens; of a record, kept. Neither room imports the other",
     "Reason": "of a verdict of the write gate; of a plan that was not found: rooms that do not import each other",
 }
 """Names that more than one public class has, and why."""
