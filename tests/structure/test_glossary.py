@@ -12,8 +12,6 @@ MEMKIT = ROOT / "memkit"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 HANDED_IN = "a protocol of the loop, by which alone it knows the room whose class bears the name"
-    "a protocol of the loop, which knows the room that keeps it only by this; the room's own class bears the name"
-)
 WIRE = "a word of the scripted model's script, in a room that meets the other in no module"
 PROMISED = "a group of promises that every project's tests inherit, named after what is promised"
 SHARED = {
