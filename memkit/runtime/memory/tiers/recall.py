@@ -49,7 +49,7 @@ class NewestTurns:
                 self._searched.add(_utterance(turn))
 
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
-        """Return the turns from ``oldest`` on that fit ``query``, best first, as ``Conversation`` ranks them."""
+        """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
         if self._searched is None:
             self._searched = ConversationIndex(map(_utterance, self._turns))
         start = self._start(oldest)
@@ -166,7 +166,7 @@ class RecallMemory:
     def search(
         self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[SessionTurn] = ()
     ) -> list[SessionTurn]:
-        """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
+        """Return the turns of this user that fit ``query`` best, as ``ConversationIndex`` ranks them; none when none does.
 
         Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
         those that are kept are searched as well.
