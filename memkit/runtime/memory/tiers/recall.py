@@ -166,7 +166,7 @@ class RecallMemory:
     def search(
         self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[SessionTurn] = ()
     ) -> list[SessionTurn]:
-        """Return the turns of this user that fit ``query`` best, as ``ConversationIndex`` ranks them; none when none does.
+        """Return this user's turns that fit ``query`` best, as ``ConversationIndex`` ranks them; none when none does.
 
         Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
         those that are kept are searched as well.
