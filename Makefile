@@ -50,8 +50,8 @@ recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and 
 template-release: $(STAMPS)/test ## Keep the templates with a release of memkit, so that its projects can be updated
 	$(BIN)/python -m memkit.use_cases.release_templates
 
-matrix: $(STAMPS)/test ## Write the matrix of the README again from a run of every target
-	$(BIN)/python -m memkit.equivalence --write README.md
+matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
+	$(BIN)/python -m memkit.equivalence --write docs/matrix.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
 	for name in house startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat; do \

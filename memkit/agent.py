@@ -10,8 +10,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from memkit.agent_chores import Consolidation, CutOffPlans, DueGoals, PageOut
-from memkit.agent_session import AgentSession, Place
+from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
+from memkit.agent_session import AgentSession, SessionPlace
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.htn.language.domain import Domain
@@ -135,7 +135,7 @@ class ReferenceAgent:
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
         self.session = AgentSession(
-            Place(setting.user, setting.session, parts.sessions, parts.sealer),
+            SessionPlace(setting.user, setting.session, parts.sessions, parts.sealer),
             Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock())),
             main=self.main,
             settings=parts.archive.settings,
@@ -350,13 +350,13 @@ class ReferenceAgent:
 
     def _chores(self) -> Chores:
         """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
-        every: list[Chore] = [PageOut(self.main)]
+        every: list[Chore] = [PageOutChore(self.main)]
         if self.setting.remembers and self.setting.long_term:
             archive, user, clock = self.parts.archive, self.setting.user, self.parts.clock
             every += [
                 DueGoals(archive, user, self.setting.session, self.setting.agent_id, clock),
                 CutOffPlans(self.parts.cut_off_plans),
-                Consolidation(archive, user, clock),
+                ConsolidationChore(archive, user, clock),
             ]
         bounds = self.parts.archive.settings.heartbeat
         return Chores(every, bounds.most, bounds.within)

@@ -21,7 +21,7 @@ WORTH_SCANNING = 5_000
 
 
 @dataclass(frozen=True)
-class PageOut:
+class PageOutChore:
     """Pages out old messages before a turn has to."""
 
     main: MainContext
@@ -50,7 +50,7 @@ class PageOut:
 
 
 @dataclass
-class Consolidation:
+class ConsolidationChore:
     """Says once a day whether consolidating memory is worth it; a person runs it, and reviews its branch."""
 
     archive: ArchivalStore

@@ -38,7 +38,7 @@ class TurnStopped(JournalError):
 
 
 @dataclass(frozen=True)
-class Place:
+class SessionPlace:
     """Whose session it is and where it lies."""
 
     user: str
@@ -53,7 +53,7 @@ class AgentSession:
 
     def __init__(
         self,
-        place: Place,
+        place: SessionPlace,
         kept: Kept,
         *,
         main: MainContext,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Choice, Front, MemkitGroup, diagnostic
+from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, diagnostic
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "default",
@@ -42,7 +42,7 @@ def bench() -> None:
 
 @bench.command("retrieval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--mode", "modes", type=Choice(MODES), multiple=True, help="Only this one; may be given again.")
+@click.option("--mode", "modes", type=SuggestingChoice(MODES), multiple=True, help="Only this one; may be given again.")
 @click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
 @click.option("--vectors", "model", type=click.Path(path_type=Path), metavar="FOLDER", help="Also by this local model.")
 @click.pass_obj

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.output import Choice, Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice
 
 
 @click.command("completion", cls=MemkitCommand)
-@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=SuggestingChoice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def completion(front: Front, shell: str) -> None:
     """Print the completion script for SHELL; add its output to the shell's start-up file."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import agent_option, at_option, reason_option, report_decision, user_option
-from memkit.cli.output import Choice, Front, MemkitGroup
+from memkit.cli.output import Front, MemkitGroup, SuggestingChoice
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core
 
@@ -35,7 +35,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 
 
 @core.command("set")
-@click.argument("section", type=Choice(SECTIONS), metavar="[human|system]")
+@click.argument("section", type=SuggestingChoice(SECTIONS), metavar="[human|system]")
 @click.argument("text")
 @user_option
 @agent_option

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Choice, Front, MemkitCommand, command_name, envelope
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, command_name, envelope
 from memkit.errors import UsageError
 from memkit.runtime.testing import PROTOCOLS, FakeServer, LoggedRequest, ScriptError
 from memkit.terminal import one_line
@@ -16,7 +16,9 @@ from memkit.use_cases.serve_fake_llm import serve_fake_llm
 
 
 @click.command("fake-llm", cls=MemkitCommand)
-@click.option("--protocol", type=Choice(list(PROTOCOLS)), default="chat", show_default=True, help="What to speak.")
+@click.option(
+    "--protocol", type=SuggestingChoice(list(PROTOCOLS)), default="chat", show_default=True, help="What to speak."
+)
 @click.option(
     "--script", required=True, type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON: answers, or rules."
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memkit.cli.output import Choice, Diagnostic, Front, diagnostic
+from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
 from memkit.store.bump import PARTS
 from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 
 bump_option = click.option(
-    "--bump", type=Choice(list(PARTS)), help="Count this part of the version up, with a change log entry."
+    "--bump", type=SuggestingChoice(list(PARTS)), help="Count this part of the version up, with a change log entry."
 )
 note_option = click.option(
     "-m", "--note", metavar="TEXT", help="What the entry and the commit say (default: what changed)."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
 from memkit.store.layout import find_store
 
@@ -32,7 +32,7 @@ _FORMATS = {
 @click.option(
     "--output-format",
     "form",
-    type=Choice([*_FORMATS, "json"]),
+    type=SuggestingChoice([*_FORMATS, "json"]),
     default="text",
     show_default=True,
     help="How to report.",

@@ -179,7 +179,7 @@ class MemkitGroup(click.Group):
             formatter.write_dl(rows)
 
 
-class Choice(click.Choice[str]):
+class SuggestingChoice(click.Choice[str]):
     """A choice that suggests the nearest value for a misspelt one."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:

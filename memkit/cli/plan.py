@@ -13,7 +13,7 @@ import click
 from memkit.cli.arguments import read_pairs
 from memkit.cli.first_words import FirstWordsCommand, misspelt
 from memkit.cli.memory.options import user_option
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
@@ -21,7 +21,7 @@ from memkit.runtime.htn.core import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TUR
 from memkit.terminal import counted
 
 if TYPE_CHECKING:
-    from memkit.use_cases.plans import Planned, Request
+    from memkit.use_cases.plans import Planned, PlanRequest
 
 # What ``memkit plan`` takes and tells where plans are drawn: ``--svg``, ``--dot``, ``--mermaid``.
 
@@ -140,10 +140,15 @@ def execution_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Plan anew at most so often (5)."),
         click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that says what holds after each step."),
         click.option(
-            "--manual", type=Choice(["ask", "done"]), default="ask", help="Steps without a tool: ask, or take as done."
+            "--manual",
+            type=SuggestingChoice(["ask", "done"]),
+            default="ask",
+            help="Steps without a tool: ask, or take as done.",
         ),
         click.option(
-            "--assume", type=Choice(["done", "failed"]), help="What became of the step in which the run was cut off."
+            "--assume",
+            type=SuggestingChoice(["done", "failed"]),
+            help="What became of the step in which the run was cut off.",
         ),
         click.option(
             "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept."
@@ -198,11 +203,15 @@ class PlanCommand(FirstWordsCommand):
 @click.option("--cheapest", is_flag=True, help="Look for the plan that costs least, the same as --strategy cheapest.")
 @click.option(
     "--strategy",
-    type=Choice([TURNS, DEPTH, LENGTH, CHEAPEST]),
+    type=SuggestingChoice([TURNS, DEPTH, LENGTH, CHEAPEST]),
     help="How to search (turns): depth first, by length of what waits, both in turns and at random, or for the cost.",
 )
 @click.option(
-    "--format", "form", type=Choice(["text", "ipc"]), default="text", help="ipc: as planning competitions write plans."
+    "--format",
+    "form",
+    type=SuggestingChoice(["text", "ipc"]),
+    default="text",
+    help="ipc: as planning competitions write plans.",
 )
 @drawing_options
 @execution_options
@@ -227,7 +236,7 @@ def plan(
     wish: Wish,
 ) -> None:
     """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out."""
-    from memkit.use_cases.plans import Help, Request, plan_task
+    from memkit.use_cases.plans import Help, PlanRequest, plan_task
 
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
@@ -248,7 +257,7 @@ def plan(
     if domain is None:
         meant = misspelt(task[0], PlanCommand.words, "memkit plan") if task else ""
         raise UsageError(f"Missing option '--domain'. Name a file, or a domain of the store or a starter.{meant}")
-    request = Request(domain, " ".join(task) or None, state, problem)
+    request = PlanRequest(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
     if wish.executes:
         _execute(front, wish, request, ways, explain, lambda found: draw(front, drawings, found, title))
@@ -270,7 +279,7 @@ def plan(
 def _execute(
     front: Front,
     wish: Wish,
-    request: Request | None,
+    request: PlanRequest | None,
     ways: Mapping[str, Any],
     explain: bool = False,
     show: Callable[[Result], None] = lambda found: None,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic, envelope, yes_or_no
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, envelope, yes_or_no
 from memkit.cli.plan import Wish, explanation_data, plan_lines
 from memkit.cli.store import store_if_any
 from memkit.cli.trust import with_trust
@@ -113,7 +113,9 @@ def _ask_done(action: Action) -> bool:
 
 def _ask_outcome(action: Action) -> str | None:
     click.echo(harmless(f"The run was cut off in step {action.number}, {action.step}."), err=True)
-    answer = click.prompt("Was it done?", type=Choice(["done", "failed", "unknown"]), default="unknown", err=True)
+    answer = click.prompt(
+        "Was it done?", type=SuggestingChoice(["done", "failed", "unknown"]), default="unknown", err=True
+    )
     return None if answer == "unknown" else str(answer)
 
 

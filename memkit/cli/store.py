@@ -16,7 +16,7 @@ from memkit.cli.persons import agent_at_work
 from memkit.cli.trust import with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.memory.interface import ShardProblem
-from memkit.store.config import Setting, load_settings
+from memkit.store.config import SettingValue, load_settings
 from memkit.store.layout import find_store
 from memkit.store.setting_meanings import meaning_of
 from memkit.store.shard_text import as_it_is, readable
@@ -282,7 +282,7 @@ def show(front: Front, key: str | None) -> None:
     front.answer({"settings": data}, lines)
 
 
-def _explain(front: Front, key: str, settings: Mapping[str, Setting]) -> None:
+def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> None:
     known = meaning_of(key)
     if known is None or key not in settings:
         raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")

@@ -24,7 +24,7 @@ SAME_DOCUMENTS = 3
 """While so many of the first parts of a state are the same, a document's number means the same record."""
 
 
-class State(NamedTuple):
+class VectorState(NamedTuple):
     """Which lines of a corpus a file of vectors has taken in, and which file that is."""
 
     model: str
@@ -46,7 +46,7 @@ class NearestIndex:
             raise MissingExtra(EXTRA) from None
         self._embedder = embedder
         self._model = f"{embedder.name} {embedder.dimension}"
-        self._open: WeakKeyDictionary[Database, tuple[State, Index]] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[Database, tuple[VectorState, Index]] = WeakKeyDictionary()
 
     def nearest(self, corpus: CorpusIndex, query: str, limit: int) -> list[tuple[int, float]]:
         """Return documents of live records and the cosine of their angle to ``query``, nearest first."""
@@ -60,7 +60,7 @@ class NearestIndex:
 
     def _caught_up(self, corpus: CorpusIndex) -> Index:
         position, path = corpus.position(), _beside(corpus.database.path, VECTORS[0])
-        wanted = State(self._model, position.generation, position.keys, position.seq, _stamp(path))
+        wanted = VectorState(self._model, position.generation, position.keys, position.seq, _stamp(path))
         state, index = self._open.get(corpus.database) or (None, None)
         if index is None or state is None or state.file != wanted.file:
             state, index = self._loaded(corpus)
@@ -72,14 +72,14 @@ class NearestIndex:
         self._open[corpus.database] = state, index
         return index
 
-    def _loaded(self, corpus: CorpusIndex) -> tuple[State | None, Index]:
+    def _loaded(self, corpus: CorpusIndex) -> tuple[VectorState | None, Index]:
         """Return what the files beside a corpus hold; what is damaged or torn apart counts as not there."""
         path = _beside(corpus.database.path, VECTORS[0])
         note = _beside(corpus.database.path, VECTORS[1])
         if path is None or note is None:
             return None, self._new()
         try:
-            state = State(**json.loads(note.read_text(encoding="utf-8")))
+            state = VectorState(**json.loads(note.read_text(encoding="utf-8")))
             index = self._new()
             if state.model == self._model and state.file == _stamp(path):
                 index.load(str(path))
@@ -108,7 +108,7 @@ class NearestIndex:
         return Index(ndim=self._embedder.dimension, metric="cos", dtype="f16")
 
 
-def _saved(index: Index, path: Path | None, database: Path | None, state: State) -> list[int]:
+def _saved(index: Index, path: Path | None, database: Path | None, state: VectorState) -> list[int]:
     """Write the vectors, then what they are, and return the file's stamp; where nothing can be written, go on."""
     note = _beside(database, VECTORS[1])
     if path is None or note is None:

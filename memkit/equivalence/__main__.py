@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from memkit.equivalence.matrix import write_matrix
-from memkit.equivalence.run import Column, Result, columns_of, run
+from memkit.equivalence.run import Column, ColumnResult, columns_of, run
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import MemkitError, MissingExtra, UsageError
 from memkit.generate.targets import find_target, load_targets
@@ -55,7 +55,7 @@ def _columns(names: Sequence[str]) -> list[Column]:
     return columns
 
 
-def _tell(results: Sequence[Result], *, as_json: bool) -> None:
+def _tell(results: Sequence[ColumnResult], *, as_json: bool) -> None:
     ok = not any(result.faults for result in results)
     if as_json:
         data = {"columns": [_data(result) for result in results]}
@@ -70,7 +70,7 @@ def _tell(results: Sequence[Result], *, as_json: bool) -> None:
             click.echo(f"  {fault}")
 
 
-def _data(result: Result) -> dict[str, Any]:
+def _data(result: ColumnResult) -> dict[str, Any]:
     column = result.column
     parts = [
         {

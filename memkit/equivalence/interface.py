@@ -13,7 +13,7 @@ Seen = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Turn:
+class TranscriptTurn:
     """One message of a user, answered in a process of its own by a model that plays ``script``."""
 
     text: str
@@ -36,7 +36,7 @@ class Part:
     name: str
     capability: str
     """The words of its row in the matrix."""
-    turns: tuple[Turn, ...]
+    turns: tuple[TranscriptTurn, ...]
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Account:
     """What it left: the lines that were written, the records and core sections they are about, what tools wrote."""
 
 
-class Side(Protocol):
+class TranscriptSide(Protocol):
     """Something that can answer the turns of a transcript: the reference agent, or a rendered project."""
 
-    def answer(self, turn: Turn, session: str) -> Seen:
+    def answer(self, turn: TranscriptTurn, session: str) -> Seen:
         """Answer one turn and return what it showed, ids and all."""
         ...

@@ -1,4 +1,4 @@
-"""The matrix of the README: what each target can, as a run showed it, and why not where it cannot."""
+"""The matrix of ``docs/matrix.md``: what each target can, as a run showed it, and why not where it cannot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.equivalence.run import Result
+from memkit.equivalence.run import ColumnResult
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 
@@ -36,13 +36,13 @@ SHIPPED = (
 )
 
 
-def cells_of(result: Result) -> list[str]:
+def cells_of(result: ColumnResult) -> list[str]:
     """Return the cells of one column from top to bottom; a limit is an empty text."""
     limits = result.column.limits
     return [_cell(bool(result.differences[part.name]), part.name in limits) for part in PARTS] + [EQUAL] * len(SHIPPED)
 
 
-def matrix_text(results: Sequence[Result]) -> str:
+def matrix_text(results: Sequence[ColumnResult]) -> str:
     """Return the matrix as Markdown, with its marks and the reasons of its limits."""
     reasons = list(dict.fromkeys(why for result in results for why in result.column.limits.values()))
     if len(reasons) > len(NOTES):
@@ -59,7 +59,7 @@ def matrix_text(results: Sequence[Result]) -> str:
     return "\n".join([BEGIN, "", *lines, *(["", *_paragraphs(told)] if told else []), "", END])
 
 
-def write_matrix(page: Path, results: Sequence[Result]) -> None:
+def write_matrix(page: Path, results: Sequence[ColumnResult]) -> None:
     """Put the matrix of ``results`` in the place of the one in ``page``; raises ``UsageError`` where there is none."""
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.equivalence.canonical import canonical
-from memkit.equivalence.interface import Account, Part, Seen, Side, Turn
+from memkit.equivalence.interface import Account, Part, Seen, TranscriptSide, TranscriptTurn
 from memkit.equivalence.stored import lines_of, memory_of, names_of, reach_of
 from memkit.runtime.loop.turn import SESSION_START
 
@@ -17,12 +17,12 @@ _UNORDERED = ("tool_calls", "memory_operations", "policy")
 """What parallel calls may fill in any order."""
 
 
-def play(side: Side, store: Path, parts: Iterable[Part]) -> dict[str, Account]:
+def play(side: TranscriptSide, store: Path, parts: Iterable[Part]) -> dict[str, Account]:
     """Return what each part showed on ``side``, whose memory lies in ``store``, by the part's name."""
     return {part.name: _play(side, store, part) for part in parts}
 
 
-def _play(side: Side, store: Path, part: Part) -> Account:
+def _play(side: TranscriptSide, store: Path, part: Part) -> Account:
     before = reach_of(store)
     turns = [side.answer(turn, turn.session or part.name) for turn in part.turns]
     memory = memory_of(store, before)
@@ -33,7 +33,7 @@ def _play(side: Side, store: Path, part: Part) -> Account:
     )
 
 
-def _told(seen: Mapping[str, Any], turn: Turn) -> Seen:
+def _told(seen: Mapping[str, Any], turn: TranscriptTurn) -> Seen:
     """Return what can be the same in two runs of a turn."""
     told = dict(seen)
     for account in ("usage", "session_usage"):
@@ -61,7 +61,7 @@ def _shared(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [*told, out] if any(one["op"] == "page_out" for one in operations) else told
 
 
-def _is_parallel(turn: Turn) -> bool:
+def _is_parallel(turn: TranscriptTurn) -> bool:
     """Return whether the model makes several calls in one answer, which an SDK may run side by side."""
     return not callable(turn.script) and any("tools" in answer for answer in turn.script if isinstance(answer, Mapping))
 

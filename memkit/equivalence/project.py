@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from memkit.equivalence.interface import Seen, Turn
+from memkit.equivalence.interface import Seen, TranscriptTurn
 from memkit.equivalence.probing import probed
 from memkit.generate.composition import VENDOR
 from memkit.generate.manifest import read_manifest
@@ -48,7 +48,7 @@ class ProjectSide:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         return {**kept, "HOME": self._home.name}
 
-    def answer(self, turn: Turn, session: str) -> Seen:
+    def answer(self, turn: TranscriptTurn, session: str) -> Seen:
         """Answer one turn; a run that fails shows its exit code and what it said."""
         with FakeServer(self._protocol, turn.script) as server:
             environment = {
@@ -70,7 +70,7 @@ class ProjectSide:
         return {**data, "seen": probed(turn.probes, asked)}
 
 
-def _line(turn: Turn, session: str) -> list[str]:
+def _line(turn: TranscriptTurn, session: str) -> list[str]:
     user = ["--user", turn.user] if turn.user is not None else []
     consent = ["--consent"] if turn.consents else []
     return ["-p", turn.text, "--json", "--session", session, *user, *consent]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memkit.equivalence.interface import Seen, Turn
+from memkit.equivalence.interface import Seen, TranscriptTurn
 from memkit.equivalence.probing import probed
 from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
@@ -38,7 +38,7 @@ class ReferenceSide:
     def __init__(self, store: Path) -> None:
         self._store = store
 
-    def answer(self, turn: Turn, session: str) -> Seen:
+    def answer(self, turn: TranscriptTurn, session: str) -> Seen:
         """Answer one turn."""
         model = PlayedModel(turn.script)
         with open_workspace(self._store) as workspace:

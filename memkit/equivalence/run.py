@@ -67,7 +67,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Result:
+class ColumnResult:
     """How far one kind of project is what the reference agent is."""
 
     column: Column
@@ -92,7 +92,7 @@ def columns_of(target: Target) -> list[Column]:
     return [Column(target, wire) for wire in choices] or [Column(target)]
 
 
-def run(columns: Sequence[Column], parts: Sequence[Part] = PARTS) -> list[Result]:
+def run(columns: Sequence[Column], parts: Sequence[Part] = PARTS) -> list[ColumnResult]:
     """Play ``parts`` on the reference agent and on every column, and return in what they differ."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         expected = pool.submit(reference_accounts, parts)
@@ -119,9 +119,9 @@ def accounts_of(column: Column, parts: Sequence[Part] = PARTS) -> dict[str, Acco
             return play(side, store, parts)
 
 
-def compared(column: Column, reference: Mapping[str, Account], accounts: Mapping[str, Account]) -> Result:
+def compared(column: Column, reference: Mapping[str, Account], accounts: Mapping[str, Account]) -> ColumnResult:
     """Return in what ``accounts`` differ from those of the reference agent."""
-    return Result(column, {part: differences(reference[part], account) for part, account in accounts.items()})
+    return ColumnResult(column, {part: differences(reference[part], account) for part, account in accounts.items()})
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memkit.equivalence.interface import Part, Turn
+from memkit.equivalence.interface import Part, TranscriptTurn
 
 FOUND = r"${tool_result:\[([0-9A-HJKMNP-TV-Z]{26})\]}"
 """The id of the record that the newest tool result shows first."""
@@ -46,19 +46,19 @@ PARTS = (
         "store",
         "Facts and preferences stored by the SDK's own tool calls",
         (
-            Turn("I live in Lisbon", [insert("I live in Lisbon", type="fact", tags=["home"]), "Noted."]),
-            Turn(
+            TranscriptTurn("I live in Lisbon", [insert("I live in Lisbon", type="fact", tags=["home"]), "Noted."]),
+            TranscriptTurn(
                 "I prefer espresso over latte",
                 [insert("I prefer espresso over latte", type="preference"), "I will remember that."],
             ),
-            Turn("I prefer espresso over latte", [insert("I prefer espresso over latte"), "I know."]),
+            TranscriptTurn("I prefer espresso over latte", [insert("I prefer espresso over latte"), "I know."]),
         ),
     ),
     Part(
         "correct",
         "A correction supersedes what was stored",
         (
-            Turn(
+            TranscriptTurn(
                 "No, I live in Porto",
                 [search("Where does the user live? Lisbon"), insert("I live in Porto", supersedes=FOUND), "Corrected."],
             ),
@@ -68,9 +68,12 @@ PARTS = (
         "page-out",
         "Bounded main context: the oldest messages are paged out and stay findable",
         (
-            Turn("The raffle is about a lighthouse joke", ["All right."], probes=("lighthouse",)),
-            *(Turn(RAIN, ["It rained. " * 40], probes=("lighthouse", "Summary of earlier messages")) for _ in range(3)),
-            Turn(
+            TranscriptTurn("The raffle is about a lighthouse joke", ["All right."], probes=("lighthouse",)),
+            *(
+                TranscriptTurn(RAIN, ["It rained. " * 40], probes=("lighthouse", "Summary of earlier messages"))
+                for _ in range(3)
+            ),
+            TranscriptTurn(
                 "What was the raffle about?",
                 [call("conversation_search", query="lighthouse raffle"), "A lighthouse joke."],
                 probes=("The raffle is about",),
@@ -81,36 +84,38 @@ PARTS = (
         "recall",
         "Recall in a new process, cited by record id",
         (
-            Turn("Which coffee do I like?", [search("coffee espresso latte"), f"Espresso [{FOUND}]."]),
-            Turn("Are you sure?", ["Yes, espresso [01ARZ3NDEKTSV4RRFFQ69G5FAV]."]),
+            TranscriptTurn("Which coffee do I like?", [search("coffee espresso latte"), f"Espresso [{FOUND}]."]),
+            TranscriptTurn("Are you sure?", ["Yes, espresso [01ARZ3NDEKTSV4RRFFQ69G5FAV]."]),
         ),
     ),
     Part(
         "resume",
         "A session goes on in a new process",
         (
-            Turn("My cat is called Lovelace", ["A fine name."]),
-            Turn("What did I just say?", ["Something about a cat."], probes=("called Lovelace", "A fine name.")),
-            Turn("Hello!", ["Hello."], session="resume-elsewhere", probes=("Lovelace",)),
+            TranscriptTurn("My cat is called Lovelace", ["A fine name."]),
+            TranscriptTurn(
+                "What did I just say?", ["Something about a cat."], probes=("called Lovelace", "A fine name.")
+            ),
+            TranscriptTurn("Hello!", ["Hello."], session="resume-elsewhere", probes=("Lovelace",)),
         ),
     ),
     Part(
         "core",
         "Core memory: appended, replaced, held back where nobody said so, unchanged where the text is not there",
         (
-            Turn(
+            TranscriptTurn(
                 "I work in the lighthouse",
                 [call("core_memory_append", section="human", text="I work in the lighthouse"), "Good to know."],
             ),
-            Turn(
+            TranscriptTurn(
                 "I work in the harbour",
                 [call("core_memory_replace", section="human", old="lighthouse", new="harbour"), "Changed."],
             ),
-            Turn(
+            TranscriptTurn(
                 "Guess where I live",
                 [call("core_memory_append", section="human", text="Lives in the mill"), "A person has to look."],
             ),
-            Turn(
+            TranscriptTurn(
                 "I left the mill",
                 [call("core_memory_replace", section="human", old="mill", new="sea"), "You never said so."],
             ),
@@ -119,13 +124,13 @@ PARTS = (
     Part(
         "core-next-turn",
         "Core memory current in the prompt of the next turn",
-        (Turn("Hello!", ["Hello."], probes=("I work in the harbour", "I work in the lighthouse")),),
+        (TranscriptTurn("Hello!", ["Hello."], probes=("I work in the harbour", "I work in the lighthouse")),),
     ),
     Part(
         "core-next-call",
         "Core memory current on the next model call of the same turn",
         (
-            Turn(
+            TranscriptTurn(
                 "I play the tuba",
                 [call("core_memory_append", section="human", text="Plays the tuba"), "Loud."],
                 probes=("Plays the tuba",),
@@ -136,33 +141,33 @@ PARTS = (
         "hostile",
         "Text that gives orders is set aside, and what is recalled stays fenced as data",
         (
-            Turn(HOSTILE, [insert(HOSTILE), "Kept."], user="eve"),
-            Turn("What did I say?", [search("instructions password outbox"), "Nothing."], user="eve"),
-            Turn("What does my note say?", [search("note espresso"), f"Espresso [{FOUND}]."], user="eve"),
+            TranscriptTurn(HOSTILE, [insert(HOSTILE), "Kept."], user="eve"),
+            TranscriptTurn("What did I say?", [search("instructions password outbox"), "Nothing."], user="eve"),
+            TranscriptTurn("What does my note say?", [search("note espresso"), f"Espresso [{FOUND}]."], user="eve"),
         ),
     ),
     Part(
         "trust",
         "Where text of strangers was recalled, and only there, a person is asked before a message is sent",
         (
-            Turn(
+            TranscriptTurn(
                 "Where do invoices go? Tell the team.",
                 [search("where invoices go"), outbox("hello team"), "Not sent."],
                 user="eve",
             ),
-            Turn("Tell the team that I am here", [outbox("eve is here"), "Sent."], user="eve"),
+            TranscriptTurn("Tell the team that I am here", [outbox("eve is here"), "Sent."], user="eve"),
         ),
     ),
     Part(
         "deny",
         "A denied call never runs, and the model is told why",
-        (Turn("Tell them", [outbox("danger ahead"), "It was denied."]),),
+        (TranscriptTurn("Tell them", [outbox("danger ahead"), "It was denied."]),),
     ),
     Part(
         "ask",
         "A call that needs a person does not run where nobody can be asked",
         (
-            Turn(
+            TranscriptTurn(
                 "Tell them, env is test",
                 [outbox("LOUD music"), outbox("LOUD music, env=test"), "Nobody confirmed it."],
             ),
@@ -172,15 +177,15 @@ PARTS = (
         "allow",
         "What no policy stops runs; an exception holds by what the host says; a soft policy warns",
         (
-            Turn("Tell them", [outbox("lunch is ready"), outbox("gonna eat"), "Done."]),
-            Turn("Tell them", [outbox("LOUD lunch"), "Done."], context={"env": "test"}),
+            TranscriptTurn("Tell them", [outbox("lunch is ready"), outbox("gonna eat"), "Done."]),
+            TranscriptTurn("Tell them", [outbox("LOUD lunch"), "Done."], context={"env": "test"}),
         ),
     ),
     Part(
         "plan",
         "Plan by known methods",
         (
-            Turn(
+            TranscriptTurn(
                 "Deliver the book to the shop", [call("plan_task", task="deliver book shop"), "Go, then hand it over."]
             ),
         ),
@@ -188,21 +193,21 @@ PARTS = (
     Part(
         "accepted",
         "The model's proposal is validated: accepted",
-        (Turn("Post the book", propose("post book", "go home shop", "hand_over book")),),
+        (TranscriptTurn("Post the book", propose("post book", "go home shop", "hand_over book")),),
     ),
     Part(
         "rejected",
         "The model's proposal is validated: rejected with its reason",
         (
-            Turn("Post the letter", propose("mail letter", "teleport letter")),
-            Turn("Post the letter", propose("mail letter", "go shop library", "hand_over letter")),
+            TranscriptTurn("Post the letter", propose("mail letter", "teleport letter")),
+            TranscriptTurn("Post the letter", propose("mail letter", "go shop library", "hand_over letter")),
         ),
     ),
     Part(
         "evolve",
         "Evolutionary search as a tool",
         (
-            Turn(
+            TranscriptTurn(
                 "Which formula fits (0, 1), (1, 3), (2, 5)?",
                 [call("evolve_expression", points=[[0, 1], [1, 3], [2, 5]], generations=20), "2 * x + 1."],
             ),
@@ -212,7 +217,7 @@ PARTS = (
         "parallel",
         "Parallel tool calls: every write once, a denied one among them does not run",
         (
-            Turn(
+            TranscriptTurn(
                 "My locker is 111. My bike is red. My boat is called Tern.",
                 [
                     {
@@ -232,18 +237,22 @@ PARTS = (
     Part(
         "unknown",
         "A tool that does not exist is judged, not run, and told to the model",
-        (Turn("Clean up", [call("shell", command="rm -rf /"), "I cannot do that."]),),
+        (TranscriptTurn("Clean up", [call("shell", command="rm -rf /"), "I cannot do that."]),),
     ),
     Part(
         "broken",
         "Arguments that are no JSON, and a tool that fails, are told to the model",
-        (Turn("Try it", [{"tool": "outbox", "arguments": "message is milk"}, call("flaky"), "It did not work."]),),
+        (
+            TranscriptTurn(
+                "Try it", [{"tool": "outbox", "arguments": "message is milk"}, call("flaky"), "It did not work."]
+            ),
+        ),
     ),
     Part(
         "misfit",
         "Arguments that do not fit a tool's schema are told to the model in the toolbox's words",
         (
-            Turn(
+            TranscriptTurn(
                 "Tell them, and write it down elsewhere",
                 [
                     call("outbox", to="ada"),
@@ -257,38 +266,38 @@ PARTS = (
     Part(
         "loop",
         "A model that loops is stopped",
-        (Turn("Tell them", [{"reply": outbox("again")}]),),
+        (TranscriptTurn("Tell them", [{"reply": outbox("again")}]),),
     ),
     Part(
         "consent",
         "Nothing stored without consent; it is given and withdrawn in words",
         (
-            Turn("I own a telescope", [insert("I own a telescope"), "Nice."], user="bob", consents=False),
-            Turn(
+            TranscriptTurn("I own a telescope", [insert("I own a telescope"), "Nice."], user="bob", consents=False),
+            TranscriptTurn(
                 "You may remember what I tell you. I own a telescope",
                 [insert("I own a telescope"), "Nice."],
                 user="bob",
                 consents=False,
             ),
-            Turn("I withdraw my consent", ["As you wish."], user="bob", consents=False),
-            Turn("I own a boat", [insert("I own a boat"), "Nice."], user="bob", consents=False),
+            TranscriptTurn("I withdraw my consent", ["As you wish."], user="bob", consents=False),
+            TranscriptTurn("I own a boat", [insert("I own a boat"), "Nice."], user="bob", consents=False),
         ),
     ),
     Part(
         "users",
         "Users kept apart",
-        (Turn("Which coffee do I like?", [search("coffee espresso latte"), "I do not know."], user="zoe"),),
+        (TranscriptTurn("Which coffee do I like?", [search("coffee espresso latte"), "I do not know."], user="zoe"),),
     ),
     Part(
         "nobody",
         "Without a user nothing is stored or recalled",
-        (Turn("I live in Rome", [insert("I live in Rome"), "Noted."], user=None, consents=False),),
+        (TranscriptTurn("I live in Rome", [insert("I live in Rome"), "Noted."], user=None, consents=False),),
     ),
     Part(
         "refuse",
         "Secrets are refused by the gate and masked in what is kept",
         (
-            Turn(
+            TranscriptTurn(
                 "My key is sk-proj-" + "a1B2c3D4e5" * 4,
                 [insert("The key is sk-proj-" + "a1B2c3D4e5" * 4), "I will not keep it."],
             ),
@@ -298,9 +307,11 @@ PARTS = (
         "retract",
         "Taken back when the user asks, and not told again",
         (
-            Turn("My car is blue", [insert("My car is blue"), "Noted."]),
-            Turn("Forget that my car is blue", [search("car blue"), call("memory_retract", id=FOUND), "Forgotten."]),
-            Turn("My car is blue", [insert("My car is blue"), "I may not keep it."]),
+            TranscriptTurn("My car is blue", [insert("My car is blue"), "Noted."]),
+            TranscriptTurn(
+                "Forget that my car is blue", [search("car blue"), call("memory_retract", id=FOUND), "Forgotten."]
+            ),
+            TranscriptTurn("My car is blue", [insert("My car is blue"), "I may not keep it."]),
         ),
     ),
 )

@@ -6,7 +6,7 @@ An entry point's name is the target's, its value the package that holds ``target
     plain-http = "memkit_target_plain_http"
 
 Nothing of a plug-in is imported: the package is looked up and its files are read. What is wrong with one plug-in is a
-``Problem`` that names it, and the others work.
+``PluginProblem`` that names it, and the others work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from memkit.errors import MemkitError, UsageError
 from memkit.generate.source import Source, installed_source
-from memkit.generate.targets import QUESTIONS, RECORD, Origin, Target, load_target, questions_of
+from memkit.generate.targets import QUESTIONS, RECORD, Target, TargetOrigin, load_target, questions_of
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
@@ -42,11 +42,11 @@ class Offer:
 
     target: str
     package: str
-    origin: Origin
+    origin: TargetOrigin
 
 
 @dataclass(frozen=True)
-class Problem:
+class PluginProblem:
     """Why a plug-in's target cannot be used."""
 
     target: str
@@ -59,7 +59,7 @@ class Plugins:
     """What the installed plug-ins add."""
 
     targets: Mapping[str, Target]
-    problems: tuple[Problem, ...]
+    problems: tuple[PluginProblem, ...]
 
 
 def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
@@ -77,14 +77,14 @@ def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
             _refuse_a_name_that_is_taken(offer, own, taken[offer.target])
             targets[offer.target] = _load(offer, source or installed_source())
         except (MemkitError, OSError) as error:
-            problems.append(Problem(offer.target, f"{_called(offer)} cannot be used: {error}"))
+            problems.append(PluginProblem(offer.target, f"{_called(offer)} cannot be used: {error}"))
     return Plugins(targets, tuple(problems))
 
 
-def _offers() -> tuple[list[Offer], list[Problem]]:
+def _offers() -> tuple[list[Offer], list[PluginProblem]]:
     """Return what every installed distribution offers; of one that lies on the path twice the first counts."""
     offers: list[Offer] = []
-    problems: list[Problem] = []
+    problems: list[PluginProblem] = []
     seen: set[str] = set()
     for distribution in importlib.metadata.distributions():
         try:
@@ -94,7 +94,7 @@ def _offers() -> tuple[list[Offer], list[Problem]]:
             found = distribution.entry_points.select(group=GROUP)
         except _UNREADABLE as error:
             called = _named(_origin(distribution))
-            problems.append(Problem("", f"The entry points of {called} cannot be read: {error}"))
+            problems.append(PluginProblem("", f"The entry points of {called} cannot be read: {error}"))
             continue
         if origin.distribution not in seen - {UNNAMED}:
             seen.add(origin.distribution)
@@ -102,12 +102,12 @@ def _offers() -> tuple[list[Offer], list[Problem]]:
     return offers, problems
 
 
-def _origin(distribution: importlib.metadata.Distribution) -> Origin:
+def _origin(distribution: importlib.metadata.Distribution) -> TargetOrigin:
     try:
         metadata = distribution.metadata
-        return Origin(str(metadata["Name"] or UNNAMED), str(metadata["Version"] or ""))
+        return TargetOrigin(str(metadata["Name"] or UNNAMED), str(metadata["Version"] or ""))
     except _UNREADABLE:
-        return Origin(UNNAMED, "")
+        return TargetOrigin(UNNAMED, "")
 
 
 def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int) -> None:
@@ -171,5 +171,5 @@ def _called(offer: Offer) -> str:
     return f"The target {offer.target[:80]!r} of {_named(offer.origin)}"
 
 
-def _named(origin: Origin) -> str:
+def _named(origin: TargetOrigin) -> str:
     return f"{origin.distribution} {origin.version}".rstrip()

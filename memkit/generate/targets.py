@@ -30,7 +30,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Origin:
+class TargetOrigin:
     """The distribution that a target came with, where that is not memkit's own."""
 
     distribution: str
@@ -84,7 +84,7 @@ class Target:
     source: Source
     """Where the rooms and memkit's own layers come from."""
     limits: tuple[Limit, ...] = ()
-    origin: Origin | None = None
+    origin: TargetOrigin | None = None
     """The plug-in that brought it; None for a target of memkit's own."""
     readme: tuple[str, ...] = ()
     """Paragraphs in Markdown for the project's README."""
@@ -173,7 +173,7 @@ def questions_of(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def load_target(folder: Path, source: Source, *, name: str = "", origin: Origin | None = None) -> Target:
+def load_target(folder: Path, source: Source, *, name: str = "", origin: TargetOrigin | None = None) -> Target:
     """Return the target in ``folder``; layers are looked up in the templates of ``source``, then beside the folder."""
     data = load_yaml(folder / RECORD).data
     named = [layer_folder(layer, folder, source.templates) for layer in (SHARED, *data.get("layers", ()))]

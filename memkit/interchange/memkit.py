@@ -23,7 +23,7 @@ from memkit.runtime.memory.record.events import OPERATIONS, Event, fold
 from memkit.runtime.memory.record.lines import JSON, Sealer
 from memkit.runtime.memory.record.record import Draft, Record
 from memkit.runtime.memory.tiers.recall import RecallMemory
-from memkit.runtime.memory.tiers.sessions import SessionFile, Turn, held_sessions
+from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, held_sessions
 from memkit.store.audit import AuditLog
 from memkit.store.checkpoints import Checkpoints
 
@@ -86,7 +86,9 @@ class MachineState:
 
     def _turns(self, user_id: str, session_id: str, lines: list[Any]) -> int:
         return self.recall.bring_back(
-            Turn(user_id, session_id, line["turn_id"], line["role"], line["text"], line["at"], line.get("agent_id"))
+            SessionTurn(
+                user_id, session_id, line["turn_id"], line["role"], line["text"], line["at"], line.get("agent_id")
+            )
             for line in lines
         )
 

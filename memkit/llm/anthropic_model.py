@@ -8,11 +8,11 @@ from typing import Any
 
 from memkit.llm.inquiry import Inquiry, malformed, readable
 from memkit.llm.patience import Patience
-from memkit.llm.vendor import Vendor, no_argument
-from memkit.llm.wire import CallPart, Delta, Turn, argument_text, counts, sendable, system_text, text_of, turns_of
+from memkit.llm.vendor import ModelVendor, no_argument
+from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 
-VENDOR = Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+VENDOR = ModelVendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
 DEFAULT = "claude-sonnet-5-5"
 MOST_TOKENS = 8_192
 """Of one answer; the protocol wants a bound."""
@@ -120,7 +120,7 @@ def _usage(counted: dict[str, Any], usage: Any) -> dict[str, int]:
     return counts(**told, cached=counted.get("cache_read_input_tokens") or None)
 
 
-def _wire_turn(turn: Turn) -> Block:
+def _wire_turn(turn: WireTurn) -> Block:
     """Return a turn in the form of the protocol: results of tools stand in front of what the user says."""
     content: list[Block] = [
         {"type": "tool_result", "tool_use_id": call_id, "content": text} for call_id, text in turn.results

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from memkit.llm.patience import Patience
-from memkit.llm.vendor import TooSlow, Unserved, Vendor, timed
+from memkit.llm.vendor import ModelVendor, TooSlow, Unserved, timed
 from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message
 from memkit.runtime.memory.tiers.budget import counter
@@ -67,7 +67,7 @@ NOT_HERE = re.compile(r"region|country|territory|location", re.I)
 
 
 @contextmanager
-def clear_faults(vendor: Vendor, model: str) -> Iterator[None]:
+def clear_faults(vendor: ModelVendor, model: str) -> Iterator[None]:
     """Turn what an SDK or its HTTP library raises into ``Unserved``."""
     expected: tuple[type[Exception], ...] = (*_sdk_errors(vendor), *UNREAD, TooSlow, OSError)
     try:
@@ -77,7 +77,7 @@ def clear_faults(vendor: Vendor, model: str) -> Iterator[None]:
 
 
 @contextmanager
-def readable(vendor: Vendor) -> Iterator[None]:
+def readable(vendor: ModelVendor) -> Iterator[None]:
     """Turn what is raised over an answer's shape into ``Unserved``; only reading belongs inside."""
     try:
         yield
@@ -85,7 +85,7 @@ def readable(vendor: Vendor) -> Iterator[None]:
         raise malformed(vendor, type(error).__name__) from _harmless(error, vendor)
 
 
-def malformed(vendor: Vendor, what: str) -> Unserved:
+def malformed(vendor: ModelVendor, what: str) -> Unserved:
     """Return what is told of an answer that is not of the protocol."""
     return Unserved(
         f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
@@ -93,7 +93,7 @@ def malformed(vendor: Vendor, what: str) -> Unserved:
     )
 
 
-def _sdk_errors(vendor: Vendor) -> Iterator[type[Exception]]:
+def _sdk_errors(vendor: ModelVendor) -> Iterator[type[Exception]]:
     """Yield the errors of the SDK, and those of the HTTP library that it uses: they reach us from inside a stream."""
     yield vendor.base_error
     for name in ("httpx", "httpx2"):  # the library changed with a major version
@@ -102,13 +102,13 @@ def _sdk_errors(vendor: Vendor) -> Iterator[type[Exception]]:
             yield sys.modules[name].InvalidURL
 
 
-def _harmless(error: Exception, vendor: Vendor) -> Exception | None:
+def _harmless(error: Exception, vendor: ModelVendor) -> Exception | None:
     """Return ``error`` as the cause to show, or None where its words, or those behind it, hold the key."""
     told = "".join(traceback.format_exception(error))
     return None if vendor.secret in told or vendor.secret in repr(error) else error
 
 
-def _fault_of(error: Exception, vendor: Vendor, model: str) -> Unserved:
+def _fault_of(error: Exception, vendor: ModelVendor, model: str) -> Unserved:
     if isinstance(error, TooSlow):
         return _too_slow(vendor, *error.args)
     if isinstance(error, (*UNREAD, vendor.sdk.APIResponseValidationError)):
@@ -135,7 +135,7 @@ def _status(error: Exception) -> int | None:
     return STATUS_OF_KIND.get(str(inner.get("type")), 500)
 
 
-def _refused(error: Exception, status: int, vendor: Vendor, model: str) -> Unserved:
+def _refused(error: Exception, status: int, vendor: ModelVendor, model: str) -> Unserved:
     """Return what is told of an answer with an error status."""
     said, where = _reason(error, vendor), vendor.shown
     code = f"{said} {_body(error).get('code', '')} {_body(error).get('type', '')}"
@@ -164,7 +164,7 @@ def _refused(error: Exception, status: int, vendor: Vendor, model: str) -> Unser
     return Unserved(told, again=again, wait=_wait(error) if again else None)
 
 
-def _too_slow(vendor: Vendor, bound: str, seconds: float | None) -> Unserved:
+def _too_slow(vendor: ModelVendor, bound: str, seconds: float | None) -> Unserved:
     what = {
         "connect": "could not be connected to in time",
         "first_token": "did not begin to answer in time",
@@ -176,7 +176,7 @@ def _too_slow(vendor: Vendor, bound: str, seconds: float | None) -> Unserved:
     return Unserved(said, again=bound != "whole")
 
 
-def _unreachable(error: Exception, vendor: Vendor) -> Unserved:
+def _unreachable(error: Exception, vendor: ModelVendor) -> Unserved:
     """Return what is told where there was no answer, from what the operating system or the HTTP library said first."""
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
@@ -247,7 +247,7 @@ def _body(error: Exception) -> Mapping[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-def _reason(error: Exception, vendor: Vendor) -> str:
+def _reason(error: Exception, vendor: ModelVendor) -> str:
     """Return the server's own words on one short line, without the key."""
     body = getattr(error, "body", None)
     said = _body(error).get("message") or (body if isinstance(body, str) else getattr(error, "message", None)) or error
@@ -259,7 +259,7 @@ def _reason(error: Exception, vendor: Vendor) -> str:
     return text if text.endswith((".", "!", "?", "…", ")")) else f"{text}."
 
 
-def _version_hint(vendor: Vendor) -> str:
+def _version_hint(vendor: ModelVendor) -> str:
     """Return what is usually wrong with an address of a vendor whose addresses have a version."""
     return ", which usually ends in /v1," if vendor.home.endswith("/v1") else ""
 
@@ -280,7 +280,7 @@ def nobody(text: str) -> None:
 class Inquiry:
     """Asks one model of one vendor."""
 
-    vendor: Vendor
+    vendor: ModelVendor
     model: str
     patience: Patience
 

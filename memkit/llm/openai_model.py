@@ -9,11 +9,11 @@ from typing import Any
 
 from memkit.llm.inquiry import Inquiry, malformed, readable
 from memkit.llm.patience import Patience
-from memkit.llm.vendor import Vendor, no_argument
-from memkit.llm.wire import CallPart, Delta, Turn, argument_text, counts, sendable, system_text, text_of, turns_of
+from memkit.llm.vendor import ModelVendor, no_argument
+from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec
 
-VENDOR = Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+VENDOR = ModelVendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
 DEFAULT = "gpt-5.4-mini"
 STOPS = {"length": "length", "content_filter": "filtered", "refusal": "refused"}
 """Why an answer is not whole, in our words; for any other reason it is."""
@@ -135,7 +135,7 @@ def _usage(usage: Any) -> dict[str, int]:
     return counts(input=usage.prompt_tokens, output=usage.completion_tokens, cached=cached or None)
 
 
-def _wire_turn(turn: Turn) -> Iterator[Data]:
+def _wire_turn(turn: WireTurn) -> Iterator[Data]:
     """Yield the messages of a turn: each result of a tool is a message of its own, in front of what the user says."""
     for call_id, text in turn.results:
         yield {"role": "tool", "tool_call_id": call_id, "content": text}

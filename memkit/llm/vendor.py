@@ -23,7 +23,7 @@ SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
 
 
 @dataclass(frozen=True)
-class Vendor:
+class ModelVendor:
     """Where one vendor's models are, and what the environment says about them."""
 
     provider: str

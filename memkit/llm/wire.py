@@ -221,7 +221,7 @@ CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 
 
 @dataclass
-class Turn:
+class WireTurn:
     """What one side says before the other does: a user's results come first, a model's calls last."""
 
     role: str
@@ -243,7 +243,7 @@ def system_text(messages: Sequence[Message]) -> str:
     return whole_characters("\n\n".join(text for text in said if text.strip()))
 
 
-def turns_of(messages: Sequence[Message]) -> list[Turn]:
+def turns_of(messages: Sequence[Message]) -> list[WireTurn]:
     """Return what user and model said in turn, the user first; every call has its result in the turn after it."""
     reading = _Reading()
     for message in messages:
@@ -251,7 +251,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
     reading.answer_all()
     turns = [turn for turn in reading.turns if turn.text or turn.calls or turn.results]
     if turns and turns[0].role == "assistant":
-        turns.insert(0, Turn("user", texts=[BEGINNING]))
+        turns.insert(0, WireTurn("user", texts=[BEGINNING]))
     return turns
 
 
@@ -259,7 +259,7 @@ class _Reading:
     """Goes through the messages with the calls that wait for their result."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[WireTurn] = []
         self._waiting: list[tuple[str, str]] = []
         """Id of a call as the conversation has it, and as it is sent."""
         self._sent: set[str] = set()
@@ -283,9 +283,9 @@ class _Reading:
             self._turn("user").results.append((sent, NO_RESULT))
         self._waiting.clear()
 
-    def _turn(self, role: str) -> Turn:
+    def _turn(self, role: str) -> WireTurn:
         if not self.turns or self.turns[-1].role != role:
-            self.turns.append(Turn(role))
+            self.turns.append(WireTurn(role))
         return self.turns[-1]
 
     def _result(self, call_id: str, text: str) -> None:

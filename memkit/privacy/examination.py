@@ -14,7 +14,7 @@ from memkit.privacy.sealer import MISSING, has_cryptography
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Finding(NamedTuple):
+class ErasureFinding(NamedTuple):
     """One thing that was looked at."""
 
     name: str
@@ -35,52 +35,54 @@ class Sealing(NamedTuple):
     """Whether erased values are barred by digests whose key is not here."""
 
 
-def examined_keys(ring: KeyRing) -> Finding:
+def examined_keys(ring: KeyRing) -> ErasureFinding:
     """Return whether the store's keys are here, and for this user of the machine only."""
     try:
         folder = ring.folder
         if folder is None:
-            return Finding("keys", True, "none yet: the first one is made when it is needed")
+            return ErasureFinding("keys", True, "none yet: the first one is made when it is needed")
         if ring.store_key() is None:
-            return Finding("keys", False, f"those of this store ({ring.key_id}) are not in {ring.home}: import them")
+            return ErasureFinding(
+                "keys", False, f"those of this store ({ring.key_id}) are not in {ring.home}: import them"
+            )
         loose = [path for path in (folder, *sorted(folder.iterdir())) if path.stat().st_mode & OTHERS]
     except (MemkitError, OSError) as error:
-        return Finding("keys", False, str(error))
+        return ErasureFinding("keys", False, str(error))
     if loose:
-        return Finding("keys", False, f"others can read {loose[0]}: run chmod -R go= {folder}")
-    return Finding("keys", True, f"{len(ring.users())} of users in {folder}, readable by this user only")
+        return ErasureFinding("keys", False, f"others can read {loose[0]}: run chmod -R go= {folder}")
+    return ErasureFinding("keys", True, f"{len(ring.users())} of users in {folder}, readable by this user only")
 
 
-def examined_sealing(sealing: Sealing) -> Iterator[Finding]:
+def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
     """Yield what sealing hides and what it does not."""
     if sealing.unreadable:
         detail = f"{sealing.unreadable} lines are sealed with a key that is not here: memkit key import FILE"
-        yield Finding("sealed text", False, detail)
+        yield ErasureFinding("sealed text", False, detail)
     if sealing.erased_unchecked:
         detail = "erased values are barred by digests whose key is not here, so they could come back: memkit key import"
-        yield Finding("erased values", False, detail)
+        yield ErasureFinding("erased values", False, detail)
     if not sealing.on:
-        yield Finding("sealing", True, "off: git and its remotes hold text in clear")
+        yield ErasureFinding("sealing", True, "off: git and its remotes hold text in clear")
     elif not has_cryptography():
-        yield Finding("sealing", False, MISSING)
+        yield ErasureFinding("sealing", False, MISSING)
     elif sealing.clear:
         where = f", also for {', '.join(sealing.remotes)}" if sealing.remotes else ""
         detail = f"on, and {sealing.clear} lines from before lie in clear{where}; only 'memkit memory erase' ends that"
-        yield Finding("sealing", not sealing.remotes, detail)
+        yield ErasureFinding("sealing", not sealing.remotes, detail)
     else:
-        yield Finding("sealing", True, "on: every text of a user is sealed")
+        yield ErasureFinding("sealing", True, "on: every text of a user is sealed")
 
 
-def examined_state(folder: Path) -> Finding:
+def examined_state(folder: Path) -> ErasureFinding:
     """Return whether this machine's part of the store, which is clear text, is for this user only."""
     clear = "index and audit log are clear text (secrets masked)"
     try:
         if not folder.is_dir() or not folder.stat().st_mode & OTHERS:
-            return Finding("index privacy", True, f"{clear}, readable by this user only")
+            return ErasureFinding("index privacy", True, f"{clear}, readable by this user only")
         loose = [path for path in folder.rglob("*") if path.is_file() and path.lstat().st_mode & OTHERS]
     except OSError as error:
-        return Finding("index privacy", False, f"{folder} cannot be looked at: {error.strerror}")
+        return ErasureFinding("index privacy", False, f"{folder} cannot be looked at: {error.strerror}")
     if loose:
         detail = f"{clear}, and others can read {len(loose)} files: run chmod -R go= {folder}"
-        return Finding("index privacy", False, detail)
-    return Finding("index privacy", True, f"{clear}, readable by this user only (mode 0600)")
+        return ErasureFinding("index privacy", False, detail)
+    return ErasureFinding("index privacy", True, f"{clear}, readable by this user only (mode 0600)")

@@ -42,7 +42,7 @@ class JournalRefused(EnvironmentFault):
 
 
 @dataclass(frozen=True)
-class Replacement:
+class ReplacedFile:
     """A file whose content is taken from beside, or that goes."""
 
     path: str
@@ -52,17 +52,17 @@ class Replacement:
 
 
 @dataclass(frozen=True)
-class Intent:
+class ErasureIntent:
     """What an erasure is about to change; nothing in it repeats a text or names the person."""
 
     above: int | None = None
     """So many folders above the store lies the root of the work tree, with its ``.git``; None without a repository."""
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[ReplacedFile, ...] = ()
     owed: Mapping[str, Any] = field(default_factory=dict)
     """What is still to do when the files are changed: keyed digests, for the tombstones and the certificate."""
 
 
-class Journal:
+class ErasureJournal:
     """The working folder of one erasure in this clone's state."""
 
     def __init__(self, store: Path) -> None:
@@ -77,12 +77,12 @@ class Journal:
         return entry["phase"] if entry else None
 
     @property
-    def intent(self) -> Intent:
+    def intent(self) -> ErasureIntent:
         """Return what is to be changed; raises ``JournalRefused`` where nobody can know that."""
         try:
             data = (self._read() or {}).get("intent", {})
-            replacements = tuple(Replacement(**item) for item in data.get("replacements", ()))
-            return Intent(data.get("above"), replacements, data.get("owed", {}))
+            replacements = tuple(ReplacedFile(**item) for item in data.get("replacements", ()))
+            return ErasureIntent(data.get("above"), replacements, data.get("owed", {}))
         except (TypeError, AttributeError):
             raise JournalRefused(f"{self._path} does not read as one.") from None
 
@@ -117,11 +117,11 @@ class Journal:
 
     def meant(
         self, top: Path | None, replacements: Sequence[tuple[Path, str | None]], owed: Mapping[str, Any] | None = None
-    ) -> Intent:
+    ) -> ErasureIntent:
         """Return the intent to replace files below ``top`` by what was staged under a name."""
         above = None if top is None else len(self._store.relative_to(top).parts)
         files = ((path.relative_to(top or self._store).as_posix(), staged) for path, staged in replacements)
-        return Intent(above, tuple(Replacement(*each) for each in files), owed or {})
+        return ErasureIntent(above, tuple(ReplacedFile(*each) for each in files), owed or {})
 
     def stage(self, number: int, content: bytes, like: Path) -> str:
         """Keep the new content of the file ``like`` beside, with its mode, and return its name."""
@@ -131,7 +131,7 @@ class Journal:
             shutil.copymode(like, path)
         return path.name
 
-    def commit(self, intent: Intent) -> None:
+    def commit(self, intent: ErasureIntent) -> None:
         """Say that everything is built; from here on the change is finished, by this process or the next."""
         if intent.above is not None:
             (self.new_repository / _MARK).touch()
@@ -149,7 +149,7 @@ class Journal:
         for replacement in intent.replacements:
             self._replace(top, replacement)
         shutil.rmtree(cache_folder(self._store), ignore_errors=True)
-        self._write("unproven", Intent(owed=intent.owed))
+        self._write("unproven", ErasureIntent(owed=intent.owed))
         for name in (_NEW, _OLD, _FILES):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
@@ -165,7 +165,7 @@ class Journal:
         """Put the erasure where nobody finishes it, and return where that is."""
         return self.folder.rename(self.folder.with_name(f"refused-{os.urandom(4).hex()}"))
 
-    def _top(self, intent: Intent) -> Path:
+    def _top(self, intent: ErasureIntent) -> Path:
         """Return the root of the work tree; raises ``JournalRefused`` where no repository of the store's lies there."""
         if intent.above is None:
             return self._store
@@ -192,7 +192,7 @@ class Journal:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         (current / _MARK).unlink(missing_ok=True)
 
-    def _replace(self, top: Path, replacement: Replacement) -> None:
+    def _replace(self, top: Path, replacement: ReplacedFile) -> None:
         path = self._place(top, replacement)
         if replacement.staged is not None:
             staged = self.folder / _FILES / replacement.staged
@@ -204,7 +204,7 @@ class Journal:
         else:
             path.unlink(missing_ok=True)
 
-    def _place(self, top: Path, replacement: Replacement) -> Path:
+    def _place(self, top: Path, replacement: ReplacedFile) -> Path:
         """Return the file that a replacement means, or raise ``JournalRefused`` for one that none of ours means."""
         named, staged = replacement.path, replacement.staged
         if not isinstance(named, str) or not (staged is None or (isinstance(staged, str) and staged.isdecimal())):
@@ -227,7 +227,7 @@ class Journal:
             return None
         return entry if isinstance(entry, dict) and "phase" in entry else None
 
-    def _write(self, phase: str, intent: Intent) -> None:
+    def _write(self, phase: str, intent: ErasureIntent) -> None:
         data = {"above": intent.above, "replacements": [vars(item) for item in intent.replacements],
                 "owed": dict(intent.owed)}  # fmt: skip
         beside = self._path.with_suffix(".new")
@@ -244,7 +244,7 @@ def resume(store: Path) -> str | None:
 
     One that still runs holds the store's lock and is left alone.
     """
-    journal = Journal(store)
+    journal = ErasureJournal(store)
     if journal.phase in (None, "unproven"):
         return None
     try:

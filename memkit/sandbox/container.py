@@ -51,7 +51,7 @@ _PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class Runtime:
+class ContainerRuntime:
     """A runtime of this machine."""
 
     name: str
@@ -62,7 +62,7 @@ class Runtime:
         return f"{self.name} {self.version}"
 
 
-def find_runtime(name: str) -> Runtime:
+def find_runtime(name: str) -> ContainerRuntime:
     """Return a runtime by name.
 
     Raises:
@@ -79,7 +79,7 @@ def find_runtime(name: str) -> Runtime:
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxUnavailable(f"The container runtime {path} cannot be run: {one_line(str(error), 200)}.") from None
     words = told.split("\n", 1)[0].split()
-    return Runtime(name, path, words[-1] if words else "of unknown version")
+    return ContainerRuntime(name, path, words[-1] if words else "of unknown version")
 
 
 def _known() -> str:
@@ -100,7 +100,7 @@ class Bundle:
     config: Mapping[str, Any]
     """What the fork server is told; the paths in it are what the container holds."""
 
-    def start(self, runtime: Runtime, boot: str, sockets: tuple[int, int]) -> subprocess.Popen[bytes]:
+    def start(self, runtime: ContainerRuntime, boot: str, sockets: tuple[int, int]) -> subprocess.Popen[bytes]:
         """Start the fork server in a container, under a warden that ends with this process.
 
         Raises:

@@ -20,7 +20,7 @@ from memkit.terminal import one_line
 
 from .bare.client import Address, SandboxedProgram
 from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
-from .container import PLACE_INSIDE, RUNTIMES, Bundle, Runtime, find_runtime
+from .container import PLACE_INSIDE, RUNTIMES, Bundle, ContainerRuntime, find_runtime
 from .interface import Grants, Layer, Report, SandboxLimits, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
@@ -183,7 +183,7 @@ def source_of(program: str | Path) -> str:
     return source
 
 
-def usable_runtime(name: str = "auto") -> Runtime:
+def usable_runtime(name: str = "auto") -> ContainerRuntime:
     """Return a container runtime that starts a sandbox here: the one named, or for ``auto`` the first that does.
 
     Raises:
@@ -236,7 +236,7 @@ def private_folder() -> Path:
 
 
 def _started(
-    folder: Path, control: socket.socket, runtime: Runtime | None, config: dict[str, Any]
+    folder: Path, control: socket.socket, runtime: ContainerRuntime | None, config: dict[str, Any]
 ) -> subprocess.Popen[bytes]:
     """Start the fork server with nothing of this process but two sockets."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -16,7 +16,7 @@ from typing import Any
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.memory.tiers.sessions import Turn
+from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.terminal import harmless, one_line
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
@@ -41,7 +41,7 @@ class WorkedRequest:
     calls: list[WorkedCall] = field(default_factory=list)
 
 
-def worked(turns: Iterable[Turn], tools: Collection[str]) -> list[WorkedRequest]:
+def worked(turns: Iterable[SessionTurn], tools: Collection[str]) -> list[WorkedRequest]:
     """Return what was asked for in a session and led to calls of ``tools`` that worked, in order."""
     asked = [WorkedRequest("")]
     waiting: deque[WorkedCall] = deque()

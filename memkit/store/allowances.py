@@ -78,7 +78,7 @@ class Demands:
 
 
 @dataclass(frozen=True)
-class Choice:
+class StoreChoice:
     """A setting by which a store chooses what is asked or loaded."""
 
     kind: str
@@ -87,11 +87,13 @@ class Choice:
     words: str
 
 
-CHOICES: Mapping[str, Choice] = {
-    "provider": Choice("provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"),
-    "model": Choice("model", (), "ask that provider, or the one you name, for the model {}"),
-    "context.summary_model": Choice("summary_model", ("off", "provider"), "let {} sum up conversations"),
-    "retrieval.vectors": Choice("embedding_model", ("off",), "load the embedding model in {}"),
+CHOICES: Mapping[str, StoreChoice] = {
+    "provider": StoreChoice(
+        "provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"
+    ),
+    "model": StoreChoice("model", (), "ask that provider, or the one you name, for the model {}"),
+    "context.summary_model": StoreChoice("summary_model", ("off", "provider"), "let {} sum up conversations"),
+    "retrieval.vectors": StoreChoice("embedding_model", ("off",), "load the embedding model in {}"),
 }
 
 

@@ -89,7 +89,7 @@ _OF_THE_STORE = {"format", "name", "tools", "privacy.key_id"}
 """What the store is, and so no variable of a run can change."""
 
 
-class Setting(NamedTuple):
+class SettingValue(NamedTuple):
     """One value with the place it came from."""
 
     key: str
@@ -101,7 +101,7 @@ class Setting(NamedTuple):
 class Settings:
     """Every setting of one run, by dotted key."""
 
-    def __init__(self, values: Mapping[str, Setting]) -> None:
+    def __init__(self, values: Mapping[str, SettingValue]) -> None:
         self.values = values
 
     def __getitem__(self, key: str) -> Any:
@@ -118,7 +118,7 @@ class Settings:
             {key[len(name) + 1 :]: setting.value for key, setting in self.values.items() if key.startswith(name + ".")}
         )
 
-    def __iter__(self) -> Iterator[Setting]:
+    def __iter__(self) -> Iterator[SettingValue]:
         """Yield the settings in the order of the built-in defaults."""
         return iter(self.values.values())
 
@@ -131,7 +131,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
         EnvironmentFault: Git is in the middle of a merge or the like, which left its marks in ``memkit.yaml``.
         UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
     """
-    values = {key: Setting(key, value, DEFAULT) for key, value in flat(DEFAULTS).items()}
+    values = {key: SettingValue(key, value, DEFAULT) for key, value in flat(DEFAULTS).items()}
     if root is not None:
         data = read_manifest(root)
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
@@ -139,7 +139,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
                 f"{root / MANIFEST} has format {data['format']}, and this memkit reads up to {FORMAT}. "
                 "Upgrade memkit-agent."
             )
-        values |= {key: Setting(key, value, MANIFEST) for key, value in flat(data).items()}
+        values |= {key: SettingValue(key, value, MANIFEST) for key, value in flat(data).items()}
     values |= _from_environment(values, os.environ if environment is None else environment)
     return Settings(values)
 
@@ -235,18 +235,18 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _from_environment(known: Mapping[str, Setting], environment: Mapping[str, str]) -> dict[str, Setting]:
-    found: dict[str, Setting] = {}
+def _from_environment(known: Mapping[str, SettingValue], environment: Mapping[str, str]) -> dict[str, SettingValue]:
+    found: dict[str, SettingValue] = {}
     for key, setting in known.items():
         variable = "MEMKIT_" + key.upper().replace(".", "_")
         if variable in environment and key not in _OF_THE_STORE:
-            found[key] = Setting(key, _converted(environment[variable], setting.value, variable), variable)
+            found[key] = SettingValue(key, _converted(environment[variable], setting.value, variable), variable)
     if found:
         _check_variables(found)
     return found
 
 
-def _check_variables(found: Mapping[str, Setting]) -> None:
+def _check_variables(found: Mapping[str, SettingValue]) -> None:
     """Raise ``UsageError`` for a variable whose value ``memkit.yaml`` would not be allowed to have."""
     from memkit.store.schema import check, load_schema
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault
 from memkit.store.git_folder import git_folder, known_git_folder
 from memkit.store.git_lock import writing
-from memkit.store.git_process import Ended, GitProcess
+from memkit.store.git_process import EndedGit, GitProcess
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
@@ -148,12 +148,12 @@ class Git:
         seconds: float,
         *,
         hooks: bool = False,
-    ) -> Ended:
+    ) -> EndedGit:
         return self._process.finished(
             arguments, given, variables=variables, seconds=seconds, hooks=hooks, inherited=self._inherited
         )
 
-    def _checked(self, arguments: Sequence[str], ended: Ended, *, check: bool = True) -> bytes:
+    def _checked(self, arguments: Sequence[str], ended: EndedGit, *, check: bool = True) -> bytes:
         """Return what git printed; a failure is an error that says what git said, or prints nothing."""
         if ended.status != 0 and check:
             said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"

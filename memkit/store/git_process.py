@@ -67,7 +67,7 @@ _INHERITED = re.compile(
 """What a person may set. The rest is a calling git's, as in a hook: with it, git would work on *that* repository."""
 
 
-class Ended(NamedTuple):
+class EndedGit(NamedTuple):
     """How a git came to its end."""
 
     status: int
@@ -98,7 +98,7 @@ class GitProcess:
         seconds: float | None = None,
         hooks: bool = False,
         inherited: Sequence[int] = (),
-    ) -> Ended:
+    ) -> EndedGit:
         """Run ``git ARGUMENTS`` to its end.
 
         Args:
@@ -149,7 +149,7 @@ class GitProcess:
         variables: Mapping[str, str],
         seconds: float | None,
         inherited: Sequence[int],
-    ) -> Ended:
+    ) -> EndedGit:
         """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
 
         GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here.
@@ -165,7 +165,7 @@ class GitProcess:
         except BaseException:
             _stop(child)
             raise
-        return Ended(child.returncode, output, errors)
+        return EndedGit(child.returncode, output, errors)
 
     def _started(
         self,

@@ -14,7 +14,7 @@ UNSTATED = 0
 
 
 @dataclass(frozen=True)
-class Step:
+class MigrationStep:
     """What turns a store of one format into one of the next."""
 
     words: str
@@ -26,10 +26,10 @@ def _state_the_format(root: Path) -> str | None:
     return change_manifest(root, "format", 1, "State the format of the store")
 
 
-STEPS: Mapping[int, Step] = {UNSTATED: Step("state the format in memkit.yaml", _state_the_format)}
+STEPS: Mapping[int, MigrationStep] = {UNSTATED: MigrationStep("state the format in memkit.yaml", _state_the_format)}
 """By the format that each begins from; together they lead to ``FORMAT``."""
 
 
-def steps_from(stated: int) -> list[Step]:
+def steps_from(stated: int) -> list[MigrationStep]:
     """Return what leads from a format to the one that this version writes, in order; nothing from that one itself."""
     return [STEPS[number] for number in range(stated, FORMAT)]

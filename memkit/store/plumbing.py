@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 from memkit.errors import EnvironmentFault
 from memkit.store.git_folder import GitFolder
-from memkit.store.git_process import Ended, GitProcess, require_git
+from memkit.store.git_process import EndedGit, GitProcess, require_git
 
 
 class GitObject(NamedTuple):
@@ -38,7 +38,7 @@ class Plumbing:
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.folder}: {reason[-1]}")
         return done.output if done.status == 0 else b""
 
-    def finished(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> Ended:
+    def finished(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> EndedGit:
         """Run ``git ARGUMENTS`` and return how it ended, for a command whose exit code is its answer."""
         return self._process.finished(arguments, given, variables={"GIT_INDEX_FILE": str(index)} if index else {})
 

@@ -17,7 +17,7 @@ from memkit.runtime.memory.record.lines import Sealer
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import first_sentence
 from memkit.runtime.memory.tiers.recall import RecallMemory
-from memkit.runtime.memory.tiers.sessions import SessionFile, Turn, files_of_sessions, session_digest
+from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, session_digest
 from memkit.store.checkpoints import CHECKPOINTS
 
 FOLDERS = ("sessions", "context")
@@ -164,7 +164,7 @@ class _File:
     content: Mapping[str, Any]
 
 
-def _card(session: str, user_id: str, turns: Sequence[Turn], file: _File | None) -> SessionCard:
+def _card(session: str, user_id: str, turns: Sequence[SessionTurn], file: _File | None) -> SessionCard:
     content = file.content if file else {}
     times = [turn.at for turn in turns] or ([file.saved_at] if file else [])
     counted = content.get("turns")

@@ -12,7 +12,7 @@ from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import JSON, decode_line
 
 
-class Merged(NamedTuple):
+class MergedShard(NamedTuple):
     """What became of two versions."""
 
     content: bytes
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
     data: Mapping[str, JSON]
 
 
-def merge_shards(ours: bytes, theirs: bytes) -> Merged:
+def merge_shards(ours: bytes, theirs: bytes) -> MergedShard:
     """Return every line of both versions once.
 
     Lines are only ever added, so what both start with stays first, and what each side added follows in the order of the
@@ -58,7 +58,7 @@ def merge_shards(ours: bytes, theirs: bytes) -> Merged:
             written += [b"<<<<<<< ours", *mine, b"=======", *others, b">>>>>>> theirs"]
         else:
             written += mine + others
-    return Merged(b"".join(content + b"\n" for content in written), tuple(conflicts))
+    return MergedShard(b"".join(content + b"\n" for content in written), tuple(conflicts))
 
 
 def _lines(data: bytes) -> list[_Line]:

@@ -32,7 +32,7 @@ UNREAD = ("not-json", "bad-record", "bad-event", "glued-line", "torn", "bom", "u
 
 
 @dataclass
-class Account:
+class ImportAccount:
     """What an export holds, filled while it is written."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Account:
     """What may be held on the user as well, and cannot be read here."""
 
 
-def export_memory(workspace: Workspace, user: str, account: Account) -> Iterator[str]:
+def export_memory(workspace: Workspace, user: str, account: ImportAccount) -> Iterator[str]:
     """Yield one JSON object after the other about ``user``, and keep account of them.
 
     Raises:

@@ -16,7 +16,7 @@ WORK_TREE = "work tree"
 
 
 @dataclass(frozen=True)
-class Side:
+class SkillSide:
     """One of the two texts that are compared."""
 
     name: str
@@ -28,7 +28,7 @@ class Side:
     """None where there is no such skill."""
 
 
-_NOTHING = Side("nothing", None, None, None)
+_NOTHING = SkillSide("nothing", None, None, None)
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Comparison:
     """What changed from one side to the other."""
 
     name: str
-    before: Side
-    after: Side
+    before: SkillSide
+    after: SkillSide
     changes: list[SkillChange]
 
 
@@ -72,7 +72,7 @@ class _Past:
         if not self.revisions and not self.file.is_file():
             raise NotFound(f"There is no skill {name!r}, and no commit has one.")
 
-    def sides(self, span: str | None) -> tuple[Side, Side]:
+    def sides(self, span: str | None) -> tuple[SkillSide, SkillSide]:
         """Return what is before and what is after."""
         if span is None:
             work, last = self.work_tree(), self.last()
@@ -83,12 +83,12 @@ class _Past:
         after = self.at(other) if other else self.work_tree()
         return (self.at(one) if one else self.before(after)), after
 
-    def at(self, name: str) -> Side:
+    def at(self, name: str) -> SkillSide:
         """Return what the skill was in a version, or in a commit that has another name."""
         found = find_revision(self.revisions, name)
         return self.of(found, name) if found else self.committed(name)
 
-    def committed(self, name: str) -> Side:
+    def committed(self, name: str) -> SkillSide:
         """Return what a commit holds."""
         try:
             commit = self.history.commit_id(name)
@@ -97,9 +97,9 @@ class _Past:
             had = f" It had: {known}." if known else ""
             raise NotFound(f"{name!r} is neither a version of the skill {self.name!r} nor a commit.{had}") from None
         text = self.history.text_at(commit)
-        return Side(name, commit, version_of(text), text)
+        return SkillSide(name, commit, version_of(text), text)
 
-    def before(self, after: Side) -> Side:
+    def before(self, after: SkillSide) -> SkillSide:
         """Return what came before another side."""
         if after.commit is None:
             return self.last()
@@ -107,27 +107,27 @@ class _Past:
         older = self.revisions[places[0] + 1 :] if places else []
         return self.of(older[0]) if older else _NOTHING
 
-    def last(self) -> Side:
+    def last(self) -> SkillSide:
         """Return what the present commit holds."""
         return self.committed("HEAD") if self.revisions else _NOTHING
 
-    def before_newest(self) -> Side:
+    def before_newest(self) -> SkillSide:
         """Return what came before the last change."""
         return self.of(self.revisions[1]) if len(self.revisions) > 1 else _NOTHING
 
-    def of(self, revision: Revision, name: str = "") -> Side:
+    def of(self, revision: Revision, name: str = "") -> SkillSide:
         """Return a revision as one side."""
-        return Side(name or revision.commit[:10], revision.commit, revision.version, revision.text)
+        return SkillSide(name or revision.commit[:10], revision.commit, revision.version, revision.text)
 
-    def work_tree(self) -> Side:
+    def work_tree(self) -> SkillSide:
         """Return what the file holds."""
         try:
             text = self.file.read_bytes().decode("utf-8", "surrogateescape") if self.file.exists() else None
         except OSError as error:
             raise NegativeAnswer(f"{self.file} cannot be read: {error.strerror or error}.") from error
-        return Side(WORK_TREE, None, version_of(text), text)
+        return SkillSide(WORK_TREE, None, version_of(text), text)
 
-    def skill(self, side: Side) -> Skill | None:
+    def skill(self, side: SkillSide) -> Skill | None:
         """Return the skill that a side's text is."""
         if side.text is None:
             return None

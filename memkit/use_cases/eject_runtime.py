@@ -10,7 +10,7 @@ from memkit.errors import NegativeAnswer, UsageError
 from memkit.generate.composition import Order
 from memkit.generate.manifest import Manifest, ProjectFault, read_manifest
 from memkit.generate.runtime_wheel import PACKAGE
-from memkit.generate.update.merging import Change, Plan
+from memkit.generate.update.merging import PlannedFile, UpdatePlan
 from memkit.generate.update.origin import target_now, target_then
 from memkit.generate.update.owner import OwnerFiles
 from memkit.generate.update.updates import Updates
@@ -47,7 +47,7 @@ def eject_runtime(folder: Path | None) -> Ejected:
     owner = OwnerFiles(project)
     plan = _plan(owner, manifest)
     own = tuple(plan.changes)
-    plan.changes |= {path: None, **{name: Change(content, None) for name, content in sources_in(wheel).items()}}
+    plan.changes |= {path: None, **{name: PlannedFile(content, None) for name, content in sources_in(wheel).items()}}
     apply(Updates(project), owner, plan, (manifest.templates.version,) * 2)
     return Ejected(project, manifest.runtime.version, (*own, path))
 
@@ -59,7 +59,7 @@ def _refuse_unless_free(project: Path, manifest: Manifest) -> None:
         raise UsageError(f"{project / PACKAGE} is there already. Move it away first. Nothing was changed.")
 
 
-def _plan(owner: OwnerFiles, manifest: Manifest) -> Plan:
+def _plan(owner: OwnerFiles, manifest: Manifest) -> UpdatePlan:
     """Return what becomes of the files that name the wheel: the project is rendered as it was, but without it."""
     then = target_then(manifest, target_now(manifest))
     order = Order(

@@ -16,7 +16,7 @@ from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
-from memkit.privacy.journal import Journal
+from memkit.privacy.journal import ErasureJournal
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
@@ -41,7 +41,7 @@ _FORGOTTEN = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class ErasurePlan:
     """What an erasure would do."""
 
     user_id: str
@@ -66,7 +66,7 @@ class Plan:
 class Erasure:
     """What was done, and how far it is proven."""
 
-    plan: Plan
+    plan: ErasurePlan
     done: bool
     removed: Mapping[str, int]
     scanned: tuple[Place, ...] = ()
@@ -86,7 +86,7 @@ def erase_user(
     workspace: Workspace,
     user: str,
     *,
-    confirm: Callable[[Plan], None],
+    confirm: Callable[[ErasurePlan], None],
     out: Path | None = None,
     dry_run: bool = False,
     redact_files: bool = False,
@@ -118,7 +118,7 @@ def erase_user(
             shipped=_shipped(), redact_files=redact_files,
         )  # fmt: skip
         plan = _plan(survey, only_key=_has_only_key(workspace, user))
-        journal = Journal(workspace.root)
+        journal = ErasureJournal(workspace.root)
         owed = _owed(workspace, journal, user)
         if survey.is_empty() and owed is None:
             raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
@@ -171,9 +171,9 @@ def _shipped() -> Shipped:
     return Shipped(starters, chain(templates, runtime))
 
 
-def _plan(survey: Survey, *, only_key: bool) -> Plan:
+def _plan(survey: Survey, *, only_key: bool) -> ErasurePlan:
     repository = survey.repository
-    plan = Plan(
+    plan = ErasurePlan(
         survey.user_id, survey.removed(), quotes=tuple(survey.quotes), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
@@ -192,7 +192,7 @@ def _has_only_key(workspace: Workspace, user: str) -> bool:
     return workspace.keys.user_key(user) is not None and not copied
 
 
-def _owed(workspace: Workspace, journal: Journal, user: str) -> Mapping[str, Any] | None:
+def _owed(workspace: Workspace, journal: ErasureJournal, user: str) -> Mapping[str, Any] | None:
     """Return what an interrupted erasure of this user still owes: its proof and its certificate."""
     key = workspace.keys.store_key()
     if key is None or journal.phase != "unproven":
@@ -202,7 +202,7 @@ def _owed(workspace: Workspace, journal: Journal, user: str) -> Mapping[str, Any
 
 
 def _change(
-    workspace: Workspace, survey: Survey, journal: Journal, key: bytes, before: str | None
+    workspace: Workspace, survey: Survey, journal: ErasureJournal, key: bytes, before: str | None
 ) -> tuple[Rebuilt | None, Mapping[str, Any]]:
     """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
     repository = survey.repository
@@ -260,7 +260,7 @@ def _open_shard(workspace: Workspace, size: int) -> Path:
 
 
 def _proven(
-    workspace: Workspace, survey: Survey, plan: Plan, journal: Journal, owed: Mapping[str, Any],
+    workspace: Workspace, survey: Survey, plan: ErasurePlan, journal: ErasureJournal, owed: Mapping[str, Any],
     rebuilt: Rebuilt | None, out: Path | None,
 ) -> Erasure:  # fmt: skip
     """Scan every place again, write the certificate, and forget the journal."""
@@ -307,7 +307,7 @@ def _scan(survey: Survey) -> Iterator[Place]:
         yield scanner.files(Place("git files"), repository.folder, git_files(repository.folder))
 
 
-def _left_to_others(plan: Plan, *, without: Sequence[str]) -> Iterator[Mapping[str, str]]:
+def _left_to_others(plan: ErasurePlan, *, without: Sequence[str]) -> Iterator[Mapping[str, str]]:
     for place in plan.elsewhere:
         yield {"place": place, "owner": "who keeps it: look through it, and erase there as well where it is a store"}
     for name, url in plan.remotes.items():

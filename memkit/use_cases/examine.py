@@ -12,8 +12,8 @@ from pathlib import Path
 from memkit import __version__
 from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, NoStore, StoreFault
-from memkit.privacy.examination import Finding, Sealing, examined_keys, examined_sealing, examined_state
-from memkit.privacy.journal import UNPROVEN, Journal
+from memkit.privacy.examination import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
+from memkit.privacy.journal import UNPROVEN, ErasureJournal
 from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
 from memkit.runtime.memory.record.errors import ArchiveError
@@ -33,7 +33,7 @@ FAILURES = (MemkitError, ArchiveError, OSError)
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """One thing that was looked at."""
 
     name: str
@@ -41,22 +41,22 @@ class Check:
     detail: str
 
 
-def examine(store: Path | None) -> list[Check]:
+def examine(store: Path | None) -> list[DoctorCheck]:
     """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched."""
     return [*_machine(), *_store(store)]
 
 
-def _machine() -> Iterator[Check]:
+def _machine() -> Iterator[DoctorCheck]:
     version = platform.python_version()
-    yield Check("memkit", True, __version__)
-    yield Check("python", sys.version_info >= (3, 11), version)
+    yield DoctorCheck("memkit", True, __version__)
+    yield DoctorCheck("python", sys.version_info >= (3, 11), version)
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
-    yield Check("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+    yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound})")
     report = available()
     lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
-    yield Check("sandbox", True, f"{lacking}{report}")
-    yield Check("container", True, _container())
+    yield DoctorCheck("sandbox", True, f"{lacking}{report}")
+    yield DoctorCheck("container", True, _container())
     yield _targets()
 
 
@@ -68,55 +68,55 @@ def _container() -> str:
         return f"none here, and nothing but 'memkit evolve --container' needs one. {error}"
 
 
-def _targets() -> Check:
+def _targets() -> DoctorCheck:
     """Return what can be rendered here; a plug-in that cannot be used is a fault of this machine."""
     try:
         found = list_targets()
     except FAILURES as error:
-        return Check("targets", False, _why(error))
+        return DoctorCheck("targets", False, _why(error))
     told = " ".join(problem.message for problem in found.problems)
-    return Check("targets", not told, told or ", ".join(target.name for target in found.targets))
+    return DoctorCheck("targets", not told, told or ", ".join(target.name for target in found.targets))
 
 
-def _store(given: Path | None) -> Iterator[Check]:
+def _store(given: Path | None) -> Iterator[DoctorCheck]:
     try:
         root = find_store(given)
     except NoStore as error:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
-        yield Check("store", not wanted, str(error) if wanted else f"not looked at. {error}")
+        yield DoctorCheck("store", not wanted, str(error) if wanted else f"not looked at. {error}")
         return
     except StoreFault as error:
-        yield Check("store", False, str(error))
+        yield DoctorCheck("store", False, str(error))
         return
     told: list[str] = []
     try:
         workspace = open_workspace(root, notice=told.append)
     except MemkitError as error:
-        yield Check("store", False, str(error))
+        yield DoctorCheck("store", False, str(error))
         return
     with workspace:
-        yield Check("store", True, str(root))
-        yield from (Check("opening", False, news) for news in told)
+        yield DoctorCheck("store", True, str(root))
+        yield from (DoctorCheck("opening", False, news) for news in told)
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _tried("archive", lambda: _archive(workspace))
         yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
         fault = workspace.guard.fault
-        yield Check("policies", fault is None, fault or "loaded")
+        yield DoctorCheck("policies", fault is None, fault or "loaded")
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
         yield _tried("domains", lambda: _loaded(lambda: load_domains(root)))
-        yield from (Check(*found) for found in _privacy(workspace))
-        owed = Journal(root).phase is not None
-        yield Check("erasure", not owed, UNPROVEN if owed else "none is under way")
+        yield from (DoctorCheck(*found) for found in _privacy(workspace))
+        owed = ErasureJournal(root).phase is not None
+        yield DoctorCheck("erasure", not owed, UNPROVEN if owed else "none is under way")
 
 
-def _tried(name: str, look: Callable[[], str]) -> Check:
+def _tried(name: str, look: Callable[[], str]) -> DoctorCheck:
     """Return what ``look`` found, or what kept it from looking."""
     try:
-        return Check(name, True, look())
+        return DoctorCheck(name, True, look())
     except FAILURES as error:
-        return Check(name, False, _why(error))
+        return DoctorCheck(name, False, _why(error))
 
 
 def _why(error: Exception) -> str:
@@ -164,14 +164,14 @@ def _loaded(load: Callable[[], object]) -> str:
     return "loaded"
 
 
-def _privacy(workspace: Workspace) -> Iterator[Finding]:
+def _privacy(workspace: Workspace) -> Iterator[ErasureFinding]:
     keys = examined_keys(workspace.keys)
     yield keys
     try:
         yield from examined_sealing(_sealing(workspace))
     except FAILURES as error:
         if keys.ok:
-            yield Finding("sealing", False, _why(error))
+            yield ErasureFinding("sealing", False, _why(error))
     yield examined_state(workspace.root / ".memkit")
 
 

@@ -80,7 +80,7 @@ def _listed(root: Path, name: str) -> Listed:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProposedBy:
     """Who proposed, and for what."""
 
     provider: str
@@ -92,7 +92,7 @@ class Source:
 def keep_lessons(
     shelf: LearnedMethods,
     lessons: Sequence[LearnedMethod],
-    source: Source,
+    source: ProposedBy,
     *,
     root: Path | None,
     notice: Callable[[str], None],
@@ -127,7 +127,7 @@ def keep_lessons(
         return names
 
 
-def provenance(lesson: LearnedMethod, source: Source) -> dict[str, Any]:
+def provenance(lesson: LearnedMethod, source: ProposedBy) -> dict[str, Any]:
     """Return where a learned method comes from, as it stands in the file."""
     accepted = lesson.source
     return {
@@ -144,7 +144,7 @@ def provenance(lesson: LearnedMethod, source: Source) -> dict[str, Any]:
     }
 
 
-def _body(lessons: Sequence[LearnedMethod], source: Source) -> str:
+def _body(lessons: Sequence[LearnedMethod], source: ProposedBy) -> str:
     asked = source.provider + (f", {source.model}" if source.model else "")
     tasks = ", ".join(f"'{lesson.source.gap.task}'" for lesson in lessons)
     return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"
@@ -206,7 +206,7 @@ def promote_lesson(
         others = [each for each in shelf.methods(before, lambda reason: None) if each.name not in (name, taken_over)]
         judgements = tuple(judge(before, after, taken_over, recorded, others))
         if against := [*faults(judgements), *_broken(root, before, after, path, judgements)]:
-            raise Refused(f"{name} is not promoted. " + "; ".join(against), judgements)
+            raise NotPromoted(f"{name} is not promoted. " + "; ".join(against), judgements)
         if dry_run:
             return Promotion(taken_over, path, judgements, None)
         files = {path: text, shelf.shown: shelf.without(name)}
@@ -217,7 +217,7 @@ def promote_lesson(
         return Promotion(taken_over, path, judgements, commit)
 
 
-class Refused(NegativeAnswer):
+class NotPromoted(NegativeAnswer):
     """Say why a method was not promoted, with what each problem says."""
 
     code = "not_promoted"

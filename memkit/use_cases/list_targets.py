@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memkit.generate.plugins import Problem, load_plugins
+from memkit.generate.plugins import PluginProblem, load_plugins
 from memkit.generate.targets import Target, load_targets
 
 
@@ -13,7 +13,7 @@ class Targets:
     """What can be rendered on this machine."""
 
     targets: tuple[Target, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[PluginProblem, ...]
 
 
 def list_targets() -> Targets:

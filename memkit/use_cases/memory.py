@@ -153,7 +153,7 @@ OF_CORE = {"approve": "verified", "reject": "rejected"}
 
 
 @dataclass(frozen=True)
-class Standing:
+class MemoryStanding:
     """Where a record, or an edit of core memory, stands."""
 
     status: str
@@ -165,7 +165,7 @@ class Standing:
     """The section whose text an approved edit is not, because it was edited again since."""
 
 
-def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> Standing:
+def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> MemoryStanding:
     """Write down that the record or core edit ``id`` was confirmed, rejected and so on, and return how it stands now.
 
     Raises:
@@ -180,13 +180,13 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
             raise no_record(id)
         return _mark_edit(workspace, op, edit, reason)
     if _stands_so(workspace, op, stored):
-        return Standing(stored.status, stored.record.confidence, already=True)
+        return MemoryStanding(stored.status, stored.record.confidence, already=True)
     wanted, done = SAID_OF[op]
     require_status(stored, *wanted, done=done)
     archive.mark(op, id, workspace.person(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    return Standing(marked.status, marked.record.confidence)
+    return MemoryStanding(marked.status, marked.record.confidence)
 
 
 def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
@@ -199,18 +199,18 @@ def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
     return op == "forget" and stored.status == "retired"
 
 
-def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> Standing:
+def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> MemoryStanding:
     archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
     already = edit["trust"] == OF_CORE[op]
     if not already:
         archive.mark(op, id, workspace.person(owner), reason=reason)
         workspace.commit_memory()
     if op == "reject":
-        return Standing("rejected", already=already)
+        return MemoryStanding("rejected", already=already)
     section, agent = str(edit["section"]), edit["agent_id"]
     if archive.core_sections(owner, None if agent is None else str(agent)).get(section, "") == edit["text"]:
-        return Standing("live", already=already)
-    return Standing("superseded", already=already, outdated=section)
+        return MemoryStanding("live", already=already)
+    return MemoryStanding("superseded", already=already, outdated=section)
 
 
 # Let a value that was rejected or erased be told again.
@@ -284,7 +284,7 @@ HIDDEN = ("quarantined", "rejected")
 
 
 @dataclass(frozen=True)
-class RolledBack:
+class RolledBackCore:
     """What a roll-back came to."""
 
     decision: Decision
@@ -294,7 +294,7 @@ class RolledBack:
 
 def roll_back_core(
     workspace: Workspace, section: str, version: str, *, user: str, agent_id: str | None = None, reason: str = ""
-) -> RolledBack:
+) -> RolledBackCore:
     """Offer an earlier text of ``section`` as a new edit; ``version`` is a number of versions back, or an edit's id.
 
     Raises:
@@ -311,7 +311,7 @@ def roll_back_core(
     decision = workspace.archive.edit_core(user, section, text, workspace.person(user, agent=agent_id), reason=why)
     if decision.decision != "refused":
         workspace.commit_memory()
-    return RolledBack(decision, text)
+    return RolledBackCore(decision, text)
 
 
 def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) -> str:
@@ -341,7 +341,7 @@ ECHO = "recalled"
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoneTurn:
     """What became of an undoing."""
 
     turn: int | None = None
@@ -379,7 +379,7 @@ class _Written:
         return {*self.records, *marks}
 
 
-def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> Undone:
+def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> UndoneTurn:
     """Take back what the last turn of ``session`` that wrote anything, or ``turn``, wrote.
 
     The values of its records leave no tombstone: what was undone may be told again. What is undone twice stays undone.
@@ -389,7 +389,7 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
     wrote = {event["turn_id"] for event in events if event["event"] in WRITES} | {one.turn_id for one in records}
     meant = turn if turn is not None else max(filter(None, wrote), default=None)
     if meant not in wrote:
-        return Undone(turn)
+        return UndoneTurn(turn)
     found = _written(
         workspace, user, session, [event for event in events if event["turn_id"] == meant],
         made={record.id for record in records if record.turn_id == meant},
@@ -397,7 +397,7 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
     open_ids = {id for id in found.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
     for id in sorted(open_ids):
         workspace.archive.mark("revoke", id, workspace.person(user, session=session), reason=REASON)
-    return Undone(
+    return UndoneTurn(
         meant,
         records=_stored(workspace, user, (id for id in found.records if id in open_ids)),
         sections=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids)),

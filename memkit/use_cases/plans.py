@@ -36,7 +36,7 @@ from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.runtime.loop.interface import Model
 from memkit.store.files import write_whole
 from memkit.store.yaml import load_yaml
-from memkit.use_cases.lessons import Source, keep_lessons
+from memkit.use_cases.lessons import ProposedBy, keep_lessons
 
 # Plan a task of a domain, with the help of a model where no method applies and one was named.
 
@@ -44,7 +44,7 @@ NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a f
 
 
 @dataclass(frozen=True)
-class Request:
+class PlanRequest:
     """What is to be planned: a task with an optional state file, or a problem file that names tasks."""
 
     domain: str
@@ -82,7 +82,7 @@ class Planned:
 
 
 def plan_task(
-    request: Request,
+    request: PlanRequest,
     *,
     root: Path | None = None,
     budget: Budget | None = None,
@@ -112,7 +112,7 @@ def explain_result(planner: HTNPlanner, problem: Problem, result: Result, known:
 
 
 def read_request(
-    request: Request,
+    request: PlanRequest,
     *,
     root: Path | None = None,
     budget: Budget | None = None,
@@ -164,7 +164,7 @@ def _helped(
             help.tell(NOT_KEPT)
             return
         named = help.model or getattr(model, "name", None)
-        source = Source(help.provider or "", named, problem, datetime.now(UTC))
+        source = ProposedBy(help.provider or "", named, problem, datetime.now(UTC))
         for name in keep_lessons(shelf, lessons, source, root=store, notice=help.tell):
             learned.append(name)
             help.tell(f"Learned {name}, in {shelf.shown}: read it, then promote or reject it with 'memkit domain'.")
@@ -198,7 +198,7 @@ def _asking(
     return Consultation(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
 
 
-def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]:
+def _given(request: PlanRequest, root: Path | None) -> tuple[Domain, Problem | None]:
     """Return the domain, and what the state or problem file says."""
     if request.task is None and request.problem is None:
         raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
@@ -211,7 +211,7 @@ def _given(request: Request, root: Path | None) -> tuple[Domain, Problem | None]
     return domain, given
 
 
-def _problem(request: Request, given: Problem | None, planner: HTNPlanner) -> Problem:
+def _problem(request: PlanRequest, given: Problem | None, planner: HTNPlanner) -> Problem:
     if request.task is not None:
         asked = planner.problem(request.task)
         return asked if given is None else replace(given, tasks=asked.tasks, ordering=None)
@@ -245,7 +245,7 @@ _NO_STEP = (";", "#", "//")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PlanVerdict:
     """What is wrong with a plan; nothing, when it is a solution."""
 
     steps: Sequence[Step]
@@ -273,7 +273,7 @@ def verify_plan(
     learned: Path | None = None,
     promoted_only: bool = False,
     seconds: float | None = None,
-) -> Verdict:
+) -> PlanVerdict:
     """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense.
 
     Tasks may be decomposed by the learned methods of the domain too, which lie in the store or in the file ``learned``,
@@ -285,7 +285,7 @@ def verify_plan(
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
     shelf = None if promoted_only else LearnedMethods.of_domain(known.name, domain, root, learned)
     extra = () if shelf is None else shelf.methods(known, lambda reason: None)
-    return Verdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
+    return PlanVerdict(steps, verify(known, asked, steps, extra=extra, budget=Budget(nodes=None, seconds=seconds)))
 
 
 def _plan_data(path: Path) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.runtime.memory.tiers.sessions import Turn, session_owners
+from memkit.runtime.memory.tiers.sessions import SessionTurn, session_owners
 from memkit.skills.draft import default_name, draft_text, worked
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
 from memkit.store.file_history import FileHistory
@@ -91,7 +91,7 @@ def _owner(workspace: Workspace, session: str) -> str:
     return owners[0] if owners else workspace.user(None)
 
 
-def _turns(workspace: Workspace, session: str, user: str) -> list[Turn]:
+def _turns(workspace: Workspace, session: str, user: str) -> list[SessionTurn]:
     turns = workspace.recall.turns(session, user)
     if not turns:
         known = workspace.recall.sessions(user)

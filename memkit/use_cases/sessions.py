@@ -11,7 +11,7 @@ from memkit.errors import UsageError
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.record.errors import Refused
 from memkit.runtime.memory.record.record import Origin, Record
-from memkit.runtime.memory.tiers.sessions import Turn
+from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.store.sessions import SessionCard
 from memkit.terminal import is_unsafe
 from memkit.workspace import Workspace
@@ -19,7 +19,7 @@ from memkit.workspace import Workspace
 # Search what was said in the sessions of a user.
 
 
-def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tuple[float, Turn]]:
+def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tuple[float, SessionTurn]]:
     """Return the turns of ``user`` that share a word with ``query`` or stand beside one, each with its score.
 
     Raises:
@@ -38,7 +38,7 @@ class SessionAccount:
     """Everything that is kept of one session."""
 
     card: SessionCard
-    turns: tuple[Turn, ...]
+    turns: tuple[SessionTurn, ...]
     calls: tuple[Mapping[str, Any], ...]
     """The audit log's events on tool calls: ``{at, turn_id, tool, decision}``."""
     writes: tuple[Record, ...]

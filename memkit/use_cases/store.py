@@ -298,7 +298,7 @@ def _pattern(prefix: str) -> str:
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingChange:
     """What became of a setting."""
 
     before: Any
@@ -308,7 +308,7 @@ class Change:
     """What has to be installed here before the setting works."""
 
 
-def change_setting(workspace: Workspace, key: str, text: str) -> Change:
+def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
     """Set the dotted ``key`` to ``text``, read as YAML 1.2 reads a plain scalar, and commit the file.
 
     The file keeps its comments and its order; it is replaced only by one that passes the schema.
@@ -326,7 +326,7 @@ def change_setting(workspace: Workspace, key: str, text: str) -> Change:
     except ValueError as error:
         raise UsageError(f"{key} cannot be {text!r:.60}: {error}") from None
     commit = change_manifest(workspace.root, key, after, f"Set {key}")
-    return Change(
+    return SettingChange(
         before, after, commit, MISSING if (key, after) == ("privacy.seal", "user") and not has_cryptography() else ""
     )
 

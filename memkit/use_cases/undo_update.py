@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.generate.manifest import ProjectFault
-from memkit.generate.update.updates import Journal, Updates
+from memkit.generate.update.updates import UpdateJournal, Updates
 from memkit.use_cases.update_project import find_project
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoneUpdate:
     """An update that was taken back."""
 
     project: Path
-    journal: Journal
+    journal: UpdateJournal
     """What it had done."""
 
 
-def undo_update(folder: Path | None) -> Undone:
+def undo_update(folder: Path | None) -> UndoneUpdate:
     """Put back every file that the last update of the project at ``folder``, or around it, changed.
 
     Raises:
@@ -29,8 +29,8 @@ def undo_update(folder: Path | None) -> Undone:
     """
     updates = Updates(find_project(folder))
     if not updates.folder.is_dir():
-        return Undone(updates.project, updates.undo())
+        return UndoneUpdate(updates.project, updates.undo())
     with updates.locked():
         if updates.interrupted is not None:
             raise ProjectFault(f"An update of {updates.project} was cut off. 'memkit update' takes it back first.")
-        return Undone(updates.project, updates.undo())
+        return UndoneUpdate(updates.project, updates.undo())

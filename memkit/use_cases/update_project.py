@@ -23,7 +23,7 @@ from memkit.generate.reading import content_of, with_defaults
 from memkit.generate.rendering import rendered
 from memkit.generate.runtime_wheel import RuntimeWheel, installed_runtime
 from memkit.generate.targets import Target, checked_answers
-from memkit.generate.update.merging import Change, FileAction, Merging, Plan, Sides
+from memkit.generate.update.merging import FileAction, Merging, PlannedFile, Sides, UpdatePlan
 from memkit.generate.update.origin import target_now, target_then
 from memkit.generate.update.owner import OwnerFiles, OwnFile
 from memkit.generate.update.text_merge import Labels, has_marks
@@ -109,7 +109,7 @@ def find_project(folder: Path | None) -> Path:
     return next((each for each in (here, *here.parents) if (each / MANIFEST).is_file()), here)
 
 
-def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> Plan:
+def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
     """Return what becomes of every file that was rendered, the manifest included, where ``order`` is rendered now."""
     goal = manifest_of(order)
     then = target_then(manifest, order.target)
@@ -122,12 +122,12 @@ def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> Plan:
     # Another update may have ended since the manifest was read, and some of the files would be its.
     if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
         raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
-    plan.changes[MANIFEST] = Change(manifest_text(goal).encode(), recorded.mode)
+    plan.changes[MANIFEST] = PlannedFile(manifest_text(goal).encode(), recorded.mode)
     plan.actions.append(FileAction(MANIFEST, "update"))
     return plan
 
 
-def apply(updates: Updates, owner: OwnerFiles, plan: Plan, versions: tuple[str, str]) -> Path:
+def apply(updates: Updates, owner: OwnerFiles, plan: UpdatePlan, versions: tuple[str, str]) -> Path:
     """Carry a plan out as one step that can be taken back, and return the folder of what was there before.
 
     ``owner`` is what the plan was made of: where a file has changed since, nothing is done.
@@ -216,13 +216,13 @@ def _what_happened(name: str, before: Mapping[str, str], after: Mapping[str, str
     return "is new" if name not in before else "changed" if name in after else "is gone"
 
 
-def _bring_wheel(plan: Plan, manifest: Manifest, wheel: RuntimeWheel, old: bytes | None) -> None:
+def _bring_wheel(plan: UpdatePlan, manifest: Manifest, wheel: RuntimeWheel, old: bytes | None) -> None:
     """Add to a plan that the installed runtime takes the place of the project's."""
     path, new = vendored_path(manifest.runtime), vendored_path(Runtime.of(wheel))
     if old is not None and path != new:
         plan.changes[path] = None
         plan.actions.append(FileAction(path, "delete"))
-    plan.changes[new] = Change(wheel.content, None)
+    plan.changes[new] = PlannedFile(wheel.content, None)
     plan.actions.append(FileAction(new, "add"))
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from memkit.cli.arguments import broken
 from memkit.cli.chat.markdown import MarkdownPage
-from memkit.cli.chat.pages import Showing, line_on
+from memkit.cli.chat.pages import PageShowing, line_on
 from memkit.runtime.loop.events import Event
 from memkit.terminal import harmless
 
@@ -52,7 +52,7 @@ class NotedPage:
 def shown(*events: tuple[str, Mapping[str, Any]]) -> list[str]:
     """Return what is shown of a turn, after which no sign of waiting may be left."""
     page = NotedPage()
-    showing = Showing(page)
+    showing = PageShowing(page)
     for kind, data in (("turn_opened", {"turn": 1}), *events):
         showing(Event(kind, data))
     assert not page.waits
@@ -252,7 +252,7 @@ def test_code_is_drawn_line_by_line() -> None:
 def test_what_the_end_adds_to_open_code_is_no_code() -> None:
     """A model that was interrupted within a fence, or forgot to close it, does not take the remark into its code."""
     stream = io.StringIO()
-    showing = Showing(MarkdownPage(Console(file=stream, width=60, color_system=None)))
+    showing = PageShowing(MarkdownPage(Console(file=stream, width=60, color_system=None)))
     for kind, data in (("text", {"delta": "```md\n# one\n# tw"}), closed("```md\n# one\n# tw\n# (interrupted)")):
         showing(Event(kind, data))
 

@@ -16,7 +16,7 @@ from memkit.equivalence.material import write_store
 from memkit.equivalence.matrix import BEGIN, END, cells_of, matrix_text, write_matrix
 from memkit.equivalence.playing import play
 from memkit.equivalence.project import ProjectSide
-from memkit.equivalence.run import Column, Result, accounts_of, columns_of, compared, reference_accounts
+from memkit.equivalence.run import Column, ColumnResult, accounts_of, columns_of, compared, reference_accounts
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
@@ -38,21 +38,21 @@ def expected() -> Mapping[str, Account]:
     return reference_accounts()
 
 
-def same(column: Column, **told: tuple[str, ...]) -> Result:
+def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
     """Return a result in which only the parts in ``told`` differ."""
-    return Result(column, {part.name: told.get(part.name, ()) for part in PARTS})
+    return ColumnResult(column, {part.name: told.get(part.name, ()) for part in PARTS})
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
 def test_a_target_ends_where_the_reference_agent_ends(column: Column, expected: Mapping[str, Account]) -> None:
-    """What differs has a reason in ``target.yaml``, and the README says of this target what the run shows."""
+    """What differs has a reason in ``target.yaml``, and the matrix says of this target what the run shows."""
     if column.missing:
         pytest.skip(f"not installed: {', '.join(column.missing)}")
 
     result = compared(column, expected, accounts_of(column))
 
     assert result.faults == []
-    page = (ROOT / "README.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    page = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     shown = [row[rows[0].index(column.title)] for row in rows[1:]]
     assert [cell in "✓✗" and cell for cell in shown] == [cell or False for cell in cells_of(result)]
@@ -173,7 +173,7 @@ def test_the_matrix_shows_ticks_crosses_and_reasons() -> None:
 
 def test_the_matrix_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     """What stands around it stays; a page without its marks is refused and stays as it was."""
-    page = tmp_path / "README.md"
+    page = tmp_path / "matrix.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
 
     write_matrix(page, [same(REACT)])

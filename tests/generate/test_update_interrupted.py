@@ -22,7 +22,7 @@ from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import find_target
 from memkit.generate.update import updates
-from memkit.generate.update.merging import Merging, Plan
+from memkit.generate.update.merging import Merging, UpdatePlan
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import update_project
@@ -194,7 +194,7 @@ def test_an_edit_while_the_update_is_made_up_is_not_overwritten(project: Path, m
     """The files are compared once more before the first is changed."""
     made_up = Merging.plan
 
-    def plan(merging: Merging) -> Plan:
+    def plan(merging: Merging) -> UpdatePlan:
         made = made_up(merging)
         (project / "agent/file0.md").write_bytes(b"just now\n")
         return made

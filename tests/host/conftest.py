@@ -16,7 +16,7 @@ import scripted_target
 from memkit.runtime.host.command import run
 from memkit.runtime.host.settings import Project
 from memkit.runtime.testing.trial import material
-from memkit.runtime.testing.trial.talking import Reply, Terminal, read_reply
+from memkit.runtime.testing.trial.talking import ProjectReply, Terminal, read_reply
 
 OFFERED = {"tools": ["archival_memory_insert", "archival_memory_search", "conversation_search", "core_memory_append"]}
 
@@ -41,7 +41,7 @@ class Host:
         given = {"MEMORY_DIR": str(self.store), scripted_target.SCRIPT: json.dumps(script or ["Hello."]), **variables}
         return run(self.project, arguments, given)
 
-    def __call__(self, text: str, *arguments: str, script: list[Any] | None = None, **variables: str) -> Reply:
+    def __call__(self, text: str, *arguments: str, script: list[Any] | None = None, **variables: str) -> ProjectReply:
         """Answer one turn of Ada's and return what was printed."""
         self._capture()
         code = self.run("-p", text, "--json", "--user", "ada", *arguments, script=script, **variables)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, VirtualContextMemory
+from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
 from memkit.runtime.loop.errors import PromptTooLarge
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
@@ -38,14 +38,20 @@ class Heard:
         return self._answers.pop(0) if self._answers else Completion("Done.")
 
 
-class Recalling(AgentLoop):
-    """A loop that recalls what it is told to."""
+class RecallingTurn(Turn):
+    """A turn that recalls what its agent is told to."""
 
-    given = ""
-
-    def recall_for(self, intent: Intent) -> str:
+    def recall(self, intent: Intent) -> str:
         """Return the text."""
-        return self.given
+        assert isinstance(self.agent, Recalling)
+        return self.agent.given
+
+
+class Recalling(AgentLoop):
+    """An agent that recalls what it is told to."""
+
+    turn_class = RecallingTurn
+    given = ""
 
 
 def shown(tool: ToolSpec) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.privacy.journal import Journal, JournalRefused
+from memkit.privacy.journal import ErasureJournal, JournalRefused
 from memkit.runtime.memory.log.clone import claim, state_folder
 
 
@@ -86,7 +86,7 @@ def test_a_link_that_came_in_between_is_seen(store: Path, outside: Path) -> None
     claim(store)
     (store / "notes").mkdir()
     (store / "notes" / "cat.jpg").write_text("a note")
-    journal = Journal(store)
+    journal = ErasureJournal(store)
     with journal.preparing(None):
         journal.commit(journal.meant(None, [(store / "memkit.yaml.bak", None), (store / "notes" / "cat.jpg", None)]))
     looked = journal._place

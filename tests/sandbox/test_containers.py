@@ -24,9 +24,9 @@ from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.sandbox import (
     RUNTIMES,
+    ContainerRuntime,
     Evaluator,
     Grants,
-    Runtime,
     Sandbox,
     SandboxLimits,
     SandboxUnavailable,
@@ -50,7 +50,7 @@ def installed() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def runtime() -> Runtime:
+def runtime() -> ContainerRuntime:
     """Return a runtime that can start containers here."""
     if not installed():
         pytest.skip(f"no container runtime is installed ({', '.join(RUNTIMES)})")
@@ -66,7 +66,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 
 
 @pytest.fixture(scope="module", params=[(), (NO_LANDLOCK, NO_NAMESPACES)], ids=["all", "bare"])
-def contained(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[Sandbox]:
+def contained(request: pytest.FixtureRequest, runtime: ContainerRuntime) -> Iterator[Sandbox]:
     """Yield a sandbox in a container: with all other means, and without Landlock and namespaces of its own."""
     with pytest.MonkeyPatch.context() as patch:
         broken(patch, *request.param)
@@ -101,7 +101,7 @@ def _leads_to_the_library(listed: str) -> bool:
 
 
 def test_without_any_other_wall_a_program_sees_itself_and_no_other_process(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    runtime: ContainerRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The container alone shows a program the devices that hold nothing, and the numbers of its own process."""
     broken(monkeypatch, NO_LANDLOCK, NO_NAMESPACES)
@@ -120,7 +120,7 @@ def test_without_any_other_wall_a_program_sees_itself_and_no_other_process(
         assert set(program.call("files")) <= {"/root"}, "the way to the interpreter's library, and nothing on it"
 
 
-def test_time_memory_and_the_life_of_a_program_are_bounded_in_a_container(runtime: Runtime) -> None:
+def test_time_memory_and_the_life_of_a_program_are_bounded_in_a_container(runtime: ContainerRuntime) -> None:
     """The limits are those of the sandbox, and the next program notices nothing."""
     source = (
         "def spin():\n    while True: pass\ndef fill():\n    return len(bytearray(1 << 30))\n"
@@ -137,7 +137,9 @@ def test_time_memory_and_the_life_of_a_program_are_bounded_in_a_container(runtim
     assert kinds == ["time", "memory", "crash"]
 
 
-def test_what_is_granted_is_there_in_a_container_and_nothing_beside_it(runtime: Runtime, tmp_path: Path) -> None:
+def test_what_is_granted_is_there_in_a_container_and_nothing_beside_it(
+    runtime: ContainerRuntime, tmp_path: Path
+) -> None:
     """A module with its libraries, a file at its own path, and scratch space; no variable of the environment."""
     pytest.importorskip("numpy")
     (tmp_path / "data.csv").write_text("1,2")
@@ -159,13 +161,13 @@ def test_what_is_granted_is_there_in_a_container_and_nothing_beside_it(runtime: 
         assert environment == ["LC_ALL", "PYTHONHASHSEED"]
 
 
-def test_what_cannot_be_granted_in_a_container_is_refused(runtime: Runtime) -> None:
+def test_what_cannot_be_granted_in_a_container_is_refused(runtime: ContainerRuntime) -> None:
     """A container that holds the whole machine would be none."""
     with pytest.raises(UsageError, match="cannot grant /"):
         Sandbox(grants=Grants(read=(Path("/"),)), container=runtime.name)
 
 
-def test_an_evaluator_judges_programs_in_a_container(runtime: Runtime, tmp_path: Path) -> None:
+def test_an_evaluator_judges_programs_in_a_container(runtime: ContainerRuntime, tmp_path: Path) -> None:
     """Evaluators notice nothing of it: programs are reached by the same socket."""
     file = tmp_path / "evaluator.py"
     file.write_text(
@@ -187,7 +189,7 @@ def gone(*things: str) -> bool:
     return False
 
 
-def started(runtime: Runtime, script: str) -> tuple[subprocess.Popen[bytes], Path]:
+def started(runtime: ContainerRuntime, script: str) -> tuple[subprocess.Popen[bytes], Path]:
     """Run a script that opens a sandbox in a container; return it and the sandbox's folder, once that is known."""
     opening = (
         f"import sys, memkit.sandbox.sandbox as s\nfrom memkit.sandbox import *\nRUNTIME = {runtime.name!r}\n"
@@ -199,7 +201,7 @@ def started(runtime: Runtime, script: str) -> tuple[subprocess.Popen[bytes], Pat
     return process, Path(process.stdout.readline().decode().strip())
 
 
-def number_of(runtime: Runtime, folder: Path) -> int:
+def number_of(runtime: ContainerRuntime, folder: Path) -> int:
     """Return the number of the container's first process, once it runs."""
     for _ in range(500):
         command = [runtime.path, "--root", str(folder / "state"), "state", folder.name]
@@ -212,7 +214,7 @@ def number_of(runtime: Runtime, folder: Path) -> int:
     raise AssertionError("no container was started")
 
 
-def test_no_container_outlives_the_process_that_opened_it(runtime: Runtime) -> None:
+def test_no_container_outlives_the_process_that_opened_it(runtime: ContainerRuntime) -> None:
     """Killed without warning, it leaves no process, no container and no folder behind."""
     process, folder = started(
         runtime, "sandbox = Sandbox(container=RUNTIME)\nprogram = sandbox.open('def f(): return 1')"
@@ -227,7 +229,7 @@ def test_no_container_outlives_the_process_that_opened_it(runtime: Runtime) -> N
 
 
 def test_no_container_outlives_it_while_a_granted_module_never_comes_to_an_end(
-    runtime: Runtime, tmp_path: Path
+    runtime: ContainerRuntime, tmp_path: Path
 ) -> None:
     """A fork server that does not listen yet is ended by force."""
     (tmp_path / "endless.py").write_text("import os, time\nos.path.exists('/memkit/bare') and time.sleep(90)\n")
@@ -242,7 +244,7 @@ def test_no_container_outlives_it_while_a_granted_module_never_comes_to_an_end(
     assert gone(f"/proc/{first}", str(folder))
 
 
-def test_closing_ends_the_container_and_removes_its_folder(runtime: Runtime) -> None:
+def test_closing_ends_the_container_and_removes_its_folder(runtime: ContainerRuntime) -> None:
     """Whatever its programs are doing."""
     sandbox = Sandbox(container=runtime.name)
     folder = Path(sandbox.address.path).parent
@@ -302,7 +304,7 @@ def test_a_runtime_that_memkit_does_not_know_is_bad_usage() -> None:
 
 
 def test_where_landlock_is_missing_the_refusal_says_that_a_container_would_do(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    runtime: ContainerRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And only then: on a machine that cannot start one either, it would be bad advice."""
     broken(monkeypatch, NO_LANDLOCK)
@@ -324,7 +326,7 @@ def test_where_landlock_is_missing_the_refusal_says_that_a_container_would_do(
     ],
 )
 def test_a_container_does_not_replace_what_it_cannot(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...], missing: str
+    runtime: ContainerRuntime, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...], missing: str
 ) -> None:
     """A container keeps no program from starting others or from talking to those beside it; the filter does."""
     broken(monkeypatch, *lines)
@@ -334,7 +336,7 @@ def test_a_container_does_not_replace_what_it_cannot(
 
 
 def test_a_container_that_shows_the_machine_is_not_taken_for_one(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    runtime: ContainerRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That the machine's files are out of sight is tried as well, where nothing else hides them."""
     broken(monkeypatch, NO_LANDLOCK, NO_NAMESPACES, "import os", "os.stat = lambda path: path")
@@ -350,7 +352,7 @@ SCRIPT = (
 )
 
 
-def test_a_container_needs_no_rights(runtime: Runtime) -> None:
+def test_a_container_needs_no_rights(runtime: ContainerRuntime) -> None:
     """A user without any starts one as well."""
     interpreter, user = unprivileged()
     if subprocess.run(["unshare", "--user", "true"], **user, check=False, capture_output=True).returncode != 0:
@@ -385,7 +387,7 @@ def test_each_runtime_starts_a_container() -> None:
         assert done.stdout.endswith("|FileNotFoundError|7\n")
 
 
-def test_doctor_names_the_runtime(runtime: Runtime, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_names_the_runtime(runtime: ContainerRuntime, capsys: pytest.CaptureFixture[str]) -> None:
     """What can be asked for can be looked up."""
     run(["doctor", "--json"])
     data = json.loads(capsys.readouterr().out)["data"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.memory.tiers.sessions import Turn
+from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import MOST_STEPS, WorkedCall, WorkedRequest, draft_text, worked
 from memkit.skills.running import placeholders
 from memkit.skills.skill import load_skill, read_skill, skill_findings
@@ -181,9 +181,9 @@ def test_a_draft_without_a_branch_to_start_from_is_refused(teller: Teller) -> No
     teller.propose(code=2)
 
 
-def turns(*said: tuple[str, str]) -> list[Turn]:
+def turns(*said: tuple[str, str]) -> list[SessionTurn]:
     """Return turns of a session by role and text."""
-    return [Turn("ada", "s", 1, role, text, "2026-01-01T00:00:00Z") for role, text in said]
+    return [SessionTurn("ada", "s", 1, role, text, "2026-01-01T00:00:00Z") for role, text in said]
 
 
 CALLED = "[called outbox {'message': 'm'}]"

@@ -60,6 +60,8 @@ WITHOUT_TEXT = {
 OFFERING = {"offer", "import_many", "supersede", "edit_core"}
 OFFERING_OF_AN_ARCHIVE = {"merge", "consolidate"}
 """Words that other things have as methods too."""
+TOOLS = ("tools", "toolbox")
+"""What a module of the loop or the agent calls that to which it offers tools; a model is told of these, not memory."""
 
 
 def sources() -> dict[str, str]:
@@ -127,6 +129,7 @@ def offers(function: ast.FunctionDef) -> bool:
     """Return whether a function calls what offers something."""
     called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     methods = [(ast.unparse(node.value), node.attr) for node in called if isinstance(node, ast.Attribute)]
+    methods = [(owner, name) for owner, name in methods if not (name == "offer" and owner in TOOLS)]
     return any(
         name in OFFERING or (name in OFFERING_OF_AN_ARCHIVE and owner.endswith("archive")) for owner, name in methods
     )
@@ -135,6 +138,7 @@ def offers(function: ast.FunctionDef) -> bool:
 def offering(modules: Mapping[str, str]) -> set[str]:
     """Return the functions outside the archive that offer something, as ``path:function``."""
     own = ("memkit/runtime/memory/archive/archive.py", "memkit/runtime/memory/archive/change.py")
+    own += ("memkit/runtime/loop/tools.py",)  # offers tools to a model
     return {
         f"{path}:{function.name}"
         for path, text in modules.items()
@@ -272,7 +276,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
-    "memkit/runtime/memory/tools.py:archival_memory_insert": (
+    "memkit/runtime/memory/tiers/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),
         command("chat", "-p", "Remember that I keep a lynx."),
@@ -281,7 +285,6 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
-    "memkit/runtime/memory/consolidation.py:_moved": (by_hand(consolidated),),
     "memkit/runtime/host/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (

@@ -1,4 +1,4 @@
-"""The README promises only what a test shows and a command offers."""
+"""The README, the matrix and the command table promise only what a test shows and a command offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from memkit.cli.main import COMMANDS, cli
 from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
-from memkit.equivalence.run import Result, columns_of
+from memkit.equivalence.run import ColumnResult, columns_of
 from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets
 
@@ -19,9 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMISES = ROOT / "memkit" / "runtime" / "testing" / "trial" / "promises.py"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TARGETS = load_targets()
-MATRIX = README.partition(BEGIN)[2].partition(END)[0]
+MATRIX = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+COMMAND_TABLE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 COLUMNS = [column for target in TARGETS.values() for column in columns_of(target)]
-MEANT = [Result(column, dict.fromkeys((part.name for part in PARTS), ())) for column in COLUMNS]
+MEANT = [ColumnResult(column, dict.fromkeys((part.name for part in PARTS), ())) for column in COLUMNS]
 """A run in which nothing differs; tests/equivalence does the real one."""
 
 
@@ -50,17 +51,17 @@ def test_a_row_that_names_a_test_stands_for_one_that_ships(target: str, shipped:
 
 def test_the_command_table_names_every_command() -> None:
     """No command is undocumented, and none is invented."""
-    table = README.partition("## Commands")[2].partition("## Targets")[0]
-    named = {word for cell in re.findall(r"^\| (.+?) \|", table, re.M) for word in re.findall(r"`([a-z-]+)", cell)}
+    named = {
+        word for cell in re.findall(r"^\| (.+?) \|", COMMAND_TABLE, re.M) for word in re.findall(r"`([a-z-]+)", cell)
+    }
 
     assert named == set(COMMANDS)
 
 
 def test_a_row_on_a_group_names_all_of_its_commands() -> None:
     """Where the table names commands of a group, it names every one that people run, and none that is gone."""
-    table = README.partition("## Commands")[2].partition("## Targets")[0]
     named: dict[str, set[str]] = {}
-    for quoted in re.findall(r"`([a-z-]+ [a-z, -]+)`", "\n".join(re.findall(r"^\| (.+?) \|", table, re.M))):
+    for quoted in re.findall(r"`([a-z-]+ [a-z, -]+)`", "\n".join(re.findall(r"^\| (.+?) \|", COMMAND_TABLE, re.M))):
         group, _, commands = quoted.partition(" ")
         named.setdefault(group, set()).update(commands.split(", "))
     assert {"memory", "skill", "policy"} <= set(named)
@@ -71,6 +72,13 @@ def test_a_row_on_a_group_names_all_of_its_commands() -> None:
             context = click.Context(group)
             found = {each: group.get_command(context, each) for each in group.list_commands(context)}
             assert commands == {each for each, command in found.items() if command and not command.hidden}, name
+
+
+def test_the_readme_names_every_target() -> None:
+    """Who looks for an SDK finds it there; what each can is the matrix's to say."""
+    told = README.partition("## Targets")[2].partition("\n## ")[0]
+
+    assert [name for name in TARGETS if name not in told] == []
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)#]+)\)", README))))

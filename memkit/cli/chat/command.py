@@ -10,8 +10,8 @@ import click
 
 from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
-from memkit.cli.chat.conversation import Conversation, Leaving, Outcomes, beginning, beginning_options
-from memkit.cli.chat.pages import Outlet, Showing, open_page
+from memkit.cli.chat.conversation import Leaving, Outcomes, TerminalConversation, beginning, beginning_options
+from memkit.cli.chat.pages import Outlet, PageShowing, open_page
 from memkit.cli.chat.talk import answer_lines, print_event, run_heartbeat, run_one_turn, talk, whole_input
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
@@ -54,7 +54,7 @@ def chat(
         begun["resume"] = any(card.agent_id == begun["agent"] for card in workspace.session_book.of(user))
     begins = beginning(front, user, consents=consents, **begun)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
-    outlet = Outlet(print_event) if events else None if page is None else Outlet(Showing(page))
+    outlet = Outlet(print_event) if events else None if page is None else Outlet(PageShowing(page))
     still = page.still if page else lambda: None
     opening = partial(
         open_chat,
@@ -69,7 +69,7 @@ def chat(
         **begins,
     )
     opened = with_trust(front, opening)
-    conversation = Conversation(workspace, opened, outlet=outlet)
+    conversation = TerminalConversation(workspace, opened, outlet=outlet)
     if consents and user is not None and not opened.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
         conversation.changed = True

@@ -37,7 +37,7 @@ OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
 @dataclass
-class Conversation:
+class TerminalConversation:
     """A conversation in a terminal or a pipe."""
 
     workspace: Workspace
@@ -106,7 +106,7 @@ AGAIN = "Please answer yes or no; you can change your mind at any time."
 YES, NO = ("y", "yes"), ("n", "no")
 
 
-def ask_for_consent(front: Front, conversation: Conversation) -> None:
+def ask_for_consent(front: Front, conversation: TerminalConversation) -> None:
     """Ask a user who never said, and keep the answer; raises ``EOFError`` when they leave instead."""
     agent = conversation.agent
     if agent.is_off_record or not (agent.setting.long_term and front.interactive):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from memkit.cli.arguments import is_able_terminal, typed_line
-from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.conversation import TerminalConversation
 
 GOES_ON = "\\"
 """At the end of a line it says that another one follows."""
@@ -29,7 +29,7 @@ class PlainEditor:
         return line
 
 
-def open_editor(conversation: Conversation) -> Editor:
+def open_editor(conversation: TerminalConversation) -> Editor:
     """Return the editor that fits the terminal."""
     if is_able_terminal():
         from memkit.cli.chat.line_editor import LineEditor

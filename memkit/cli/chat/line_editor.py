@@ -13,7 +13,7 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from memkit.cli.chat.conversation import Conversation
+from memkit.cli.chat.conversation import TerminalConversation
 from memkit.cli.chat.editor import GOES_ON
 from memkit.cli.chat.slash import COMMANDS, FILES
 from memkit.runtime.loop.agent_loop import HEARTBEAT
@@ -23,7 +23,7 @@ from memkit.terminal import harmless, one_line
 class LineEditor:
     """Reads messages: Enter sends, Alt-Enter or a backslash before Enter begins another line."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: TerminalConversation) -> None:
         self._session: PromptSession[str] = PromptSession(
             history=SpokenHistory(conversation),
             completer=SlashCompleter(conversation),
@@ -71,7 +71,7 @@ class SpokenHistory(History):
     leaves no trace leaves none here.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: TerminalConversation) -> None:
         super().__init__()
         self._conversation = conversation
 
@@ -96,7 +96,7 @@ class SpokenHistory(History):
 class SlashCompleter(Completer):
     """Completes slash commands, and what may stand behind each."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: TerminalConversation) -> None:
         self._conversation = conversation
         self._files = PathCompleter(expanduser=True)
 

@@ -266,7 +266,7 @@ class MarkdownPage:
                 goes_on=piece.indent > 0 or (self._is_in_item and ITEM.match(text.lstrip("\n")) is not None)
             )
             self._is_in_item = piece.indent > 0
-            self._draw(self._below_item(Answer(dedented(text, piece.indent).strip("\n")), piece.indent))
+            self._draw(self._below_item(SafeMarkdown(dedented(text, piece.indent).strip("\n")), piece.indent))
             self._is_apart = True
 
     def _set_apart(self, *, goes_on: bool) -> None:
@@ -309,7 +309,7 @@ class _BareCode(CodeBlock):
         yield code(str(self.text).rstrip(), self.lexer_name)
 
 
-class Answer(Markdown):
+class SafeMarkdown(Markdown):
     """Markdown in which nothing that a model wrote disappears or turns into something else.
 
     Tags, entities and definitions of links stay the text they are, the target of a link is shown, and a line ends where

@@ -151,7 +151,7 @@ LOOKED_AT = 10_000
 THINKING = "thinking …"
 
 
-class Showing:
+class PageShowing:
     """Listens to the turns of a conversation and puts them on a page, each text once."""
 
     def __init__(self, page: Page) -> None:

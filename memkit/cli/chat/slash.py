@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.cli.chat.conversation import OFF_RECORD, Conversation
+from memkit.cli.chat.conversation import OFF_RECORD, TerminalConversation
 from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
 from memkit.errors import NotFound, UsageError
@@ -28,7 +28,7 @@ Named = Callable[[str], str]
 """Return a record's id with the beginning of its text."""
 
 
-def show_reasons(conversation: Conversation, argument: str) -> str:
+def show_reasons(conversation: TerminalConversation, argument: str) -> str:
     """Return why a turn went as it did: the last one, or the one whose number is given."""
     turn = _number(argument, "/why")
     account = explain_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
@@ -43,7 +43,7 @@ def show_reasons(conversation: Conversation, argument: str) -> str:
     return "\n".join([f"Turn {account.turn}:", *_reasons(account, named)])
 
 
-def undo(conversation: Conversation, argument: str) -> str:
+def undo(conversation: TerminalConversation, argument: str) -> str:
     """Take back what the last turn that wrote anything wrote, or the turn whose number is given."""
     turn = _number(argument, "/undo")
     undone = undo_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
@@ -141,7 +141,7 @@ ON_AGAIN = "Memory is on again. What was said while it was off is not kept, and 
 CONSENT = {True: "granted", False: "withdrawn", None: "not given yet"}
 
 
-def show_memory(conversation: Conversation, argument: str) -> str:
+def show_memory(conversation: TerminalConversation, argument: str) -> str:
     """Return the newest records of the user, or all there is to one; ``off`` and ``on`` switch whether more is kept."""
     if argument in ("off", "on"):
         was_off = conversation.agent.is_off_record
@@ -158,20 +158,20 @@ def show_memory(conversation: Conversation, argument: str) -> str:
     return "\n".join([f"{counted} of {whose}; consent to long-term memory: {consent}.{left}", *lines])
 
 
-def records_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+def records_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
     """Return what ``/memory`` takes: its switches, and the user's records by id, the newest first."""
     yield from (("off", "Keep nothing of what is said from now on."), ("on", "Keep again what is agreed to."))
     records = conversation.workspace.archive.records(user_id=conversation.user)
     yield from ((record.id, record.text) for record in reversed(records))
 
 
-def show_core(conversation: Conversation, _argument: str) -> str:
+def show_core(conversation: TerminalConversation, _argument: str) -> str:
     """Return the sections of core memory that hold something."""
     sections = {name: text for name, text in conversation.agent.main.core.items() if text}
     return "\n".join(f"{name}:\n{text}" for name, text in sections.items()) or "Core memory is empty."
 
 
-def search(conversation: Conversation, argument: str) -> str:
+def search(conversation: TerminalConversation, argument: str) -> str:
     """Return what long-term memory holds about some words."""
     if not argument:
         raise UsageError("/search needs words to look for: /search coffee.")
@@ -180,7 +180,7 @@ def search(conversation: Conversation, argument: str) -> str:
     return "\n".join(lines) or "Nothing relevant."
 
 
-def export(conversation: Conversation, argument: str) -> str:
+def export(conversation: TerminalConversation, argument: str) -> str:
     """Return the turns of this session, or write them to a file that is not there yet."""
     kept = conversation.agent.recall.turns(conversation.session, conversation.user)
     turns = [{"at": turn.at, "role": turn.role, "text": turn.text, "turn": turn.turn_id} for turn in kept]
@@ -201,7 +201,7 @@ def export(conversation: Conversation, argument: str) -> str:
     return f"{wrote} Everything that is held on you: memkit memory export --user {shlex.quote(conversation.user)}"
 
 
-def _record(conversation: Conversation, record_id: str) -> str:
+def _record(conversation: TerminalConversation, record_id: str) -> str:
     stored = conversation.workspace.archive.get(record_id, user_id=conversation.user)
     if stored is None:
         raise NotFound(f"There is no record {one_line(record_id, 60)} of yours. /memory lists them.")
@@ -226,7 +226,7 @@ APART = "summary_"
 """How the counts of what summaries cost begin."""
 
 
-def show_context(conversation: Conversation, _argument: str) -> str:
+def show_context(conversation: TerminalConversation, _argument: str) -> str:
     """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
     working = conversation.agent.tasks.working.lines()
     usage = conversation.agent.context_usage()
@@ -277,7 +277,7 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number:,} times"
 
 
-def show_skills(conversation: Conversation, argument: str) -> str:
+def show_skills(conversation: TerminalConversation, argument: str) -> str:
     """Return the store's skills, or the steps of one."""
     skills = conversation.workspace.skills
     if not argument:
@@ -290,12 +290,12 @@ def show_skills(conversation: Conversation, argument: str) -> str:
     return "\n".join([f"{skill.name}: {one_line(skill.description)}", *steps, *checks])
 
 
-def skills_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+def skills_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
     """Return the store's skills by name."""
     return ((skill.name, skill.description) for skill in conversation.workspace.skills.values())
 
 
-def show_policy(conversation: Conversation, argument: str) -> str:
+def show_policy(conversation: TerminalConversation, argument: str) -> str:
     """Return the rules that judge every action, or one of them in full."""
     guard = conversation.workspace.live_guard
     rules = {rule.name: rule.rule for rule in guard.advice()}
@@ -308,16 +308,16 @@ def show_policy(conversation: Conversation, argument: str) -> str:
     return f"{argument}: {one_line(rules[argument])}\nAll of it: memkit policy show {argument}"
 
 
-def policies_of(conversation: Conversation) -> Iterable[tuple[str, str]]:
+def policies_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
     """Return the policies by name."""
     return ((rule.name, rule.rule) for rule in conversation.workspace.live_guard.advice())
 
 
-Words = Callable[[Conversation], Iterable[tuple[str, str]]]
+Words = Callable[[TerminalConversation], Iterable[tuple[str, str]]]
 """What may stand behind a command, each with a word on what it is."""
 
 
-def no_words(_conversation: Conversation) -> Iterable[tuple[str, str]]:
+def no_words(_conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
     """Return that nothing in particular may."""
     return ()
 
@@ -330,13 +330,13 @@ FILES: Words = lambda _conversation: ()  # noqa: E731 - a mark: the editor compl
 class SlashCommand:
     """What a command does, and what is said about it."""
 
-    run: Callable[[Conversation, str], str]
+    run: Callable[[TerminalConversation, str], str]
     about: str
     argument: str = ""
     words: Words = no_words
 
 
-def run_slash(conversation: Conversation, line: str) -> str:
+def run_slash(conversation: TerminalConversation, line: str) -> str:
     """Run a line such as ``/search coffee`` and return what it shows."""
     name, _, argument = line.strip().partition(" ")
     if name not in COMMANDS:
@@ -344,13 +344,13 @@ def run_slash(conversation: Conversation, line: str) -> str:
     return COMMANDS[name].run(conversation, argument.strip())
 
 
-def _help(_conversation: Conversation, _argument: str) -> str:
+def _help(_conversation: TerminalConversation, _argument: str) -> str:
     usages = {f"{name} {command.argument}".strip(): command.about for name, command in COMMANDS.items()}
     width = max(map(len, usages))
     return "\n".join(f"{usage:<{width}}  {about}" for usage, about in usages.items())
 
 
-def _quit(_conversation: Conversation, _argument: str) -> str:
+def _quit(_conversation: TerminalConversation, _argument: str) -> str:
     return "Goodbye."
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from memkit.cli.arguments import fitted
-from memkit.cli.chat.conversation import Conversation, Leaving, ask_for_consent
+from memkit.cli.chat.conversation import Leaving, TerminalConversation, ask_for_consent
 from memkit.cli.chat.editor import Editor, open_editor
-from memkit.cli.chat.pages import Outlet, Page, PipePage, Showing
+from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage
 from memkit.cli.chat.slash import run_slash
 from memkit.cli.output import Front, diagnostic, envelope, harmless_json
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
@@ -36,11 +36,11 @@ ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 """Errors that answer one turn and do not end the conversation."""
 
 
-def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: bool = False) -> None:
+def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *, shown: bool = False) -> None:
     """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
     pipe = None if front.json or shown else PipePage()
     try:
-        data = answer(conversation, text, None if pipe is None else Outlet(Showing(pipe)))
+        data = answer(conversation, text, None if pipe is None else Outlet(PageShowing(pipe)))
     finally:
         if pipe is not None:
             pipe.still()
@@ -53,12 +53,12 @@ def run_one_turn(front: Front, conversation: Conversation, text: str, *, shown: 
     front.answer(data, message, ok=code in OK, diagnostics=notices, code=code)
 
 
-def code_of(conversation: Conversation, data: Mapping[str, Any]) -> int:
+def code_of(conversation: TerminalConversation, data: Mapping[str, Any]) -> int:
     """Return the exit code of a turn: one that ended well is no success where the disk did not take what came of it."""
     return CODES.get(data["ended"], 0 if conversation.keeps_all_of(data) else 1)
 
 
-def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = False) -> None:
+def run_heartbeat(front: Front, conversation: TerminalConversation, *, shown: bool = False) -> None:
     """Let the agent look after what is due, and say what it did and what is pending."""
     data = dict(conversation.agent.heartbeat().data) | {"session": conversation.session}
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
@@ -68,7 +68,7 @@ def run_heartbeat(front: Front, conversation: Conversation, *, shown: bool = Fal
     front.answer(data, lines or ["Nothing is due."], ok=code in OK, diagnostics=conversation.notices(), code=code)
 
 
-def answer(conversation: Conversation, text: str, listen: Outlet | None = None) -> dict[str, Any]:
+def answer(conversation: TerminalConversation, text: str, listen: Outlet | None = None) -> dict[str, Any]:
     """Answer one message or slash command and return its data; ``listen`` hears of this turn alone.
 
     Raises:
@@ -88,7 +88,7 @@ def answer(conversation: Conversation, text: str, listen: Outlet | None = None) 
     return data if resumed is None else data | {"resumed": resumed}
 
 
-def finish_turn(conversation: Conversation) -> dict[str, Any] | None:
+def finish_turn(conversation: TerminalConversation) -> dict[str, Any] | None:
     """Let a turn that was cut off go on, say so, and return its data; None where there is none."""
     resumed = conversation.agent.finish()
     if resumed is None:
@@ -108,7 +108,7 @@ def is_slash(text: str) -> bool:
     return text.lstrip().startswith("/")
 
 
-def _asked_of_the_program(conversation: Conversation, message: str) -> dict[str, Any]:
+def _asked_of_the_program(conversation: TerminalConversation, message: str) -> dict[str, Any]:
     """Return the data of an answer that no model and no memory had a part in."""
     return {
         "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
@@ -124,7 +124,7 @@ HINT = "Ctrl-C again leaves, and so does Ctrl-D."
 KEPT = f"Interrupted; what was said so far stays. {HINT}"
 
 
-def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving) -> None:
+def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
     """Answer what a person types until they leave: with ``/quit`` or Ctrl-D, or with Ctrl-C twice.
 
     Raises:
@@ -144,7 +144,7 @@ def talk(front: Front, conversation: Conversation, page: Page, leaving: Leaving)
         raise NegativeAnswer(conversation.agent.session.fault)
 
 
-def _finish(front: Front, conversation: Conversation, page: Page) -> None:
+def _finish(front: Front, conversation: TerminalConversation, page: Page) -> None:
     """Let a turn that was cut off go on; where it cannot now, it does with the next message."""
     try:
         finish_turn(conversation)
@@ -153,7 +153,7 @@ def _finish(front: Front, conversation: Conversation, page: Page) -> None:
     page.still()
 
 
-def _converse(front: Front, conversation: Conversation, page: Page, leaving: Leaving) -> None:
+def _converse(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
     editor, interrupted = open_editor(conversation), False
     while True:
         text = _read(editor, conversation, page, interrupted, leaving)
@@ -182,7 +182,9 @@ def _converse(front: Front, conversation: Conversation, page: Page, leaving: Lea
             return
 
 
-def _read(editor: Editor, conversation: Conversation, page: Page, interrupted: bool, leaving: Leaving) -> str | None:
+def _read(
+    editor: Editor, conversation: TerminalConversation, page: Page, interrupted: bool, leaving: Leaving
+) -> str | None:
     """Return the next message; None where Ctrl-C was pressed for the first time."""
     try:
         return editor.read(conversation.prompt)
@@ -201,7 +203,7 @@ MOST = 1_000_000
 TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Nothing of it was answered."
 
 
-def answer_lines(conversation: Conversation) -> None:
+def answer_lines(conversation: TerminalConversation) -> None:
     """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
     code = 0
     for number, line in input_lines():

@@ -165,12 +165,12 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
 @click.pass_obj
 def promote(front: Front, domain: str, method: str, new_name: str | None, unverified: bool, dry_run: bool) -> None:
     """Take METHOD over into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
-    from memkit.use_cases.lessons import Refused, promote_lesson
+    from memkit.use_cases.lessons import NotPromoted, promote_lesson
 
     root = front.root
     try:
         made = promote_lesson(root, domain, method, new_name=new_name, unverified=unverified, dry_run=dry_run)
-    except Refused as refused:
+    except NotPromoted as refused:
         found = [diagnostic(refused.code, str(refused))]
         lines = [*_judgement_lines(refused.judgements), str(refused)]
         front.answer(_promotion_data(new_name or method, refused.judgements), lines, ok=False, diagnostics=found)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.memory.options import user_option
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, User, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
@@ -29,7 +29,7 @@ from memkit.terminal import harmless, one_line
 if TYPE_CHECKING:
     from memkit.interchange.interface import ImportSource, Passed, Unfit
     from memkit.use_cases.carry import Imported, Restored
-    from memkit.use_cases.erase_user import Erasure, Plan
+    from memkit.use_cases.erase_user import Erasure, ErasurePlan
 
 
 MAPPED = ("text", "id", "user_id", "agent_id", "session_id", "created_at", "valid_until", "tags")
@@ -56,11 +56,11 @@ SHOWN = 20
 @click.pass_obj
 def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
     """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
-    from memkit.use_cases.carry import Account, export_memory
+    from memkit.use_cases.carry import ImportAccount, export_memory
 
     workspace = front.workspace
     owner = workspace.user(user)
-    account = Account()
+    account = ImportAccount()
     counts = account.counts
     lines = export_memory(workspace, owner, account)
     data: dict[str, Any] = {"user_id": owner, "out": str(out) if out else None}
@@ -87,12 +87,14 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 @click.command("import", cls=MemkitCommand)
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, allow_dash=True))
 @click.option(
-    "--format", "format_name", type=Choice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
+    "--format", "format_name", type=SuggestingChoice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
 )
 @click.option("--user", type=User(), help="Whose memories they are; those of another user are refused.")
 @click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
-@click.option("--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What they are, unsaid.")
+@click.option(
+    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What they are, unsaid."
+)
 @click.option(
     "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="What FILE calls a field, as in text=memory."
 )
@@ -325,7 +327,7 @@ def erase(
     """
     from memkit.use_cases.erase_user import erase_user
 
-    def confirm(plan: Plan) -> None:
+    def confirm(plan: ErasurePlan) -> None:
         lines = [f"{line}\n" for line in _plan_lines(plan)]
         front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
 
@@ -365,7 +367,7 @@ def erase(
     front.answer(data, _lines(erasure), ok=erasure.proven, diagnostics=findings)
 
 
-def _plan_lines(plan: Plan) -> Iterator[str]:
+def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."

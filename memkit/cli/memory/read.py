@@ -18,7 +18,7 @@ from memkit.cli.memory.options import (
     stored_record,
     user_option,
 )
-from memkit.cli.output import Choice, Front, MemkitCommand, User, diagnostic
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.fields import SCOPES, TYPES
 from memkit.runtime.memory.record.stamps import parse_time
@@ -55,11 +55,13 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
 
 @click.command("list", cls=MemkitCommand)
 @user_option
-@click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
+@click.option(
+    "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
+)
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
-@click.option("--scope", type=Choice(SCOPES), help="Only this scope.")
+@click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
 @click.option("--session", help="Only from this session.")
-@click.option("--status", type=Choice(STATUSES), help="Only in this state (default: live).")
+@click.option("--status", type=SuggestingChoice(STATUSES), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option(
@@ -158,7 +160,9 @@ _HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "
 @click.argument("query")
 @user_option
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
-@click.option("--type", "types", type=Choice(TYPES), multiple=True, help="Only this kind; may be given again.")
+@click.option(
+    "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
+)
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--session", help="Ask from within this session: what is for it alone is found too.")
 @agent_option

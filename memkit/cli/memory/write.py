@@ -15,7 +15,7 @@ from memkit.cli.memory.options import (
     stored_record,
     user_option,
 )
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.fields import SCOPES, SOURCES, TYPES
@@ -31,13 +31,15 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
 @click.argument("text")
 @user_option
 @click.option(
-    "--type", "kind", type=Choice(TYPES), default="fact", show_default=True, help="What kind of record it is."
+    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What kind of record it is."
 )
-@click.option("--scope", type=Choice(SCOPES), default="user", show_default=True, help=SCOPE_HELP)
+@click.option("--scope", type=SuggestingChoice(SCOPES), default="user", show_default=True, help=SCOPE_HELP)
 @click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
 @click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
 @click.option("--importance", type=UNIT, help="How much it matters, 0 to 1 (default: memkit.yaml).")
-@click.option("--source", type=Choice(SOURCES), default="explicit", show_default=True, help="Where it comes from.")
+@click.option(
+    "--source", type=SuggestingChoice(SOURCES), default="explicit", show_default=True, help="Where it comes from."
+)
 @click.option("--source-url", help="A link to where it comes from.")
 @click.option("--session", help="The session it was said in.")
 @click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")

@@ -18,7 +18,7 @@ from memkit.cli.file_history import (
     detached_findings,
     note_option,
 )
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
 from memkit.policies.export import ExportedPolicy
 from memkit.policies.files import POLICY, PolicyFile
@@ -275,11 +275,11 @@ _SAID = {
 
 
 @click.command("export", cls=MemkitCommand)
-@click.option("--format", "form", type=Choice(list(FORMATS)), required=True, help="The language to write.")
+@click.option("--format", "form", type=SuggestingChoice(list(FORMATS)), required=True, help="The language to write.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: standard output).")
 @click.option(
     "--losses",
-    type=Choice(list(LOSSES)),
+    type=SuggestingChoice(list(LOSSES)),
     default="report",
     show_default=True,
     help="Where it would permit what memkit stops: report it, refuse the export, or tighten it to permit less.",

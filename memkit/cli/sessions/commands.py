@@ -14,7 +14,7 @@ from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import MemkitError
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.stamps import parse_time
-from memkit.runtime.memory.tiers.sessions import Turn
+from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import read_call
 from memkit.store.sessions import SessionCard
 from memkit.terminal import counted, one_line
@@ -139,11 +139,11 @@ def show(front: Front, session: str, user: str | None) -> None:
     front.answer(data, [card_line(account.card, workspace.clock()), *_account_lines(account)])
 
 
-def _turn_data(turn: Turn) -> dict[str, Any]:
+def _turn_data(turn: SessionTurn) -> dict[str, Any]:
     return {"session": turn.session_id, "turn": turn.turn_id, "at": turn.at, "role": turn.role, "text": turn.text}
 
 
-def _turn_line(turn: Turn, width: int = 0) -> str:
+def _turn_line(turn: SessionTurn, width: int = 0) -> str:
     text = "\n".join(map(_said, turn.text.split("\n"))) if turn.role == "assistant" else turn.text
     return f"{turn.at[:16]}  {turn.role:<9}  {one_line(text, width)}"
 

@@ -19,7 +19,7 @@ from memkit.cli.file_history import (
     note_option,
 )
 from memkit.cli.memory.options import user_option
-from memkit.cli.output import Choice, Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.cli.trust import with_trust
 from memkit.skills.sheet import PROFILES, skill_body
 from memkit.skills.skill import SKILL, Skill, read_skill
@@ -27,7 +27,7 @@ from memkit.store.bump import Part
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
-    from memkit.use_cases.compare_skill import Comparison, Side
+    from memkit.use_cases.compare_skill import Comparison, SkillSide
     from memkit.use_cases.import_skill import ImportedSkill
 
 # How a skill is printed on one line, and in a list's data.
@@ -198,7 +198,7 @@ def diff(front: Front, name: str, span: str | None) -> None:
     front.answer(data, _lines(found))
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: SkillSide) -> dict[str, Any]:
     return {"name": side.name, "commit": side.commit, "version": side.version}
 
 
@@ -210,7 +210,7 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield "   no change" if same else "   no change of meaning: only comments, order or spelling of the YAML"
 
 
-def _named(side: Side) -> str:
+def _named(side: SkillSide) -> str:
     return f"{side.name} ({side.version})" if side.version not in (None, side.name) else side.name
 
 
@@ -257,7 +257,9 @@ def propose(
 
 @click.command("export", cls=MemkitCommand)
 @click.argument("name")
-@click.option("--profile", type=Choice(list(PROFILES)), default="agentskills", show_default=True, help="Whose fields.")
+@click.option(
+    "--profile", type=SuggestingChoice(list(PROFILES)), default="agentskills", show_default=True, help="Whose fields."
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
 @click.pass_obj

@@ -26,7 +26,7 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.To
 
 
 @dataclass(frozen=True)
-class Piece:
+class FormattedPiece:
     """Some lines of a file, in both writings."""
 
     shown: tuple[bytes, ...]
@@ -97,17 +97,17 @@ class Wording:
         )
 
 
-def _lines(own: bytes, *, keep_ends: bool) -> list[Piece]:
+def _lines(own: bytes, *, keep_ends: bool) -> list[FormattedPiece]:
     """Return every line as a piece."""
     pieces = []
     for number, line in enumerate(_split(own)):
         text = line.removeprefix(_BOM) if number == 0 else line
         body = text.removesuffix(b"\n")
-        pieces.append(Piece(((body if keep_ends else body.removesuffix(b"\r")) + b"\n",), line))
+        pieces.append(FormattedPiece(((body if keep_ends else body.removesuffix(b"\r")) + b"\n",), line))
     return pieces
 
 
-def _statements(pieces: Sequence[Piece], base: bytes) -> tuple[list[Piece], _Steps] | None:
+def _statements(pieces: Sequence[FormattedPiece], base: bytes) -> tuple[list[FormattedPiece], _Steps] | None:
     """Return the pieces with each statement that says what the template's did as one piece in the template's words.
 
     The others are shown as they are, at the template's indentation.
@@ -121,14 +121,14 @@ def _statements(pieces: Sequence[Piece], base: bytes) -> tuple[list[Piece], _Ste
         return None
     lines = _split(base)
     steps = _Steps(indent_of(template).encode(), indent_of(text).encode())
-    made: list[Piece] = []
+    made: list[FormattedPiece] = []
     for mine, theirs in _pairs(own, old):
         part = pieces[mine.start : mine.end]
         if theirs is None:
-            made += [Piece(tuple(map(steps.shown_of, piece.shown)), piece.own) for piece in part]
+            made += [FormattedPiece(tuple(map(steps.shown_of, piece.shown)), piece.own) for piece in part]
         else:
             said = tuple(line if line.endswith(b"\n") else line + b"\n" for line in lines[theirs.start : theirs.end])
-            made.append(Piece(said, b"".join(piece.own for piece in part)))
+            made.append(FormattedPiece(said, b"".join(piece.own for piece in part)))
     shown = b"".join(line for piece in made for line in piece.shown).decode()
     # Statements are compared one by one; that the whole still says the same is what the merge relies on.
     return (made, steps) if meaning_of(shown) == meaning_of(text) else None

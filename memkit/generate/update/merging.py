@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from memkit.generate.content import SHEETS
 from memkit.generate.manifest import MANIFEST
-from memkit.generate.update.owner import Obstacle, OwnerFiles, OwnFile
+from memkit.generate.update.owner import OwnerFiles, OwnFile, UpdateObstacle
 from memkit.generate.update.text_merge import Labels, is_binary, merge_content, says_the_same
 from memkit.store.plumbing import Plumbing
 
@@ -23,7 +23,7 @@ _MOST_CANDIDATES = 5_000
 
 
 @dataclass(frozen=True)
-class Change:
+class PlannedFile:
     """What is to lie at a path afterwards."""
 
     content: bytes
@@ -45,11 +45,11 @@ class FileAction:
 
 
 @dataclass
-class Plan:
+class UpdatePlan:
     """Everything that an update will do."""
 
     actions: list[FileAction] = field(default_factory=list)
-    changes: dict[str, Change | None] = field(default_factory=dict)
+    changes: dict[str, PlannedFile | None] = field(default_factory=dict)
     """Path → what it becomes; None to delete it."""
     aside: dict[str, bytes] = field(default_factory=dict)
     """The template's side of conflicts that have no marks, by path."""
@@ -80,12 +80,12 @@ class Merging:
         self._base = {path: content for path, content in sides.base.items() if path != MANIFEST}
         self._theirs = {path: content for path, content in sides.theirs.items() if path != MANIFEST}
         self._labels = sides.labels
-        self._plan = Plan()
+        self._plan = UpdatePlan()
         self._visible = owner.not_ignored(git)
         self._moved = {old: new for old, new in renames(git, self._base, self._theirs).items() if not _is_sheet(old)}
         self._moved_by_owner = self._owners_renames()
 
-    def plan(self) -> Plan:
+    def plan(self) -> UpdatePlan:
         """Return what is to be done, in the order of the paths."""
         for path in sorted(self._base):
             self._known(path)
@@ -118,7 +118,7 @@ class Merging:
         if own is None:
             if theirs is not None:
                 self._say(path, "keep", "you deleted it, and it stays deleted")
-        elif isinstance(own, Obstacle):
+        elif isinstance(own, UpdateObstacle):
             self._conflict(place, f"{own.what}, and the template changed the file", new, theirs)
         elif theirs is None:
             self._deleted(path, place, own, base)
@@ -146,7 +146,7 @@ class Merging:
         if target != place:
             self._plan.changes[place] = None
         if target != place or merged.content != own.content:
-            self._plan.changes[target] = Change(merged.content, own.mode)
+            self._plan.changes[target] = PlannedFile(merged.content, own.mode)
         if merged.unmerged:
             self._conflict(target, "both changed it, and the two cannot be joined in one text", target, theirs)
         elif problem or merged.marked:
@@ -163,16 +163,16 @@ class Merging:
         there = self._owner.at(target) if target != place else None
         if there is None:
             return ""
-        what = there.what if isinstance(there, Obstacle) else f"you have a {target} of your own"
+        what = there.what if isinstance(there, UpdateObstacle) else f"you have a {target} of your own"
         return f"the template renamed it to {target}, and {what}"
 
     def _added(self, path: str) -> None:
         """Decide about a file that only the new render has."""
         own, theirs = self._owner.at(path), self._theirs[path]
         if own is None:
-            self._plan.changes[path] = Change(theirs, None)
+            self._plan.changes[path] = PlannedFile(theirs, None)
             self._say(path, "add")
-        elif isinstance(own, Obstacle):
+        elif isinstance(own, UpdateObstacle):
             self._conflict(path, f"the template adds it, and {own.what}", path, theirs)
         elif own.content == theirs:
             return
@@ -181,7 +181,7 @@ class Merging:
         else:
             merged = merge_content(self._git, None, own.content, theirs, self._labels, python=_is_python(path))
             if merged.content != own.content:
-                self._plan.changes[path] = Change(merged.content, own.mode)
+                self._plan.changes[path] = PlannedFile(merged.content, own.mode)
             if merged.unmerged:
                 self._conflict(path, "the template adds it, and you have a file there", path, theirs)
             elif merged.marked:

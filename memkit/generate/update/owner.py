@@ -23,7 +23,7 @@ class OwnFile:
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class UpdateObstacle:
     """Something at a path that is no regular file, or that lies behind a link."""
 
     what: str
@@ -34,9 +34,9 @@ class OwnerFiles:
 
     def __init__(self, project: Path) -> None:
         self.project = project
-        self._read: dict[str, OwnFile | Obstacle | None] = {}
+        self._read: dict[str, OwnFile | UpdateObstacle | None] = {}
 
-    def at(self, path: str) -> OwnFile | Obstacle | None:
+    def at(self, path: str) -> OwnFile | UpdateObstacle | None:
         """Return what lies at a path of the project, None where nothing does."""
         if path not in self._read:
             self._read[path] = look(self.project, path)
@@ -62,7 +62,7 @@ class OwnerFiles:
         return frozenset(path for path in paths if not path.startswith(_MEMKITS))
 
 
-def look(project: Path, path: str) -> OwnFile | Obstacle | None:
+def look(project: Path, path: str) -> OwnFile | UpdateObstacle | None:
     """Return what lies at ``path`` below a project, without following a link anywhere on the way."""
     place = project
     *folders, _ = path.split("/")
@@ -73,17 +73,17 @@ def look(project: Path, path: str) -> OwnFile | Obstacle | None:
         except FileNotFoundError:
             return None
         if not stat.S_ISDIR(mode):
-            return Obstacle(f"{place.relative_to(project)} is {_kind(mode)}")
+            return UpdateObstacle(f"{place.relative_to(project)} is {_kind(mode)}")
     return _at(project / path, path)
 
 
-def _at(place: Path, path: str) -> OwnFile | Obstacle | None:
+def _at(place: Path, path: str) -> OwnFile | UpdateObstacle | None:
     try:
         mode = place.lstat().st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        return Obstacle(f"{path} is {_kind(mode)}")
+        return UpdateObstacle(f"{path} is {_kind(mode)}")
     with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         return OwnFile(file.read(), stat.S_IMODE(mode))
 

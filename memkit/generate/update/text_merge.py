@@ -32,7 +32,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedText:
     """What became of a content that two sides changed."""
 
     content: bytes
@@ -44,17 +44,17 @@ class Merged:
 
 def merge_content(
     git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels, *, python: bool
-) -> Merged:
+) -> MergedText:
     """Join what the owner and the template made of ``base``, which is None where both added a file."""
     if own == theirs or theirs == base:
-        return Merged(own)
+        return MergedText(own)
     if own == base:
-        return Merged(theirs)
+        return MergedText(theirs)
     if is_binary(own) or is_binary(theirs):
-        return Merged(own, unmerged=True)
+        return MergedText(own, unmerged=True)
     merged = _merge(git, base, own, theirs, labels, python=python)
     if python and not merged.marked and _broken(merged.content, own, theirs):
-        return Merged(own, unmerged=True)
+        return MergedText(own, unmerged=True)
     return merged
 
 
@@ -78,15 +78,15 @@ def is_binary(content: bytes) -> bool:
     return b"\0" in content[:_LOOKED_AT]
 
 
-def _merge(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels, *, python: bool) -> Merged:
+def _merge(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels, *, python: bool) -> MergedText:
     like = theirs if base is None else base
     wording = Wording(own, like, python=python)
     content, marked = _merge_file(git, base, wording.shown, theirs, labels)
     restored = wording.restored(content)
     if python and not marked and _meaning(restored) != _meaning(content):
         # The owner's writing does not fit around what is new, as with another width of indentation.
-        return Merged(Wording(own, like, python=False).restored(content))
-    return Merged(restored, marked)
+        return MergedText(Wording(own, like, python=False).restored(content))
+    return MergedText(restored, marked)
 
 
 def _merge_file(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels) -> tuple[bytes, bool]:

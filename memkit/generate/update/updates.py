@@ -22,7 +22,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound
 from memkit.generate.source import is_inside
-from memkit.generate.update.merging import Change
+from memkit.generate.update.merging import PlannedFile
 from memkit.generate.update.owner import OwnFile, look
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.files import locked
@@ -38,7 +38,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Side:
+class FileSide:
     """A file before or after an update."""
 
     digest: str
@@ -46,25 +46,25 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Step:
+class UpdateStep:
     """What an update does at one path; None stands for no file."""
 
     path: str
-    before: Side | None
-    after: Side | None
+    before: FileSide | None
+    after: FileSide | None
 
 
 @dataclass(frozen=True)
-class Journal:
+class UpdateJournal:
     """One update."""
 
     versions: tuple[str, str]
     """Of the templates, before and after it."""
-    steps: tuple[Step, ...]
+    steps: tuple[UpdateStep, ...]
     under_way: bool
     """Whether files are being changed, so that whoever finds it has to take it back."""
 
-    def written(self, folder: Path, *, under_way: bool) -> Journal:
+    def written(self, folder: Path, *, under_way: bool) -> UpdateJournal:
         """Put it on the disk in the update's folder, and return it as it is there."""
         journal = replace(self, under_way=under_way)
         write_whole(folder / _FILE, json.dumps(asdict(journal)).encode(), mode=0o600)
@@ -103,7 +103,7 @@ class Updates:
 
     def apply(
         self,
-        changes: Mapping[str, Change | None],
+        changes: Mapping[str, PlannedFile | None],
         planned: Mapping[str, OwnFile | None],
         aside: Mapping[str, bytes],
         versions: tuple[str, str],
@@ -124,7 +124,7 @@ class Updates:
         try:
             steps = self._staged(folder, changes, planned, aside)
             os.sync()  # what is staged is many files; the journal must not be on the disk before them
-            journal = Journal(versions, tuple(steps), under_way=True).written(folder, under_way=True)
+            journal = UpdateJournal(versions, tuple(steps), under_way=True).written(folder, under_way=True)
             self._swap(folder, steps)
             journal.written(folder, under_way=False)
         except BaseException as error:
@@ -140,7 +140,7 @@ class Updates:
         self._forget_old_ones()
         return folder
 
-    def undo(self) -> Journal:
+    def undo(self) -> UpdateJournal:
         """Take the last update back and return what it had done.
 
         Raises:
@@ -161,7 +161,9 @@ class Updates:
         self._taken_back(last)
         return journal
 
-    def _require_possible(self, changes: Mapping[str, Change | None], planned: Mapping[str, OwnFile | None]) -> None:
+    def _require_possible(
+        self, changes: Mapping[str, PlannedFile | None], planned: Mapping[str, OwnFile | None]
+    ) -> None:
         for path in changes:
             if look(self.project, path) != planned[path]:
                 raise _changed(path)
@@ -174,10 +176,10 @@ class Updates:
     def _staged(
         self,
         folder: Path,
-        changes: Mapping[str, Change | None],
+        changes: Mapping[str, PlannedFile | None],
         planned: Mapping[str, OwnFile | None],
         aside: Mapping[str, bytes],
-    ) -> list[Step]:
+    ) -> list[UpdateStep]:
         """Write both sides of every change and return the steps from the one to the other."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
@@ -195,15 +197,15 @@ class Updates:
                 _put(folder / _AFTER / path, change.content, mode)
                 self._give_to_owner(folder / _AFTER / path, path)
             steps.append(
-                Step(
+                UpdateStep(
                     path,
-                    None if own is None else Side(_digest(own.content), own.mode),
-                    None if change is None else Side(_digest(change.content), mode),
+                    None if own is None else FileSide(_digest(own.content), own.mode),
+                    None if change is None else FileSide(_digest(change.content), mode),
                 )
             )
         return steps
 
-    def _swap(self, folder: Path, steps: Sequence[Step]) -> None:
+    def _swap(self, folder: Path, steps: Sequence[UpdateStep]) -> None:
         for step in steps:
             place = self.project / step.path
             if step.after is not None:
@@ -219,7 +221,7 @@ class Updates:
             if parent.is_dir():
                 sync_folder(parent)
 
-    def _require_same(self, step: Step) -> None:
+    def _require_same(self, step: UpdateStep) -> None:
         """Refuse to replace what was saved while the other files were staged, which takes seconds on a slow disk."""
         if self._side(step.path) != step.before:
             raise _changed(step.path)
@@ -233,7 +235,7 @@ class Updates:
             shutil.rmtree(folder, ignore_errors=True)
         return edited
 
-    def _put_back(self, folder: Path, journal: Journal) -> list[str]:
+    def _put_back(self, folder: Path, journal: UpdateJournal) -> list[str]:
         """Put back what an update replaced and return the paths that are neither as before nor as after it."""
         edited = []
         for step in journal.steps:
@@ -251,12 +253,12 @@ class Updates:
                 _move(folder / _BEFORE / step.path, place, step.before.mode)
         return edited
 
-    def _side(self, path: str) -> Side | None:
+    def _side(self, path: str) -> FileSide | None:
         """Return what lies at a path now; what is no file of the project's is like no side of a step."""
         own = look(self.project, path)
         if isinstance(own, OwnFile):
-            return Side(_digest(own.content), own.mode)
-        return None if own is None else Side(own.what, 0)
+            return FileSide(_digest(own.content), own.mode)
+        return None if own is None else FileSide(own.what, 0)
 
     def _drop_empty(self, path: str) -> None:
         """Remove the folders of a file that is gone, as far as nothing else is in them."""
@@ -333,12 +335,12 @@ def has_journal(folder: Path) -> bool:
     return (folder / _FILE).is_file()
 
 
-def read_journal(folder: Path) -> Journal:
+def read_journal(folder: Path) -> UpdateJournal:
     """Return the journal of the update in ``folder``; raises ``EnvironmentFault`` where it is damaged."""
     try:
         data = json.loads((folder / _FILE).read_text("utf-8"))
         before, after = data["versions"]
-        return Journal((before, after), tuple(_steps(data["steps"])), data["under_way"])
+        return UpdateJournal((before, after), tuple(_steps(data["steps"])), data["under_way"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise EnvironmentFault(
             f"{folder / _FILE} cannot be read ({error}). What was there before the update lies in {folder}: take what "
@@ -351,18 +353,18 @@ def drop_journal(folder: Path) -> None:
     (folder / _FILE).unlink()
 
 
-def _steps(data: Iterable[dict[str, Any]]) -> Iterable[Step]:
+def _steps(data: Iterable[dict[str, Any]]) -> Iterable[UpdateStep]:
     for step in data:
         # A project may come from anybody, with a journal that no update wrote, and its files must not lead out of it.
         if not is_inside(step["path"]):
             raise ValueError(f"{step['path']!r} is no path in the project")
-        yield Step(step["path"], *(_side(step[side]) for side in ("before", "after")))
+        yield UpdateStep(step["path"], *(_side(step[side]) for side in ("before", "after")))
 
 
-def _side(data: dict[str, Any] | None) -> Side | None:
+def _side(data: dict[str, Any] | None) -> FileSide | None:
     if data is None:
         return None
-    side = Side(**data)
+    side = FileSide(**data)
     if not _DIGEST.fullmatch(side.digest) or not isinstance(side.mode, int):
         raise ValueError(f"{side} is no file's")
     return side

@@ -9,7 +9,7 @@ from typing import Any
 
 from memkit.llm.rules.questions import key_stems
 from memkit.llm.rules.reading import Heard, Script, is_refused, reason
-from memkit.llm.rules.requests import Action, read_action, read_task
+from memkit.llm.rules.requests import RequestedCall, read_action, read_task
 from memkit.runtime.loop.fencing import unfenced
 
 # Find subtasks for a planner's question by trying: the fewest steps after which the goal holds.
@@ -101,7 +101,7 @@ def plan(task: str) -> Script:
     return f"I could not plan that: {reason(result)}" if is_refused(result) else FOR_MODELS.sub("", result)
 
 
-def act(action: Action) -> Script:
+def act(action: RequestedCall) -> Script:
     """Call a tool and say what came of it; what a policy stopped is not tried in another way."""
     result = yield action.tool, action.args
     if result.startswith("Policy"):

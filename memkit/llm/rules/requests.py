@@ -107,7 +107,7 @@ LAST = re.compile(
 
 
 @dataclass(frozen=True)
-class Action:
+class RequestedCall:
     """A tool call that the user asked for in words."""
 
     tool: str
@@ -147,7 +147,7 @@ def _lengths(spec: ToolSpec) -> Mapping[str, set[int]]:
     return lengths
 
 
-def read_action(text: str, tools: Sequence[ToolSpec]) -> Action | None:
+def read_action(text: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
     """Return the tool call that ``text`` asks for, whether or not there is such a tool."""
     request = POLITE.sub("", text.strip())
     quoted = re.fullmatch(r"(?:run|execute)?\s*`+(?P<command>[^`]+)`+\W*", request, re.IGNORECASE)
@@ -160,35 +160,35 @@ def read_action(text: str, tools: Sequence[ToolSpec]) -> Action | None:
     return _statement(bare) or _shell(bare) or _message(request, tools) or _direct(request, tools) or _destruction(bare)
 
 
-def _command(command: str) -> Action:
-    return _statement(command.strip()) or Action("bash", {"command": command.strip()})
+def _command(command: str) -> RequestedCall:
+    return _statement(command.strip()) or RequestedCall("bash", {"command": command.strip()})
 
 
-def _statement(request: str) -> Action | None:
+def _statement(request: str) -> RequestedCall | None:
     statement = SQL.match(request)
     if statement:
-        return Action("sql_query", {"command": statement["statement"]})
+        return RequestedCall("sql_query", {"command": statement["statement"]})
     table = SQL_TABLE.match(request)
     if table is None:
         return None
     verb = request.split()[0]
     # Who says that a table is to be deleted means that it goes.
     verb = "drop" if verb.lower() == "delete" else verb
-    return Action("sql_query", {"command": f"{verb} table {table['name']}"})
+    return RequestedCall("sql_query", {"command": f"{verb} table {table['name']}"})
 
 
-def _shell(request: str) -> Action | None:
+def _shell(request: str) -> RequestedCall | None:
     match = SHELL.match(request)
-    return Action("bash", {"command": (match["command"] or match["bare"]).strip("` ")}) if match else None
+    return RequestedCall("bash", {"command": (match["command"] or match["bare"]).strip("` ")}) if match else None
 
 
-def _deployment(match: re.Match[str]) -> Action:
+def _deployment(match: re.Match[str]) -> RequestedCall:
     what = " ".join(word for word in match["what"].split() if not FILLER.fullmatch(word.lower()))
     where = {"prod": "production", "live": "production"}.get(match["where"].lower(), match["where"].lower())
-    return Action("deploy", {"environment": where, **({"service": what} if what else {})})
+    return RequestedCall("deploy", {"environment": where, **({"service": what} if what else {})})
 
 
-def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
+def _message(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
     told, match, given = TELL.match(request), SEND.match(request), GIVE.match(request)
     if told and not (match and told["what"] == match["who"]):  # "email the slides to bob" is no word to the slides
         tool, what, who = "outbox", told["what"] or told["what2"], told["who"] or told["who2"]
@@ -203,16 +203,20 @@ def _message(request: str, tools: Sequence[ToolSpec]) -> Action | None:
     names = list(spec.parameters.get("properties", ())) if spec else []
     said = next((name for name in ("message", "text", "body", "content") if name in names), "message")
     whom = next((name for name in ("to", "recipient", "address") if name in names), "to")
-    return Action(tool, {said: what, whom: who})
+    return RequestedCall(tool, {said: what, whom: who})
 
 
-def _destruction(request: str) -> Action | None:
+def _destruction(request: str) -> RequestedCall | None:
     """Return the call for what is to be destroyed outside of memory, so that policies judge it by its name."""
     match = DESTROY.match(request)
-    return Action(match["verb"].lower(), {"target": match["what"]}) if match and THINGS.search(match["what"]) else None
+    return (
+        RequestedCall(match["verb"].lower(), {"target": match["what"]})
+        if match and THINGS.search(match["what"])
+        else None
+    )
 
 
-def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:
+def _direct(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
     match = CALL.match(request)
     if not match or not (match["args"] or any(spec.name == match["tool"] for spec in tools)):
         return None
@@ -222,9 +226,9 @@ def _direct(request: str, tools: Sequence[ToolSpec]) -> Action | None:
             args = json.loads(given)
         except ValueError:
             return None
-        return Action(match["tool"], args) if isinstance(args, dict) else None
+        return RequestedCall(match["tool"], args) if isinstance(args, dict) else None
     pairs = {name: _unquoted(value) for name, value in PAIR.findall(given)}
-    return Action(match["tool"], pairs) if pairs or not given else None
+    return RequestedCall(match["tool"], pairs) if pairs or not given else None
 
 
 def _unquoted(value: str) -> str:

@@ -200,7 +200,7 @@ _NAMES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class SearchQuestion:
+class FitnessQuestion:
     """A species and the way to score it."""
 
     species: Species
@@ -210,17 +210,17 @@ class SearchQuestion:
     """Whether the score is known to be a squared error, which 0 is the end of."""
 
 
-def ask_for_configuration(seed: Any, space: Space | Vector) -> SearchQuestion:
+def ask_for_configuration(seed: Any, space: Space | Vector) -> FitnessQuestion:
     """Return the question for the best configuration, or the best vector, within ``space``."""
     if isinstance(space, Mapping):
         if seed is not None and not isinstance(seed, Mapping):
             raise EvolveError("With a space, the seed program is a dictionary.")
-        return SearchQuestion(Configurations(space, seed))
+        return FitnessQuestion(Configurations(space, seed))
     if not isinstance(space, list | tuple):
         raise EvolveError("A space is a dictionary of names or a list of places, each with what it allows.")
     if seed is not None and not isinstance(seed, list | tuple):
         raise EvolveError("With a list as space, the seed program is a list.")
-    return SearchQuestion(Vectors(space, seed))
+    return FitnessQuestion(Vectors(space, seed))
 
 
 def ask_for_expression(
@@ -231,7 +231,7 @@ def ask_for_expression(
     max_size: int,
     *,
     minimize: bool,
-) -> SearchQuestion:
+) -> FitnessQuestion:
     """Return the question for the best expression."""
     unknown = set(functions) - {item.name for item in FUNCTIONS}
     if unknown:
@@ -251,7 +251,7 @@ def ask_for_expression(
     points = shown.columns if shown is not None else probe_points(len(start.parameters))
     wanted = shown.wanted if shown is not None and minimize else None
     species = Expressions(start, functions, points, max_size, wanted)
-    return SearchQuestion(species, is_error=wanted is not None)
+    return FitnessQuestion(species, is_error=wanted is not None)
 
 
 def _stated_cases(fitness: Fitness) -> Cases | None:
@@ -310,7 +310,7 @@ def _sum_program(parameters: Sequence[str]) -> Expression:
     return Expression(tuple(parameters), total)
 
 
-def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> SearchQuestion:
+def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> FitnessQuestion:
     """Return the question whose score is worked out from the values that the species has at hand."""
     columns = dict(zip(parameters, cases.columns, strict=True))
 
@@ -320,4 +320,4 @@ def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> Sea
             return Score(error)
         return Score(None, why_undefined(genome, columns, len(cases.wanted)))
 
-    return SearchQuestion(species, lambda genomes: [scored(genome) for genome in genomes], is_error=True)
+    return FitnessQuestion(species, lambda genomes: [scored(genome) for genome in genomes], is_error=True)

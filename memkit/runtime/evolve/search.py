@@ -12,7 +12,7 @@ from typing import Any
 from . import checkpoint
 from .archipelago import Archipelago, Breeding, Ensemble
 from .configuration import Space, Vector
-from .fitness import SearchQuestion, ask_for_configuration, ask_for_expression
+from .fitness import FitnessQuestion, ask_for_configuration, ask_for_expression
 from .interface import (
     JSON,
     BadCheckpoint,
@@ -372,12 +372,12 @@ class EvolutionarySearcher:
         return self.best_fitness is None or self.evaluations - before >= _MANY
 
 
-def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> SearchQuestion:
+def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> FitnessQuestion:
     """Return what is searched for: by a species of the caller's, a configuration, or an expression."""
     if settings.species is not None:
         if seed is not None or settings.space is not None:
             raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
-        return SearchQuestion(settings.species)
+        return FitnessQuestion(settings.species)
     if settings.space is not None:
         return ask_for_configuration(seed, settings.space)
     if seed is not None and not isinstance(seed, str):

@@ -19,7 +19,7 @@ from types import TracebackType
 
 from .deadline import TimeIsUp, within
 from .errors import LoopError, ToolDeclarationError
-from .interface import JSON, DeclaredTool, Finding, ToolSpec, Verdict
+from .interface import JSON, DeclaredTool, PolicyFinding, ToolSpec, Verdict
 
 # A tool with the function that runs it, and how an error in it becomes an answer to the model.
 
@@ -196,8 +196,8 @@ class Allowed:
     """The verdict where no policies were handed in."""
 
     decision: str = "allow"
-    policies: tuple[Finding, ...] = ()
-    deciding: Finding | None = None
+    policies: tuple[PolicyFinding, ...] = ()
+    deciding: PolicyFinding | None = None
 
 
 ADVICE = " Tell the user which policy stopped it and why."

@@ -217,7 +217,7 @@ class NoJournal:
         return False
 
 
-class Finding(Protocol):
+class PolicyFinding(Protocol):
     """One policy that matched a call."""
 
     @property
@@ -250,12 +250,12 @@ class Verdict(Protocol):
         ...
 
     @property
-    def policies(self) -> Sequence[Finding]:
+    def policies(self) -> Sequence[PolicyFinding]:
         """Return every policy that matched."""
         ...
 
     @property
-    def deciding(self) -> Finding | None:
+    def deciding(self) -> PolicyFinding | None:
         """Return the policy that decided, if any did."""
         ...
 

@@ -20,7 +20,7 @@ NO_PROMPT = ("system", "tools", "recalled", "working")
 """Tiers that nothing is in where no model is asked."""
 
 
-class Parts(Protocol):
+class PromptSources(Protocol):
     """What the prompt is made of; looked up each time, because a host may put another one in its place."""
 
     @property
@@ -57,7 +57,7 @@ class Parts(Protocol):
 class ModelView:
     """Keeps the prompt within its budget, and tells whoever listens what enters and leaves it."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: PromptSources) -> None:
         """Show ``parts``."""
         self.recalled = ""
         """What the loop recalled for this turn, fenced."""

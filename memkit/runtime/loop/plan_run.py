@@ -12,9 +12,9 @@ from .fencing import unfenced
 from .interface import JSON, ToolOutcome, ToolSpec
 from .planner import (
     EVOLUTIONARY,
-    Choice,
     Evaluator,
     HybridPlanner,
+    PlannerChoice,
     Pursuit,
     head_of,
     heads,
@@ -42,7 +42,7 @@ class PlanRun:
     failed: str | None = None
     """The step that did not succeed and that no other plan went around."""
     reason: str = ""
-    choice: Choice | None = None
+    choice: PlannerChoice | None = None
     """Which way was gone, and why."""
     execution: dict[str, JSON] | None = None
     """The account of every step, with the state at the end."""
@@ -146,7 +146,7 @@ def run_plan(
     return _told(executor.run(known.problem(task, state)), choice)
 
 
-def _told(execution: Any, choice: Choice) -> PlanRun:
+def _told(execution: Any, choice: PlannerChoice) -> PlanRun:
     data = {**result_data(execution.result), "choice": choice.to_data()}
     if data["outcome"] != "found":
         return PlanRun(data, reason="; ".join(str(reason["message"]) for reason in data["reasons"]), choice=choice)

@@ -27,7 +27,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlannerChoice:
     """How a task is solved."""
 
     kind: str
@@ -42,10 +42,10 @@ class Choice:
         return {"kind": self.kind, "reason": self.reason, "considered": considered}
 
 
-def preferred(candidates: tuple[Candidate, ...]) -> Choice:
+def preferred(candidates: tuple[Candidate, ...]) -> PlannerChoice:
     """Return the first way that fits; plain tool use always does."""
     first = next(candidate for candidate in candidates if candidate.fits)
-    return Choice(first.kind, first.reason, candidates)
+    return PlannerChoice(first.kind, first.reason, candidates)
 
 
 Evaluator = Callable[..., Any] | str
@@ -75,7 +75,7 @@ class Proposals:
 class Pursuit:
     """What came of solving a task the way that was chosen."""
 
-    choice: Choice
+    choice: PlannerChoice
     result: Any = None
     """The planner's result; None where nothing was planned."""
     program: str | None = None
@@ -118,7 +118,7 @@ class HybridPlanner:
         fitting = (planner for planner in planners.values() if head_of(task) in heads(planner))
         return next(fitting, next(iter(planners.values()), None))
 
-    def choose(self, task: Any, *, evaluator: Evaluator | None = None, domain: str | None = None) -> Choice:
+    def choose(self, task: Any, *, evaluator: Evaluator | None = None, domain: str | None = None) -> PlannerChoice:
         """Return how ``task`` is solved, why so, and what else was considered.
 
         >>> HybridPlanner().choose("deliver book shop").kind
@@ -199,7 +199,7 @@ def _methods(planner: Any, head: str, *, known: bool) -> Candidate:
     return Candidate(METHODS, False, f"The domain {name} has no method or operator {head!r}.")
 
 
-def _as_it_went(choice: Choice, result: Any) -> Choice:
+def _as_it_went(choice: PlannerChoice, result: Any) -> PlannerChoice:
     """Return the choice as the result shows it: a known task may have needed the model all the same."""
     if choice.kind == METHODS and getattr(result, "proposals", {}).get("accepted"):
         return replace(choice, kind=CHAT_HTN, reason="No known method led to a plan from here; a model's proposal did.")

@@ -108,7 +108,7 @@ def data_message(text: str) -> Message:
 # Everything counts that reaches the model: the system message, the tools, recalled data, the messages and the format
 # around them, by the counter of the main context. What does not fit gives way in this order:
 #
-# 1. what was recalled beyond the constraints that hold, before it enters (``AgentLoop.recall_for``);
+# 1. what was recalled beyond the constraints that hold, before it enters (``Turn.recall``);
 # 2. old messages, which are paged out and summed up;
 # 3. long results and messages of the newest exchange, which are shortened visibly;
 # 4. core memory beyond its share, and the oldest lines of the summary;

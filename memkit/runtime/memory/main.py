@@ -18,7 +18,7 @@ from .tiers.budget import TokenCounter, counter
 from .tiers.context import MainContext, PagedOut
 from .tiers.fence import fence, fence_turns
 from .tiers.recall import RecallMemory
-from .tiers.sessions import Turn
+from .tiers.sessions import SessionTurn
 from .tiers.specs import ToolInputError
 from .tiers.tools import MemoryTools
 
@@ -38,10 +38,10 @@ __all__ = [
     "Record",
     "Refused",
     "SearchReport",
+    "SessionTurn",
     "StoredRecord",
     "TokenCounter",
     "ToolInputError",
-    "Turn",
     "WriteGate",
     "counter",
     "fence",

@@ -90,7 +90,7 @@ def test_a_search_reads_and_counts_only_what_is_new(tmp_path: Path) -> None:
     other.append("ada", "s2", 1, "user", "a boat in the harbour")
 
     with (
-        patch.object(sessions, "Turn", side_effect=sessions.Turn) as parsed,
+        patch.object(sessions, "SessionTurn", side_effect=sessions.SessionTurn) as parsed,
         patch.object(recall_module, "_utterance", side_effect=recall_module._utterance) as counted,
     ):
         found = mine.search("boat", "ada")

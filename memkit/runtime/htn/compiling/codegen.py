@@ -38,9 +38,9 @@ from .joins import (
     Copy,
     Each,
     Happen,
+    LoopNames,
     Match,
     Move,
-    Names,
     Test,
     Types,
     every_way,
@@ -112,7 +112,7 @@ _DEEPEST_LOOP = 12
 class Function:
     """The text of one generated function, growing line by line."""
 
-    def __init__(self, name: str, names: Names, noted: bool) -> None:
+    def __init__(self, name: str, names: LoopNames, noted: bool) -> None:
         self.name = name
         self.names = names
         self.explanations: list[Explanation] = []
@@ -261,7 +261,7 @@ def method_program(
     method: Method, moves: Sequence[Move], types: Types, changing: Container[str], *, noted: bool = False
 ) -> GeneratedFunction:
     """Return the generator of a method: source, values of its variables and subtasks, for each way to apply it."""
-    names = Names()
+    names = LoopNames()
     function = Function("expand", names, noted)
     function.head(None if method.any_arguments else method.head.args, types)
     for move in moves:
@@ -276,7 +276,7 @@ def method_program(
     return program(function, method.name)
 
 
-def _subtasks(method: Method, names: Names) -> str:
+def _subtasks(method: Method, names: LoopNames) -> str:
     written = tuple_of(names.fact(step) for step in method.steps)
     if method.ordering is None or len(method.steps) < 2:
         return written
@@ -286,7 +286,7 @@ def _subtasks(method: Method, names: Names) -> str:
 
 def operator_program(operator: Operator, *, noted: bool = False) -> GeneratedFunction:
     """Return the function of an operator: it changes the state and returns the values, or None where it cannot."""
-    names = Names()
+    names = LoopNames()
     function = Function("apply", names, noted)
     parameters = [parameter.name for parameter in operator.parameters]
     types = {parameter.name: (parameter.type,) for parameter in operator.parameters}
@@ -321,7 +321,7 @@ def _write_effect(effect: Effect, function: Function) -> None:
     function.line(f"changes += {tuple_of(_change(change, names) for change in effect.changes)}", 1)
 
 
-def _change(change: Change, names: Names) -> str:
+def _change(change: Change, names: LoopNames) -> str:
     value = number(change.value, names)
     if change.operator != "assign":
         value = f"reckon({RECKONED[change.operator]!r}, {number(change.fluent, names)}, {value})"
@@ -330,7 +330,7 @@ def _change(change: Change, names: Names) -> str:
 
 def cost_program(operator: Operator) -> GeneratedFunction:
     """Return the function that gives the cost of a step in the state before it, NaN where that has no value."""
-    names = Names()
+    names = LoopNames()
     function = Function("cost", names, noted=False)
     types: Types = {}
     function.head(None if operator.any_arguments else [p.name for p in operator.parameters], types)

@@ -139,13 +139,13 @@ Types = Mapping[str, Sequence[str]]
 _INVERSE = {"<": ">=", "<=": ">", ">=": "<", ">": "<="}
 
 
-class Names:
+class LoopNames:
     """Gives everything that a generated function refers to a name of its own.
 
     Text of a domain gets into the code only through ``repr``, and other values only by reference.
     """
 
-    def __init__(self, outer: Names | None = None, own: Iterable[str] = ()) -> None:
+    def __init__(self, outer: LoopNames | None = None, own: Iterable[str] = ()) -> None:
         self.setup: list[str] = outer.setup if outer else []
         """Lines that fetch indexes and types once, before the function is used."""
         self.constants: dict[str, Any] = outer.constants if outer else {}
@@ -155,9 +155,9 @@ class Names:
         for name in own:
             self._variables[name] = self._take("v")
 
-    def inner(self, parameters: Sequence[Parameter]) -> Names:
+    def inner(self, parameters: Sequence[Parameter]) -> LoopNames:
         """Return the names inside a quantifier, whose variables are others than those of the same name outside."""
-        return Names(self, [parameter.name for parameter in parameters])
+        return LoopNames(self, [parameter.name for parameter in parameters])
 
     def variable(self, name: str) -> str:
         """Return the Python name of a variable."""
@@ -207,17 +207,17 @@ def tuple_of(written: Iterable[str]) -> str:
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def failing(condition: Condition, names: Names) -> str:
+def failing(condition: Condition, names: LoopNames) -> str:
     """Return an expression that is true where a condition does not hold."""
     if isinstance(condition, Literal | Equal):
         return formula(negated(condition), names)
     return f"not ({formula(condition, names)})"
 
 
-def formula(condition: Condition, names: Names) -> str:
+def formula(condition: Condition, names: LoopNames) -> str:
     """Return an expression that is true where a condition holds.
 
-    >>> formula(Literal(("at", "?x", "home"), positive=False), Names())
+    >>> formula(Literal(("at", "?x", "home"), positive=False), LoopNames())
     "('at', v0, 'home') not in held"
     """
     if isinstance(condition, Literal):
@@ -239,14 +239,14 @@ def formula(condition: Condition, names: Names) -> str:
     return f"{names.constant(state_function(condition.function))}(view, task[1:])"
 
 
-def _comparison(condition: Compare, names: Names) -> str:
+def _comparison(condition: Compare, names: LoopNames) -> str:
     left, right = number(condition.left, names), number(condition.right, names)
     if condition.operator == "=":
         return f"{left} == {right}" if condition.positive else f"differ({left}, {right})"
     return f"{left} {condition.operator if condition.positive else _INVERSE[condition.operator]} {right}"
 
 
-def number(value: Number, names: Names) -> str:
+def number(value: Number, names: LoopNames) -> str:
     """Return an expression for a number, which comes to NaN where it has no value."""
     if isinstance(value, Arithmetic):
         return f"reckon({value.operator!r}, {number(value.left, names)}, {number(value.right, names)})"
@@ -255,7 +255,7 @@ def number(value: Number, names: Names) -> str:
     return repr(value) if type(value) is int else names.constant(value)
 
 
-def every_way(parameters: Sequence[Parameter], condition: Condition, names: Names) -> str:
+def every_way(parameters: Sequence[Parameter], condition: Condition, names: LoopNames) -> str:
     """Return the clauses of a comprehension that goes through the objects for which a condition holds."""
     own = [parameter.name for parameter in parameters]
     types = {parameter.name: (parameter.type,) for parameter in parameters}
@@ -272,7 +272,7 @@ def every_way(parameters: Sequence[Parameter], condition: Condition, names: Name
     return " ".join(clauses)
 
 
-def _for_all(condition: ForAll, names: Names) -> str:
+def _for_all(condition: ForAll, names: LoopNames) -> str:
     """Go only through objects for which the facts hold that the inner condition wants not to hold."""
     inner = condition.condition
     parts = inner.conditions if isinstance(inner, Some) else (inner,)
@@ -297,7 +297,7 @@ class Loop:
     tests: tuple[Sides, ...]
 
 
-def loop_of(move: Copy | Match | Each, types: Types, names: Names) -> Loop:
+def loop_of(move: Copy | Match | Each, types: Types, names: LoopNames) -> Loop:
     """Return the loop that goes through what a move finds."""
     tests = [
         test for name in new_variables(move) for test in type_tests(names.variable(name), types.get(name, ()), names)
@@ -315,7 +315,7 @@ def loop_of(move: Copy | Match | Each, types: Types, names: Names) -> Loop:
     return Loop(", ".join(targets) + "," * (len(targets) == 1), _facts_like(atom, move.new, names), (*same, *tests))
 
 
-def type_tests(value: str, kinds: Sequence[str], names: Names) -> list[Sides]:
+def type_tests(value: str, kinds: Sequence[str], names: LoopNames) -> list[Sides]:
     """Return the tests of whether a value has all of the types."""
     return [(value, "in", names.members(kind)) for kind in kinds if kind != ROOT_TYPE]
 
@@ -326,7 +326,7 @@ def misses(test: Sides) -> str:
     return f"{left} {'!=' if how == '==' else 'not in'} {right}"
 
 
-def _facts_like(atom: Term, new: Sequence[str], names: Names) -> str:
+def _facts_like(atom: Term, new: Sequence[str], names: LoopNames) -> str:
     """Return an expression for the facts that agree with the parts of an atom that are bound already."""
     shape = f"({names.constant(atom[0])}, {len(atom)})"
     given = [at for at, part in enumerate(atom) if at > 0 and part not in new]

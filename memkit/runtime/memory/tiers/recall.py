@@ -19,7 +19,7 @@ from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
 from .conversation import ConversationIndex, Utterance
-from .sessions import Turn, TurnFiles, append_line, dated_lines, line_of, read_turns
+from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
 
 SLACK = 100
 """How many turns more than allowed are held before the oldest are let go."""
@@ -30,11 +30,11 @@ class NewestTurns:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._turns: list[Turn] = []
+        self._turns: list[SessionTurn] = []
         self._searched: ConversationIndex | None = None
         """The same turns for searching; made when somebody first asks."""
 
-    def add(self, turns: Iterable[Turn]) -> None:
+    def add(self, turns: Iterable[SessionTurn]) -> None:
         """Take in turns, usually newer ones than those that are here."""
         fresh = sorted(turns, key=_at)
         is_later = not self._turns or not fresh or fresh[0].at >= self._turns[-1].at
@@ -48,8 +48,8 @@ class NewestTurns:
             for turn in fresh:
                 self._searched.add(_utterance(turn))
 
-    def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, Turn]]:
-        """Return the turns from ``oldest`` on that fit ``query``, best first, as ``Conversation`` ranks them."""
+    def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
+        """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
         if self._searched is None:
             self._searched = ConversationIndex(map(_utterance, self._turns))
         start = self._start(oldest)
@@ -60,11 +60,11 @@ class NewestTurns:
         return max(bisect_left(self._turns, oldest, key=_at), len(self._turns) - self._most)
 
 
-def _at(turn: Turn) -> str:
+def _at(turn: SessionTurn) -> str:
     return turn.at
 
 
-def _utterance(turn: Turn) -> Utterance:
+def _utterance(turn: SessionTurn) -> Utterance:
     """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
     named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
     named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
@@ -92,7 +92,7 @@ class RecallMemory:
         self._clock = clock
         self._ttl = timedelta(seconds=ttl)
         self._max_items = max_items
-        self._kept: dict[tuple[str, str], list[Turn]] = {}
+        self._kept: dict[tuple[str, str], list[SessionTurn]] = {}
         self._newest: OrderedDict[str, tuple[TurnFiles | None, NewestTurns]] = OrderedDict()
         self._lines: dict[Path, int] = {}
         """How many lines the files have that this process appends to."""
@@ -108,10 +108,10 @@ class RecallMemory:
         own._agents, own._newest = (agent_id,), OrderedDict()
         return own
 
-    def _is_own(self, turn: Turn) -> bool:
+    def _is_own(self, turn: SessionTurn) -> bool:
         return self._agents is None or turn.agent_id in self._agents
 
-    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
         """Keep one turn, secrets masked, and return it as kept."""
         turn = self.stamped(user_id, session_id, turn_id, role, text)
         with self._lock:
@@ -125,12 +125,12 @@ class RecallMemory:
                 self._write(turn)
         return turn
 
-    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> Turn:
+    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
         """Return a turn of this moment as it would be kept, secrets masked."""
         agent_id = self._agents[0] if self._agents else None
-        return Turn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
+        return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
 
-    def turns(self, session_id: str, user_id: str) -> list[Turn]:
+    def turns(self, session_id: str, user_id: str) -> list[SessionTurn]:
         """Return the turns of one session of this user, oldest first."""
         with self._lock:
             return self._fresh(turn for turn in self._of_session(user_id, session_id) if turn.user_id == user_id)
@@ -140,9 +140,9 @@ class RecallMemory:
         last = {session: turns[-1].at for session, turns in self.by_session(user_id).items()}
         return sorted(last, key=lambda session: (last[session], session), reverse=True)
 
-    def by_session(self, user_id: str) -> dict[str, list[Turn]]:
+    def by_session(self, user_id: str) -> dict[str, list[SessionTurn]]:
         """Return the turns of this user, oldest first, by the session they were said in."""
-        found: dict[str, list[Turn]] = {}
+        found: dict[str, list[SessionTurn]] = {}
         with self._lock:
             for turn in self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id):
                 found.setdefault(turn.session_id, []).append(turn)
@@ -164,9 +164,9 @@ class RecallMemory:
             return gone
 
     def search(
-        self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[Turn] = ()
-    ) -> list[Turn]:
-        """Return the turns of this user that fit ``query`` best, as ``Conversation`` ranks them; none when none does.
+        self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[SessionTurn] = ()
+    ) -> list[SessionTurn]:
+        """Return this user's turns that fit ``query`` best, as ``ConversationIndex`` ranks them; none when none does.
 
         Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
         those that are kept are searched as well.
@@ -180,7 +180,7 @@ class RecallMemory:
         ranked = (turn for _, turn in scored if session_id in (None, turn.session_id))
         return list(islice(ranked, max(0, k)))
 
-    def ranked(self, query: str, user_id: str) -> list[tuple[float, Turn]]:
+    def ranked(self, query: str, user_id: str) -> list[tuple[float, SessionTurn]]:
         """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
         with self._lock:
             return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
@@ -208,14 +208,14 @@ class RecallMemory:
                 dropped += old
         return dropped
 
-    def everything(self, user_id: str) -> list[Turn]:
+    def everything(self, user_id: str) -> list[SessionTurn]:
         """Return every turn of this user that is kept, however old, by session and in the order they were kept."""
         with self._lock:
             return sorted(
                 (turn for turn in self._all(user_id) if turn.user_id == user_id), key=lambda turn: turn.session_id
             )
 
-    def bring_back(self, turns: Iterable[Turn]) -> int:
+    def bring_back(self, turns: Iterable[SessionTurn]) -> int:
         """Keep turns as they are, masked when they were first kept, and return how many were not here already."""
         new = 0
         for whose, some in groupby(turns, key=lambda turn: (turn.user_id, turn.session_id)):
@@ -236,7 +236,7 @@ class RecallMemory:
                             append_line(file, line_of(turn, self._sealer))
         return new
 
-    def _fresh(self, turns: Iterable[Turn]) -> list[Turn]:
+    def _fresh(self, turns: Iterable[SessionTurn]) -> list[SessionTurn]:
         """Return the turns that have not expired, oldest first."""
         oldest = self._oldest()
         return sorted((turn for turn in turns if turn.at >= oldest and self._is_own(turn)), key=lambda turn: turn.at)
@@ -264,14 +264,14 @@ class RecallMemory:
         newest.add(turn for turn in turns if turn.user_id == user_id and self._is_own(turn))
         return newest
 
-    def _all(self, user_id: str) -> Iterable[Turn]:
+    def _all(self, user_id: str) -> Iterable[SessionTurn]:
         if self._path is None:
             return [turn for (user, _), turns in self._kept.items() if user == user_id for turn in turns]
         return [
             turn for file in sorted(self._directory(user_id).glob("*.jsonl")) for turn in read_turns(file, self._sealer)
         ]
 
-    def _of_session(self, user_id: str, session_id: str) -> Iterable[Turn]:
+    def _of_session(self, user_id: str, session_id: str) -> Iterable[SessionTurn]:
         if self._path is None:
             return self._kept.get((user_id, session_id), ())
         file = self._file(user_id, session_id)
@@ -284,7 +284,7 @@ class RecallMemory:
         assert self._path is not None
         return self._path / _digest(user_id)
 
-    def _write(self, turn: Turn) -> None:
+    def _write(self, turn: SessionTurn) -> None:
         file = self._file(turn.user_id, turn.session_id)
         directory = file.parent
         make_private(directory)

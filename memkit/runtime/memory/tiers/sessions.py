@@ -19,7 +19,7 @@ TAIL = 64
 
 
 @dataclass(frozen=True)
-class Turn:
+class SessionTurn:
     """One thing that was said or returned in a session."""
 
     user_id: str
@@ -32,23 +32,23 @@ class Turn:
     """To or by which of the user's agents, where there are several."""
 
 
-def line_of(turn: Turn, sealer: Sealer) -> bytes:
+def line_of(turn: SessionTurn, sealer: Sealer) -> bytes:
     """Return a turn as it stands in a file, without the end of the line."""
     data = sealer.seal({key: value for key, value in asdict(turn).items() if key != "agent_id" or value is not None})
     return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
 
 
-def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[Turn]:
+def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[SessionTurn]:
     """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
     return turns_in(whole_file(file), sealer or NoSealer())
 
 
-def turns_in(content: bytes, sealer: Sealer) -> Iterator[Turn]:
+def turns_in(content: bytes, sealer: Sealer) -> Iterator[SessionTurn]:
     """Yield the turns among the lines of ``content``."""
     for line in content.split(b"\n"):
         try:
             data: Any = shown(json.loads(line), sealer)
-            turn = Turn(**data)
+            turn = SessionTurn(**data)
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
         if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
@@ -102,7 +102,7 @@ class TurnFiles:
         self._read: dict[str, _ReadSoFar] = {}
         self._keys: Any = None
 
-    def news(self) -> tuple[bool, list[Turn]]:
+    def news(self) -> tuple[bool, list[SessionTurn]]:
         """Return the turns that came, and whether they are all there are.
 
         The latter is so at first, and whenever a file was deleted or rewritten, or the user's key came or went.
@@ -124,7 +124,7 @@ class TurnFiles:
             return {}
         return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
-    def _later(self, name: str, state: tuple[int, int, int]) -> list[Turn] | None:
+    def _later(self, name: str, state: tuple[int, int, int]) -> list[SessionTurn] | None:
         """Return what was appended to a file; None where it is no longer the file that was read."""
         before = self._read.get(name, _ReadSoFar((state[0], 0, 0), 0, b""))
         if state == before.state:

@@ -22,7 +22,7 @@ from ..words.wording import content_words
 from .context import MainContext, Message
 from .fence import fence, fence_turns
 from .recall import RecallMemory
-from .sessions import KNOWN, Turn
+from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
 
 MAX_KEPT_TEXT = 4000
@@ -122,7 +122,7 @@ class MemoryTools:
         self.consented = consented
         self.events: list[dict[str, Any]] = []
         """Memory operations of the running turn, for the loop to drain."""
-        self.unkept: list[Turn] = []
+        self.unkept: list[SessionTurn] = []
         """The newest turns of this process that recall memory may not keep; they go with the process."""
         self._origin = self._program()
         self._task_tags: tuple[str, ...] = ()
@@ -292,7 +292,9 @@ class MemoryTools:
             self._record("learn", ids=learned, success=success)
         return learned
 
-    def conversation_search(self, query: str, limit: int | None = None, *, top_k: int | None = None) -> list[Turn]:
+    def conversation_search(
+        self, query: str, limit: int | None = None, *, top_k: int | None = None
+    ) -> list[SessionTurn]:
         """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
         found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)

@@ -22,14 +22,14 @@ _ALLOWED = {
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     """What a client says became of a call."""
 
     call_id: str
     text: str
 
 
-Block = str | Call | Result
+Block = str | Call | ToolResult
 """What a script sees of a block; others, such as images and thoughts, are checked and left out."""
 
 
@@ -88,17 +88,17 @@ def _call(data: Mapping[str, Any], place: str) -> Call:
     return Call(name, mapping(data.get("input"), f"{place}.input"), call_id)
 
 
-def _result(data: Mapping[str, Any], place: str) -> Result:
+def _result(data: Mapping[str, Any], place: str) -> ToolResult:
     """Return the result of a ``tool_result`` block; its content may be missing or empty."""
     call_id, content = text_of(data, "tool_use_id", f"{place}."), data.get("content", "")
     if not isinstance(data.get("is_error", False), bool):
         raise wrong(f"{place}.is_error", "Input should be a valid boolean")
     if isinstance(content, str):
-        return Result(call_id, content)
+        return ToolResult(call_id, content)
     if not isinstance(content, list):
         raise wrong(f"{place}.content", "Input should be a valid string or a list of content blocks")
     texts = []
     for index, part in enumerate(content):
         if _kind(part, _IN_RESULT, f"{place}.content.{index}") == "text":
             texts.append(_text(part, f"{place}.content.{index}"))
-    return Result(call_id, "".join(texts))
+    return ToolResult(call_id, "".join(texts))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..interface import Call, Message
-from .blocks import Block, Result, read_content
+from .blocks import Block, ToolResult, read_content
 from .faults import mapping, wrong
 
 _KEYS = {"user": {"role", "content"}, "assistant": {"role", "content"}, "system": {"role", "content", "output_config"}}
@@ -62,10 +62,10 @@ def _ends_in_space(blocks: list[Block]) -> bool:
 
 def _messages(role: str, blocks: list[Block]) -> Iterator[Message]:
     """Yield the common form of one message: each result is a message of its own, the text and calls are one."""
-    yield from (Message("tool", block.text, call_id=block.call_id) for block in blocks if isinstance(block, Result))
+    yield from (Message("tool", block.text, call_id=block.call_id) for block in blocks if isinstance(block, ToolResult))
     text = "\n".join(block for block in blocks if isinstance(block, str))
     calls = tuple(block for block in blocks if isinstance(block, Call))
-    if text or calls or not any(isinstance(block, Result) for block in blocks):
+    if text or calls or not any(isinstance(block, ToolResult) for block in blocks):
         yield Message(role, text, calls)
 
 
@@ -98,7 +98,7 @@ def _check_answers(blocks: list[Block], waiting: list[str], asked_in: int, index
     """Refuse results that answer no call, answer one twice, leave one out or stand behind something else."""
     answered: list[str] = []
     for place, block in enumerate(blocks):
-        if not isinstance(block, Result):
+        if not isinstance(block, ToolResult):
             continue
         if block.call_id in answered:
             raise wrong(
@@ -114,7 +114,7 @@ def _check_answers(blocks: list[Block], waiting: list[str], asked_in: int, index
             )
         answered.append(block.call_id)
     in_front = blocks[: len(answered)]
-    left = waiting if any(not isinstance(block, Result) for block in in_front) else set(waiting) - set(answered)
+    left = waiting if any(not isinstance(block, ToolResult) for block in in_front) else set(waiting) - set(answered)
     _check_unanswered([call_id for call_id in waiting if call_id in left], asked_in)
 
 

@@ -12,7 +12,7 @@ from ..interface import Answer, Call, Conversation, Message
 from ..openai_parts import new_id
 from ..sse import halves
 from .request import MessageOrder, RunOrder, function_names
-from .thread import Step, Thread, ThreadMessage, now, wire_call
+from .thread import RunStep, Thread, ThreadMessage, now, wire_call
 
 Event = tuple[str, dict[str, Any]]
 """The name of a streamed event and its data."""
@@ -42,7 +42,7 @@ class Run:
         self._answer: Answer | None = None
         """What the model said and no client has seen yet."""
         self._ready_at = 0.0
-        self._calls: Step | None = None
+        self._calls: RunStep | None = None
         """The step whose calls wait for their outputs."""
 
     @property
@@ -154,8 +154,8 @@ class Run:
                 yield "thread.run.step.delta", {"id": step.id, "object": "thread.run.step.delta", "delta": delta}
         yield from self._enter("requires_action")
 
-    def _step(self, calls: tuple[Call, ...] = (), message_id: str | None = None) -> Step:
-        return Step(self.thread.id, self.id, self.order.assistant_id, calls, message_id)
+    def _step(self, calls: tuple[Call, ...] = (), message_id: str | None = None) -> RunStep:
+        return RunStep(self.thread.id, self.id, self.order.assistant_id, calls, message_id)
 
     def _enter(self, status: str) -> Iterator[Event]:
         self.status = status

@@ -63,7 +63,7 @@ class ThreadMessage:
 
 
 @dataclass
-class Step:
+class RunStep:
     """One step of a run: a message that it writes, or tools that it calls."""
 
     thread_id: str
@@ -126,7 +126,7 @@ class Thread:
         self.id = new_id("thread")
         self.created_at = now()
         self.metadata = dict(metadata)
-        self.history: list[ThreadMessage | Step] = []
+        self.history: list[ThreadMessage | RunStep] = []
         self.runs: dict[str, Run] = {}
 
     def add(self, order: MessageOrder) -> ThreadMessage:
@@ -140,9 +140,9 @@ class Thread:
         """Return the messages, oldest first."""
         return [entry for entry in self.history if isinstance(entry, ThreadMessage)]
 
-    def steps(self, run_id: str | None = None) -> list[Step]:
+    def steps(self, run_id: str | None = None) -> list[RunStep]:
         """Return the steps of a run, or of all of them, oldest first."""
-        return [entry for entry in self.history if isinstance(entry, Step) and run_id in (None, entry.run_id)]
+        return [entry for entry in self.history if isinstance(entry, RunStep) and run_id in (None, entry.run_id)]
 
     def body(self) -> dict[str, Any]:
         """Return the thread as clients see it."""

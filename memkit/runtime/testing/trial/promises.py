@@ -24,7 +24,7 @@ from ...host.settings import Project, load_settings
 from ...memory.main import ArchivalStore, Draft, Origin
 from ..server import FakeServer
 from .material import FAILED, ID
-from .talking import Reply, Talk, spoken
+from .talking import ProjectReply, Talk, spoken
 
 SESSION = ("--session", "one", "--consent")
 NOTE = {"tool": "note", "args": {"text": "milk"}}
@@ -35,7 +35,7 @@ SAMPLING = {"temperature", "top_p", "top_k", "frequency_penalty", "presence_pena
 STREAM = "text/event-stream"
 
 
-def only_error(reply: Reply) -> str:
+def only_error(reply: ProjectReply) -> str:
     """Return the one message of a run that failed because the environment cannot serve."""
     assert reply.code == 3, reply
     (envelope,) = reply.envelopes

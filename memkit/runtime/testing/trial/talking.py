@@ -59,7 +59,7 @@ class ModelWire:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ProjectReply:
     """What one run of the agent printed."""
 
     code: int
@@ -112,13 +112,17 @@ class Talk:
         """Return the folder of what this clone of the store is in the middle of."""
         return state_folder(self.store)
 
-    def __call__(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
+    def __call__(
+        self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str
+    ) -> ProjectReply:
         """Answer one turn in this process."""
         with self.model(script) as server:
             code = self.run(line(text, arguments, user), **{**self.variables(server.base_url), **variables})
         return read_reply(code, *self._capture())
 
-    def elsewhere(self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str) -> Reply:
+    def elsewhere(
+        self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str
+    ) -> ProjectReply:
         """Answer one turn in a process of its own."""
         with self.model(script) as server:
             environment = {**os.environ, **self.variables(server.base_url), **variables}
@@ -178,10 +182,10 @@ def line(text: str, arguments: Sequence[str], user: str | None) -> list[str]:
     return ["-p", text, "--json", *named, *arguments]
 
 
-def read_reply(code: int, result: str, errors: str) -> Reply:
+def read_reply(code: int, result: str, errors: str) -> ProjectReply:
     """Return what a run printed; a trace is never an answer."""
     assert "Traceback" not in errors, errors
-    return Reply(code, tuple(json.loads(line) for line in result.splitlines()), errors)
+    return ProjectReply(code, tuple(json.loads(line) for line in result.splitlines()), errors)
 
 
 class Terminal(io.StringIO):
