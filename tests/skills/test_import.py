@@ -462,6 +462,7 @@ def test_an_update_passes_the_checks_of_its_owner(
     path = store / "skills" / "pdf-tools.yaml"
     path.write_text(path.read_text() + "checks:\n" + check)
     assert run(["skill", "commit", "pdf-tools", "--bump", "minor", "--skip-checks", "--store", str(store)]) == 0
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
     capsys.readouterr()
     before = git(store, "rev-parse", "HEAD"), path.read_bytes()
     (given_skill / "SKILL.md").write_text(FOREIGN.replace("Embed them.", "Embed all."))
