@@ -1,7 +1,8 @@
 """Consolidation: what many sessions left behind, told once.
 
 ``planned`` looks at live records and core sections and changes nothing; an ``ArchiveChange`` offers the result to the
-write gate, in the name of a program and with the trust of the least of what it was made of. A record is named once at most:
+write gate, in the name of a program and with the trust of the least of what it was made of. A record is named once at
+most:
 
 1. what is expired is retired;
 2. near-duplicates of one user, type and scope are merged where they are trusted alike, and a less trusted one is
