@@ -33,6 +33,8 @@ class Sealing(NamedTuple):
     remotes: tuple[str, ...]
     erased_unchecked: bool
     """Whether erased values are barred by digests whose key is not here."""
+    withheld: bool
+    """Whether keys are here that this clone may not use."""
 
 
 def examined_keys(ring: KeyRing) -> Finding:
@@ -41,6 +43,9 @@ def examined_keys(ring: KeyRing) -> Finding:
         folder = ring.folder
         if folder is None:
             return Finding("keys", True, "none yet: the first one is made when it is needed")
+        if ring.is_withheld():
+            detail = f"those of this store ({ring.key_id}) were not made in this clone: 'memkit trust' lets it use them"
+            return Finding("keys", False, detail)
         if ring.store_key() is None:
             return Finding("keys", False, f"those of this store ({ring.key_id}) are not in {ring.home}: import them")
         loose = [path for path in (folder, *sorted(folder.iterdir())) if path.stat().st_mode & OTHERS]
@@ -53,11 +58,12 @@ def examined_keys(ring: KeyRing) -> Finding:
 
 def examined_sealing(sealing: Sealing) -> Iterator[Finding]:
     """Yield what sealing hides and what it does not."""
+    way = "of another clone: memkit trust" if sealing.withheld else "not here: memkit key import FILE"
     if sealing.unreadable:
-        detail = f"{sealing.unreadable} lines are sealed with a key that is not here: memkit key import FILE"
+        detail = f"{sealing.unreadable} lines are sealed with a key that is {way}"
         yield Finding("sealed text", False, detail)
     if sealing.erased_unchecked:
-        detail = "erased values are barred by digests whose key is not here, so they could come back: memkit key import"
+        detail = f"erased values could come back: they are barred by digests whose key is {way}"
         yield Finding("erased values", False, detail)
     if not sealing.on:
         yield Finding("sealing", True, "off: git and its remotes hold text in clear")
