@@ -23,6 +23,7 @@ from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
 from memkit.store.file_bytes import file_bytes
 from memkit.store.git import Git
+from memkit.store.hooks import files_beside, hooks_of
 from memkit.store.key_use import asked_for
 from memkit.store.layout import MANIFEST
 from memkit.store.schema_files import SCHEMA_FILES
@@ -51,7 +52,7 @@ class Allowance:
     """One thing that a trusted store may do."""
 
     kind: str
-    """``provider``, ``model``, ``summary_model``, ``embedding_model``, ``tool``, ``check``, ``evaluator``, ``key``."""
+    """``tool``, ``check``, ``evaluator``, ``hook``, ``key``, or one of those of ``CHOICES``, such as ``provider``."""
     what: str
     """In plain words, to go on after "It may"."""
 
@@ -159,6 +160,7 @@ class _Reading:
         self._read_tools()
         self._read_checks()
         key_id = self._read_keys()
+        self._read_hooks()
         listed = _listed(self._root)
         left_out = {".memkit"} if any(_OUTPUTS in word for word in self._words) else {".memkit", _OUTPUTS}
         own = {
@@ -169,7 +171,7 @@ class _Reading:
         evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
             self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
-        runs = any(allowance.kind in ("tool", "check", "evaluator") for allowance in self._allows)
+        runs = any(allowance.kind in ("tool", "check", "evaluator", "hook") for allowance in self._allows)
         for path in sorted((own if runs else set()) | self._named):
             self._parts[f"file {path}"] = _content_digest(self._root / path)
         return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks), key_id)
@@ -203,6 +205,15 @@ class _Reading:
             self._part(f"key {key_id}", key_id)
             self._allows.append(Allowance("key", f"open and destroy what is sealed with your keys {key_id}"))
         return key_id
+
+    def _read_hooks(self) -> None:
+        hooks = hooks_of(Git(self._root))
+        for name in hooks:
+            self._allows.append(
+                Allowance("hook", f"run git's hook {name} when skills, policies and domains are committed")
+            )
+        for path in files_beside(hooks):
+            self._part(f"hook {os.path.relpath(path, self._root)}", [os.access(path, os.X_OK), _content_digest(path)])
 
     def _part(self, name: str, content: Any) -> None:
         """Note a thing that counts; of two that have one name both do."""
