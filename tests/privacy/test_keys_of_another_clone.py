@@ -67,7 +67,7 @@ def test_a_foreign_store_reads_nothing_with_keys_that_it_names(
     own: Path, foreign: Path, at: At, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Neither lists, searches, exports nor git's differences show it, and it is said why."""
-    found = at(foreign, "memory", "search", "lithium", "--user", "ada")[1]
+    found = at(foreign, "memory", "search", "What does Ada take?", "--user", "ada")[1]
     assert run(["memory", "export", "--user", "ada", "--store", str(foreign)]) == 0
     exported = capsys.readouterr().out
     doctor = {check["name"]: check for check in at(foreign, "doctor")[1]["data"]["checks"]}
