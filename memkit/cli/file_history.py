@@ -16,6 +16,9 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.use_cases.files import Committed, Trace
 
+NO_HOOKS = (
+    "Committed without git's hooks ({}), because nobody trusted this store as it is: 'memkit trust' lets them run."
+)
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 
 bump_option = click.option(
@@ -43,7 +46,7 @@ def answer_trace(front: Front, name: str, trace: Trace) -> None:
 def answer_rollback(front: Front, root: Path, done: RolledBack) -> None:
     """Print what a rollback did."""
     said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
-    findings = detached_findings(front, root) if done.commit else []
+    findings = commit_findings(front, root) if done.commit else []
     front.answer(asdict(done), f"{done.name} is at {done.version or done.source[:10]} {said}.", diagnostics=findings)
 
 
@@ -53,18 +56,23 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
     lines = [" ".join(filter(None, (done.name, done.version, what)))]
     lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
     rows = [{key: value for key, value in asdict(change).items() if key != "id"} for change in done.changes]
-    findings = detached_findings(front, root) if done.commit else []
+    findings = commit_findings(front, root) if done.commit else []
     front.answer(asdict(done) | {"changes": rows}, lines, diagnostics=findings)
 
 
-def detached_findings(front: Front, root: Path) -> list[Diagnostic]:
-    """Say that a commit which was made is on no branch, where that is so, and return that as findings."""
+def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
+    """Say what a person should know of a commit that was made, and return that as findings."""
     from memkit.store.git import DETACHED, Git
+    from memkit.store.hooks import hooks_of
+    from memkit.store.trust import Trust
 
     git = Git(root)
-    if git.head_branch() is not None or not git.is_repository():
-        return []
-    return warn(front, "detached", DETACHED)
+    findings = []
+    if git.head_branch() is None and git.is_repository():
+        findings += warn(front, "detached", DETACHED)
+    if (left_out := hooks_of(git)) and not Trust(root).holds():
+        findings += warn(front, "hooks_not_run", NO_HOOKS.format(", ".join(left_out)))
+    return findings
 
 
 def warn(front: Front, code: str, message: str) -> list[Diagnostic]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.stamps import DATE, normal_time
 from memkit.terminal import one_line
+
+if TYPE_CHECKING:
+    from memkit.use_cases.keys import KeyList
 
 # ``memkit consent``: whether a user agreed to long-term memory.
 
@@ -91,16 +94,22 @@ def list_keys_command(front: Front) -> None:
     found = list_keys(front.workspace)
     users = [{"user_id": owner.user_id, "mark": owner.mark} for owner in found.users]
     folder = str(found.folder) if found.folder else None
-    data = {"key_id": found.key_id, "folder": folder, "store": found.store, "users": users}
+    data = {"key_id": found.key_id, "folder": folder, "store": found.store, "withheld": found.withheld, "users": users}
     if found.key_id is None:
         front.answer(data, "This store has no keys yet. The first one is made when it is needed.")
         return
-    lines = [f"{found.key_id}  in {folder}", f"store     {'here' if found.store else 'NOT HERE'}"]
+    lines = [f"{found.key_id}  in {folder}", f"store     {_whether_here(found)}"]
     lines += [
         f"user      {one_line(owner.user_id) if owner.user_id else f'of whom nothing is stored ({owner.mark[:12]}…)'}"
         for owner in found.users
     ]
     front.answer(data, lines)
+
+
+def _whether_here(found: KeyList) -> str:
+    if found.withheld:
+        return "here, and not for this clone: 'memkit trust' lets it use them"
+    return "here" if found.store else "NOT HERE"
 
 
 @key.command("export", cls=MemkitCommand)

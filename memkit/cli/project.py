@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
 from memkit.terminal import shell_word
 
@@ -102,7 +104,8 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
         _undo(front, folder)
     from memkit.use_cases.update_project import update_project
 
-    done = update_project(folder, store=front.store, write=not (dry_run or check))
+    updating = partial(update_project, folder, store=front.store, write=not (dry_run or check))
+    done = with_trust(front, updating)
     if done.taken_back is not None:
         front.note("An update that was cut off was taken back first.")
         for path in done.taken_back:

@@ -33,6 +33,8 @@ class Sealing(NamedTuple):
     remotes: tuple[str, ...]
     erased_unchecked: bool
     """Whether erased values are barred by digests whose key is not here."""
+    withheld: bool
+    """Whether keys are here that this clone may not use."""
 
 
 def examined_keys(ring: KeyRing) -> ErasureFinding:
@@ -41,6 +43,9 @@ def examined_keys(ring: KeyRing) -> ErasureFinding:
         folder = ring.folder
         if folder is None:
             return ErasureFinding("keys", True, "none yet: the first one is made when it is needed")
+        if ring.is_withheld():
+            detail = f"those of this store ({ring.key_id}) were not made in this clone: 'memkit trust' lets it use them"
+            return ErasureFinding("keys", False, detail)
         if ring.store_key() is None:
             return ErasureFinding(
                 "keys", False, f"those of this store ({ring.key_id}) are not in {ring.home}: import them"
@@ -55,11 +60,12 @@ def examined_keys(ring: KeyRing) -> ErasureFinding:
 
 def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
     """Yield what sealing hides and what it does not."""
+    way = "of another clone: memkit trust" if sealing.withheld else "not here: memkit key import FILE"
     if sealing.unreadable:
-        detail = f"{sealing.unreadable} lines are sealed with a key that is not here: memkit key import FILE"
+        detail = f"{sealing.unreadable} lines are sealed with a key that is {way}"
         yield ErasureFinding("sealed text", False, detail)
     if sealing.erased_unchecked:
-        detail = "erased values are barred by digests whose key is not here, so they could come back: memkit key import"
+        detail = f"erased values could come back: they are barred by digests whose key is {way}"
         yield ErasureFinding("erased values", False, detail)
     if not sealing.on:
         yield ErasureFinding("sealing", True, "off: git and its remotes hold text in clear")

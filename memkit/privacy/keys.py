@@ -4,6 +4,9 @@ A store's keys lie in a folder of their own, ``$MEMKIT_KEYS/<key_id>`` (else ``$
 ``~/.config/memkit/keys``). ``key_id`` is random and stands in ``memkit.yaml``, so every clone of the store on this
 machine looks in the same place, and a copy of the repository without this folder opens nothing. There is one key for
 the store and one for each user; a user's file is named by a keyed digest, so no name can be read off the disk.
+
+Anybody can write another store's ``key_id`` into theirs. So keys are there only for a clone that may use them
+(``store/key_use``); for any other one they are as good as not there, and none is added to them or destroyed.
 """
 
 from __future__ import annotations
@@ -13,21 +16,23 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import sync_folder
+from memkit.store import key_use
 from memkit.store.config import read_manifest
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 from memkit.store.manifest import change_manifest
+from memkit.store.trust import VARIABLE, Trust
 
 SIZE = 32
 """Bytes of a key."""
 
 STORE = "store"
-_KEY_ID = re.compile(r"[a-z0-9]{16,64}")
 _MARK = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".key"
 _SECONDS = 30.0
@@ -60,12 +65,41 @@ class KeyRing:
     def key_id(self) -> str | None:
         """Return what ``memkit.yaml`` says the store's keys are called; None before the first key."""
         found = (read_manifest(self._root).get("privacy") or {}).get("key_id")
-        return found if isinstance(found, str) and _KEY_ID.fullmatch(found) else None
+        return found if isinstance(found, str) and key_use.KEY_ID.fullmatch(found) else None
 
     @property
     def folder(self) -> Path | None:
         """Return where this store's keys lie or would lie; None before the first key."""
         return self.home / self.key_id if self.key_id else None
+
+    @property
+    def in_use(self) -> bool:
+        """Return whether this clone may use the keys that ``memkit.yaml`` names."""
+        key_id = self.key_id
+        if key_id is None or key_use.may_use(self._root, key_id):
+            return True
+        digest = os.environ.get(VARIABLE)
+        return digest is not None and _trusted_for_this_run(self._root, key_id, digest)
+
+    def is_withheld(self) -> bool:
+        """Return whether keys are here that another clone uses, and nobody said that this one may."""
+        return self.folder is not None and self.folder.is_dir() and not self.in_use
+
+    def require_use(self) -> None:
+        """Raise ``NotTrusted`` where the keys here are withheld from this clone."""
+        if self.is_withheld():
+            Trust(self._root).require(f"This store names keys ({self.key_id}) that were not made in this clone")
+
+    def remedy(self) -> str:
+        """Return why text stays sealed, as a sentence without its subject, and what to do."""
+        if self.is_withheld():
+            return "the keys on this machine are those of another clone. 'memkit trust' lets this one use them."
+        return "the key is not here. 'memkit key import FILE' brings it."
+
+    def marks(self) -> tuple[Path, ...]:
+        """Return what changes when a key comes or goes: their folder, and what says that this clone may use them."""
+        folder, allowed = self.folder, key_use.place(self._root)
+        return () if folder is None else (folder,) if allowed is None else (folder, allowed)
 
     def store_key(self, *, create: bool = False) -> bytes | None:
         """Return the key of the store itself, or None when there is none here.
@@ -75,6 +109,7 @@ class KeyRing:
 
         Raises:
             KeysElsewhere: ``create`` is asked for and the store has keys on another machine.
+            NotTrusted: ``create`` is asked for and the keys here are another clone's.
             EnvironmentFault: The key is damaged, or the folder or ``memkit.yaml`` cannot be written.
         """
         found = self._read(STORE)
@@ -99,6 +134,9 @@ class KeyRing:
 
     def users(self) -> list[str]:
         """Return the marks of the users who have a key here; ``mark`` says which is whose."""
+        return self._users() if self.in_use else []
+
+    def _users(self) -> list[str]:
         folder = self.folder
         if folder is None or not folder.is_dir():
             return []
@@ -118,6 +156,8 @@ class KeyRing:
     def add(self, name: str, key: bytes) -> bool:
         """Keep a key that came from another machine, and return whether it is new here.
 
+        Who brings the store's own key, and it is the one that is here, may use the others.
+
         Args:
             name: ``store``, or the mark of a user.
             key: Its 32 bytes.
@@ -129,16 +169,19 @@ class KeyRing:
         if len(key) != SIZE or not (name == STORE or _MARK.fullmatch(name)):
             raise UsageError(f"{name!r:.80} with {len(key)} bytes is no key of a store.")
         with self._locked():
-            present = self._read(name)
+            present = self._kept(name)
+            if present is not None and not hmac.compare_digest(present, key):
+                raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
+            if name == STORE and self.key_id is not None and (present is not None or not self._users()):
+                key_use.allow(self._root, self.key_id)
+            self.require_use()
             if present is None:
                 self._write(name, key)
-            elif not hmac.compare_digest(present, key):
-                raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
             return present is None
 
     def adopt(self, key_id: str) -> None:
         """Name the keys of a store that has none yet as another clone of it does; raises ``UsageError`` for no name."""
-        if not _KEY_ID.fullmatch(key_id):
+        if not key_use.KEY_ID.fullmatch(key_id):
             raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
         with self._locked():
             if self.key_id is None:
@@ -146,7 +189,11 @@ class KeyRing:
 
     def contents(self) -> dict[str, bytes]:
         """Return every key by its name: ``store`` and the marks of users."""
-        found = {name: self._read(name) for name in (STORE, *self.users())}
+        return self.kept() if self.in_use else {}
+
+    def kept(self) -> dict[str, bytes]:
+        """Return what ``contents`` does, whoever may use it: to compare with these what a person brings."""
+        found = {name: self._kept(name) for name in (STORE, *self._users())}
         return {name: key for name, key in found.items() if key is not None}
 
     def _store_key_made(self) -> bytes:
@@ -154,6 +201,7 @@ class KeyRing:
         if found is not None:
             return found
         if self.key_id is not None:
+            self.require_use()
             raise KeysElsewhere(
                 f"The keys of this store ({self.key_id}) are not in {self.home}. Bring them from where they were made: "
                 "'memkit key export FILE' there, 'memkit key import FILE' here."
@@ -162,6 +210,7 @@ class KeyRing:
         # The key comes first: a key_id without keys would read as "made on another machine".
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
+            key_use.allow(self._root, key_id)
             change_manifest(self._root, "privacy.key_id", key_id, NAMING)
         except BaseException:
             (self.home / key_id / (STORE + _SUFFIX)).unlink()
@@ -182,6 +231,9 @@ class KeyRing:
         return folder / (name + _SUFFIX)
 
     def _read(self, name: str) -> bytes | None:
+        return self._kept(name) if self.in_use else None
+
+    def _kept(self, name: str) -> bytes | None:
         if self.key_id is None:
             return None
         path = self._path(name)
@@ -200,6 +252,12 @@ class KeyRing:
     def _write(self, name: str, key: bytes) -> bytes:
         _store_file(self._path(name), key)
         return key
+
+
+@cache
+def _trusted_for_this_run(root: Path, key_id: str, digest: str) -> bool:
+    """Return whether the environment names the digest of a store with these keys, which takes long to reckon."""
+    return Trust(root).holds()
 
 
 def _store_file(path: Path, key: bytes) -> None:

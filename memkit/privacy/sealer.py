@@ -48,8 +48,8 @@ class KeySealer:
     def __init__(self, ring: Callable[[], KeyRing], *, seals: bool) -> None:
         self._ring = ring
         self._seals = seals
-        self._folder: Path | None = None
-        self._stamp = 0
+        self._marks: tuple[Path, ...] = ()
+        self._stamps: tuple[int, ...] = ()
         self._locks: dict[str, Lock | None] = {}
         """The locks of users, as long as no key came or went; None for a user without one."""
 
@@ -117,17 +117,14 @@ class KeySealer:
 
     def _forget_if_keys_changed(self) -> None:
         # Reading a key takes a hundred times as long as using it, and a file that comes or goes changes its folder.
-        self._folder = self._folder or self._ring().folder
-        try:
-            stamp = self._folder.stat().st_mtime_ns if self._folder else 0
-        except OSError:
-            stamp = 0
+        self._marks = self._marks or self._ring().marks()
+        stamps = tuple(map(_stamp, self._marks))
         # Two changes within one tick of the file system's clock leave one time: a folder that changed just now tells
         # nothing, as in git (Documentation/technical/racy-git).
-        is_settled = 0 < stamp < time.time_ns() - TICK
-        if not is_settled or stamp != self._stamp:
+        is_settled = bool(stamps) and stamps[0] > 0 and max(stamps) < time.time_ns() - TICK
+        if not is_settled or stamps != self._stamps:
             self._locks.clear()
-        self._stamp = stamp if is_settled else 0
+        self._stamps = stamps if is_settled else ()
 
     def _is_of_another_user(self, mark: str) -> bool:
         return any(mark_of(key) == mark for key in self._ring().contents().values())
@@ -144,6 +141,13 @@ def mark_of(key: bytes) -> str:
     import hmac
 
     return hmac.digest(key, b"memkit: mark of a key", "sha256").hex()[:MARK]
+
+
+def _stamp(place: Path) -> int:
+    try:
+        return place.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _lock(key: bytes) -> Lock:

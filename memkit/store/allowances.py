@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,6 +23,8 @@ from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
 from memkit.store.file_bytes import file_bytes
 from memkit.store.git import Git
+from memkit.store.hooks import files_beside, hooks_of
+from memkit.store.key_use import asked_for
 from memkit.store.layout import MANIFEST
 from memkit.store.schema_files import SCHEMA_FILES
 from memkit.store.yaml import YamlError, load_yaml
@@ -50,7 +52,7 @@ class Allowance:
     """One thing that a trusted store may do."""
 
     kind: str
-    """``provider``, ``model``, ``summary_model``, ``embedding_model``, ``tool``, ``check`` or ``evaluator``."""
+    """``tool``, ``check``, ``evaluator``, ``hook``, ``key``, or one of those of ``CHOICES``, such as ``provider``."""
     what: str
     """In plain words, to go on after "It may"."""
 
@@ -70,11 +72,19 @@ class Demands:
     """Files that may judge what evolves, by path in the store."""
     checks: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
     """The commands of skills' checks."""
+    key_id: str | None = None
+    """The keys on this machine that the store names and that its clone may not use yet."""
 
     @cached_property
     def digest(self) -> str:
         """Return what stands for all of it, and for nothing else."""
         return _digest(dict(self.parts))
+
+    def with_keys_in_use(self) -> Demands:
+        """Return what is left to allow once the clone may use its keys, which is noted with the clone itself."""
+        left = tuple(allowance for allowance in self.allows if allowance.kind != "key")
+        parts = {name: digest for name, digest in self.parts.items() if name != f"key {self.key_id}"}
+        return replace(self, allows=left, parts=parts, key_id=None)
 
 
 @dataclass(frozen=True)
@@ -151,6 +161,8 @@ class _Reading:
         self._read_choices()
         self._read_tools()
         self._read_checks()
+        key_id = self._read_keys()
+        self._read_hooks()
         listed = _listed(self._root)
         left_out = {".memkit"} if any(_OUTPUTS in word for word in self._words) else {".memkit", _OUTPUTS}
         own = {
@@ -161,10 +173,10 @@ class _Reading:
         evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
             self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
-        runs = any(allowance.kind in ("tool", "check", "evaluator") for allowance in self._allows)
+        runs = any(allowance.kind in ("tool", "check", "evaluator", "hook") for allowance in self._allows)
         for path in sorted((own if runs else set()) | self._named):
             self._parts[f"file {path}"] = _content_digest(self._root / path)
-        return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks))
+        return Demands(tuple(self._allows), self._parts, evaluators, frozenset(self._checks), key_id)
 
     def _read_choices(self) -> None:
         for key, choice in CHOICES.items():
@@ -188,6 +200,22 @@ class _Reading:
                 self._checks.add(tuple(run))
                 self._allows.append(check_allowance(path.stem, run))
                 self._name(run)
+
+    def _read_keys(self) -> str | None:
+        key_id = asked_for(self._root, self._settings["privacy.key_id"])
+        if key_id is not None:
+            self._part(f"key {key_id}", key_id)
+            self._allows.append(Allowance("key", f"open and destroy what is sealed with your keys {key_id}"))
+        return key_id
+
+    def _read_hooks(self) -> None:
+        hooks = hooks_of(Git(self._root))
+        for name in hooks:
+            self._allows.append(
+                Allowance("hook", f"run git's hook {name} when skills, policies and domains are committed")
+            )
+        for path in files_beside(hooks):
+            self._part(f"hook {os.path.relpath(path, self._root)}", [os.access(path, os.X_OK), _content_digest(path)])
 
     def _part(self, name: str, content: Any) -> None:
         """Note a thing that counts; of two that have one name both do."""

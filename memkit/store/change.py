@@ -9,7 +9,9 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
+from memkit.store.hooks import hooks_of
 from memkit.store.tracked import require_untracked
+from memkit.store.trust import Trust
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
@@ -22,7 +24,14 @@ _IN_PROGRESS = {
 
 
 def change_file(
-    root: Path, path: str, content: str, message: str, *, new: bool = False, accept: Callable[[], object] | None = None
+    root: Path,
+    path: str,
+    content: str,
+    message: str,
+    *,
+    new: bool = False,
+    accept: Callable[[], object] | None = None,
+    hooks: bool = True,
 ) -> str | None:
     """Write ``content`` to ``path`` (relative to ``root``), commit it with ``message`` and return the commit's id.
 
@@ -36,6 +45,7 @@ def change_file(
         message: What the commit says.
         new: Whether the file must not be there yet.
         accept: Called when the file is in its place and not yet committed; what it raises takes the change back.
+        hooks: Whether it is what a person wrote, so that the repository's hooks run where the store is trusted.
 
     Raises:
         UsageError: ``new`` is asked for and the file is there, or the file lies outside of the store.
@@ -43,11 +53,16 @@ def change_file(
     """
     if new and os.path.lexists(root / path):
         raise UsageError(f"{path} exists already. Edit it, or choose another name.")
-    return change_files(root, {path: content}, message, accept=accept)
+    return change_files(root, {path: content}, message, accept=accept, hooks=hooks)
 
 
 def change_files(
-    root: Path, files: Mapping[str, str], message: str, *, accept: Callable[[], object] | None = None
+    root: Path,
+    files: Mapping[str, str],
+    message: str,
+    *,
+    accept: Callable[[], object] | None = None,
+    hooks: bool = True,
 ) -> str | None:
     """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
     for path in files:
@@ -65,7 +80,9 @@ def change_files(
             write_whole(root / path, content.encode("utf-8"))
         if accept is not None:
             accept()
-        return git.commit(message, list(files)) if in_repository else None
+        if not in_repository:
+            return None
+        return git.commit(message, list(files), hooks=hooks and bool(hooks_of(git)) and Trust(root).holds())
     except BaseException:
         for path, content_before in before.items():
             _take_back(git, path, content_before, in_repository)
@@ -94,11 +111,11 @@ def require_quiet(git: Git) -> None:
 
 
 def _take_back(git: Git, path: str, before: bytes | None, in_repository: bool) -> None:
-    """Bring back what stood there, and forget a new file that git was told of."""
+    """Bring back what stood there, and let git's index forget what it was told."""
     place = git.root / path
     if before is not None:
         write_whole(place, before)
-        return
-    place.unlink(missing_ok=True)
+    else:
+        place.unlink(missing_ok=True)
     if in_repository:
         git.run("reset", "--quiet", "--", path, check=False)

@@ -15,6 +15,8 @@ from memkit.store.git_process import EndedGit, GitProcess
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
+_HOOK_SECONDS = 600.0
+"""Hooks run whole suites of tests."""
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
 
 
@@ -101,8 +103,15 @@ class Git:
                 return None
             # A message can be longer than an argument may be.
             words = ["commit", "--quiet", "--only", *([] if hooks else ["--no-verify"]), "--file=-", "--", *paths]
-            self._checked(words, self._ended(words, message.encode(), {}, _SECONDS, hooks=hooks))
+            seconds = _HOOK_SECONDS if hooks else _SECONDS
+            self._checked(words, self._ended(words, message.encode(), {}, seconds, hooks=hooks))
             return self.run("rev-parse", "--verify", "HEAD").strip()
+
+    def named_hooks(self) -> str:
+        """Return the scope and the value of ``core.hooksPath`` with a tab between; nothing where it is not set."""
+        words = ["config", "--show-scope", "--type=path", "--get", "core.hooksPath"]
+        ended = self._ended(words, b"", {}, _SECONDS, hooks=True)
+        return ended.output.decode("utf-8", "surrogateescape").removesuffix("\n") if ended.status == 0 else ""
 
     def _require_no_repository(self, paths: Sequence[str]) -> None:
         """Raise ``EnvironmentFault`` where another repository lies in what is to be committed.

@@ -26,7 +26,7 @@ def change_manifest(root: Path, key: str, value: Any, message: str) -> str | Non
     findings = check(load_yaml(content).data, load_schema("memkit"))
     if findings:
         raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
-    return change_file(root, MANIFEST, content, message)
+    return change_file(root, MANIFEST, content, message, hooks=False)
 
 
 def _with_value(content: str, keys: Sequence[str], value: Any) -> str:

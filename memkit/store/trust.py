@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
+from memkit.store import key_use
 from memkit.store.allowances import Demands, demands_of
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
@@ -120,8 +121,11 @@ class Trust:
                 f"{keys_home()} lies in the store itself, where no trust is kept. For one run, set "
                 f"{VARIABLE}={demands.digest}"
             )
-        data = {"root": str(self.root), "folder": self._folder(), "digest": demands.digest, "parts": demands.parts}
+        kept = demands.with_keys_in_use()
+        data = {"root": str(self.root), "folder": self._folder(), "digest": kept.digest, "parts": kept.parts}
         try:
+            if demands.key_id is not None:
+                key_use.allow(self.root, demands.key_id)
             make_user_only(home)
             write_whole(self._file(home), json.dumps(data, indent=1).encode(), mode=0o600)
         except EnvironmentFault as error:
@@ -132,7 +136,7 @@ class Trust:
 
     def take_back(self) -> bool:
         """Forget what was said about this store, and return whether anything was."""
-        found = False
+        found = key_use.take_back(self.root)
         for path, _ in self._records():
             try:
                 path.unlink()

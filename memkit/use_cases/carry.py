@@ -65,7 +65,7 @@ def export_memory(workspace: Workspace, user: str, account: ImportAccount) -> It
 
 def _gaps(workspace: Workspace, sealed: int) -> Iterator[str]:
     if sealed:
-        yield f"Exported sealed, because the key is not here: {_lines(sealed)}. 'memkit key import FILE' brings it."
+        yield f"Exported sealed, {_lines(sealed)}: {workspace.keys.remedy()}"
     unread = [problem for problem in workspace.archive.check() if problem.code in UNREAD]
     if unread:
         first = f"{unread[0].path}:{unread[0].line}"

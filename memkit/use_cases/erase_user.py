@@ -105,7 +105,7 @@ def erase_user(
 
     Raises:
         EnvironmentFault: Something here would keep, lose or break a part, such as a conversation that is still going
-            on; nothing was changed.
+            on, or the keys here are those of another clone; nothing was changed.
         NegativeAnswer: Nothing is held on ``user``.
         UsageError: ``out`` is no place for a certificate.
     """
@@ -124,6 +124,7 @@ def erase_user(
             raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
         if dry_run:
             return Erasure(plan, done=False, removed=plan.removed)
+        workspace.keys.require_use()
         confirm(plan)
         key = workspace.keys.store_key(create=True)
         assert key is not None

@@ -183,4 +183,5 @@ def _sealing(workspace: Workspace) -> Sealing:
         unreadable=archive.seals().unreadable,
         remotes=tuple(workspace.git.run("remote", check=False).split()),
         erased_unchecked=archive.view.tombstones.cannot_be_checked(),
+        withheld=workspace.keys.is_withheld(),
     )

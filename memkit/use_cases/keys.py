@@ -35,6 +35,8 @@ class KeyList:
     folder: Path | None
     store: bool
     """Whether the store's own key is here."""
+    withheld: bool
+    """Whether keys are here that this clone may not use: they are another's."""
     users: tuple[KeyOwner, ...]
 
 
@@ -44,7 +46,7 @@ def list_keys(workspace: Workspace) -> KeyList:
     marks = ring.users()
     names = {ring.mark(user): user for user in workspace.archive.users()} if marks else {}
     owners = tuple(KeyOwner(mark, names.get(mark)) for mark in marks)
-    return KeyList(ring.key_id, ring.folder, ring.store_key() is not None, owners)
+    return KeyList(ring.key_id, ring.folder, ring.store_key() is not None, ring.is_withheld(), owners)
 
 
 # Write the keys of a store to a file that a passphrase opens.
@@ -55,12 +57,14 @@ def export_keys(workspace: Workspace, file: Path, passphrase: str, *, user: str 
 
     Raises:
         NotFound: There is no key here, or none of this user.
+        NotTrusted: The keys here are those of another clone.
         UsageError: The passphrase is empty, or the file is there already.
         EnvironmentFault: The file cannot be written.
     """
     if not passphrase:
         raise UsageError("An empty passphrase protects nothing.")
     ring = workspace.keys
+    ring.require_use()
     keys = ring.contents()
     if STORE not in keys or ring.key_id is None:
         raise NotFound("No key of this store is on this machine.")
@@ -117,7 +121,7 @@ def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImport
     ring = workspace.keys
     if ring.key_id not in (None, key_id):
         raise NegativeAnswer(f"{file} holds the keys of another store ({key_id}); this one's are {ring.key_id}.")
-    present = ring.contents()
+    present = ring.kept()
     others = sorted(name for name, key in keys.items() if present.get(name, key) != key)
     if others:
         raise NegativeAnswer(
@@ -170,8 +174,10 @@ def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None])
 
     Raises:
         NotFound: There is no such key here.
+        NotTrusted: The keys here are those of another clone.
     """
     ring = workspace.keys
+    ring.require_use()
     if ring.user_key(user) is None:
         raise NotFound(f"No key of {user!r} is on this machine.")
     confirm()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, UsageError
 from memkit.generate.composition import Order, manifest_of
@@ -29,8 +30,11 @@ from memkit.generate.update.owner import OwnerFiles, OwnFile
 from memkit.generate.update.text_merge import Labels, has_marks
 from memkit.generate.update.updates import Updates
 from memkit.generate.vendored import vendored_path, vendored_wheel
+from memkit.store.allowances import own_tools
 from memkit.store.layout import find_store
 from memkit.store.plumbing import scratch_repository
+from memkit.store.trust import Trust
+from memkit.terminal import one_line
 from memkit.use_cases.generate_project import way_to
 
 
@@ -75,6 +79,7 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
         ProjectFault: There is no project, or its manifest, templates or wheel cannot be relied on.
         NegativeAnswer: An earlier update left conflicts that are not resolved.
         UsageError: The store is none to render from, or an answer does not fit any more.
+        NotTrusted: The store has tools that the project would run from now on, and nobody trusted the store.
         EnvironmentFault: There is no git, or the project cannot be written; nothing was changed.
     """
     project = find_project(folder)
@@ -92,6 +97,8 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
         if write:
             _refuse_marks(project)
         return Update(project, *versions, missing_store=missing_store, taken_back=taken_back)
+    if write and root is not None:
+        _require_trust_in_tools(root, manifest.content, order.content)
     _refuse_marks(project)
     owner = OwnerFiles(project)
     plan = plan_of(owner, manifest, order)
@@ -210,6 +217,21 @@ def _changes_of_store(old: Content, new: Content) -> Iterator[str]:
         for name in sorted(before[kind].keys() | after[kind].keys()):
             if before[kind].get(name) != after[kind].get(name):
                 yield f"{word} {name} {_what_happened(name, before[kind], after[kind])}"
+
+
+def _tools_gained(root: Path, old: Content, new: Content) -> list[Mapping[str, Any]]:
+    """Return the store's own tools that the project does not run yet, or runs otherwise."""
+    known = list(old.settings["tools"])
+    return [tool for tool in own_tools(root, new.settings["tools"]) if tool not in known]
+
+
+def _require_trust_in_tools(root: Path, old: Content, new: Content) -> None:
+    """Raise ``NotTrusted`` where a store that nobody trusted would put tools into a project, which runs them."""
+    gained = _tools_gained(root, old, new)
+    if gained:
+        named = ", ".join(one_line(str(tool["name"]), 40) for tool in gained)
+        what = f"This update would bring {'the tool' if len(gained) == 1 else 'the tools'} {named} to the project"
+        Trust(root).require(what, ". Nothing was changed")
 
 
 def _what_happened(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory import machine_key
+from memkit.runtime.memory.log import machine_key
 from memkit.runtime.memory.log.clone import cache_folder
 from tests.privacy.conftest import Ask
 
@@ -56,7 +56,7 @@ def test_a_store_without_keys_says_so(store: Path, ask: Ask) -> None:
         {
             "schema": "memkit.key.list/1",
             "ok": True,
-            "data": {"key_id": None, "folder": None, "store": False, "users": []},
+            "data": {"key_id": None, "folder": None, "store": False, "withheld": False, "users": []},
             "diagnostics": [],
         },
     )

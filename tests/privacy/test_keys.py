@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.privacy.keys import KeyRing, KeysElsewhere
 from memkit.store.git import Git
+from memkit.store.key_use import allow
 from memkit.store.layout import keys_home
 
 
@@ -89,7 +90,7 @@ def test_no_name_of_a_user_lies_on_the_disk(store: Path, home: Path) -> None:
 
 
 def test_two_stores_of_one_machine_share_no_key(store: Path, home: Path, tmp_path: Path) -> None:
-    """The key_id separates them, and a clone finds the keys of its origin."""
+    """The key_id separates them, and a clone that may use the keys of its origin finds them."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "memkit.yaml").write_text("name: other\nformat: 1\n")
@@ -98,6 +99,8 @@ def test_two_stores_of_one_machine_share_no_key(store: Path, home: Path, tmp_pat
     subprocess.run(["git", "clone", "--quiet", str(store), str(clone)], check=True)
 
     assert KeyRing(other, home).user_key("ada", create=True) != key
+    assert KeyRing(clone, home).user_key("ada") is None
+    allow(clone, str(KeyRing(store, home).key_id))
     assert KeyRing(clone, home).user_key("ada") == key
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory import machine_key
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log import machine_key
 from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from tests.privacy.conftest import Ask
 

@@ -37,7 +37,7 @@ values = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> KeyRing:
     """Return the key ring of a small store."""
     root = tmp_path_factory.mktemp("keyed")

@@ -97,7 +97,7 @@ def test_an_agent_with_a_shell_trusts_nothing(
     digest = ask("trust", "--show", code=1)["data"]["digest"]
     monkeypatch.setenv(variable, "1")
 
-    for words in (["trust", "--yes"], ["trust"], ["trust", "--digest", digest]):
+    for words in (["trust", "--yes"], ["trust"], ["trust", "--digest", digest], ["sessions", "adopt", "--yes"]):
         body = ask(*words, code=1)
         assert body["diagnostics"][0]["code"] == "persons_only"
         assert body["data"] is None

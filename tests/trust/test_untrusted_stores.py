@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from foreign_store import CHECKED, Ask, commit, git
-from memkit.testing import FakeServer
 
 from memkit.cli.main import run
 from memkit.evolution.task import find_task
+from memkit.runtime.testing import FakeServer
 from memkit.use_cases.evolution import require_trusted_task
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, detached_findings, note_option
+from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, commit_findings, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.domains.files import DOMAIN
@@ -43,7 +43,7 @@ def new(front: Front, name: str) -> None:
     path, problem = draft_domain(root, name)
     data = {"name": name, "path": str(path), "problem": str(problem)}
     told = f"Wrote {path} and {problem}. Edit them, then run 'memkit domain check {name}' and 'domain test {name}'."
-    front.answer(data, told, diagnostics=detached_findings(front, root))
+    front.answer(data, told, diagnostics=commit_findings(front, root))
 
 
 # ``memkit domain list`` and ``show``.

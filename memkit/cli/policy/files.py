@@ -15,7 +15,7 @@ from memkit.cli.file_history import (
     answer_rollback,
     answer_trace,
     bump_option,
-    detached_findings,
+    commit_findings,
     note_option,
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
@@ -63,7 +63,7 @@ def new(front: Front, name: str) -> None:
     path = draft_policy(root, name)
     data = {"name": name, "path": str(path)}
     told = f"Wrote {path}. Edit it, then run 'memkit policy test {name}'."
-    front.answer(data, told, diagnostics=detached_findings(front, root))
+    front.answer(data, told, diagnostics=commit_findings(front, root))
 
 
 # ``memkit policy list``, ``show``, ``search`` and ``stats``.

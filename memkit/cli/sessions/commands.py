@@ -11,6 +11,7 @@ import click
 from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line, user_option
 from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.persons import require_person
 from memkit.errors import MemkitError
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.stamps import parse_time
@@ -210,6 +211,7 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
     open steps of a turn are never carried out. Do this only where you know who wrote them: a session is what an agent
     believes that you said.
     """
+    require_person("'memkit sessions adopt'")
 
     def agree(foreign: Foreign) -> None:
         front.confirm(f"Go on with {counted(foreign.files, 'file')} of sessions from {foreign.state}?", yes=yes)

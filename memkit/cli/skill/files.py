@@ -15,7 +15,7 @@ from memkit.cli.file_history import (
     answer_rollback,
     answer_trace,
     bump_option,
-    detached_findings,
+    commit_findings,
     note_option,
 )
 from memkit.cli.memory.options import user_option
@@ -104,7 +104,7 @@ def new(front: Front, name: str) -> None:
     path = draft_skill(root, name)
     data = {"name": name, "path": str(path)}
     told = f"Wrote {path}. Edit it, then run 'memkit skill commit {name} --bump minor'."
-    front.answer(data, told, diagnostics=detached_findings(front, root))
+    front.answer(data, told, diagnostics=commit_findings(front, root))
 
 
 @click.command("rollback", cls=MemkitCommand)
@@ -305,7 +305,7 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
         for finding in findings:
             front.note(f"{finding['severity']}: {finding['message']}")
     if done.commit:
-        findings += detached_findings(front, root)
+        findings += commit_findings(front, root)
     front.answer(
         asdict(done) | {"dry_run": dry_run},
         _import_lines(done, dry_run),
