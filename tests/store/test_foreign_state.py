@@ -18,7 +18,7 @@ from memkit.cli.main import run
 from memkit.runtime.loop.interface import Completion, ToolCall
 from memkit.runtime.loop.journal import SessionJournal
 from memkit.runtime.loop.journal_file import JournalFile
-from memkit.runtime.memory import clone
+from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.clone import cache_folder, claim, foreign_states, state_folder
 from memkit.runtime.memory.log.machine_key import NAME, keys_home
 from memkit.runtime.memory.tiers.sessions import session_digest
