@@ -17,4 +17,4 @@ from agent.messages_model import MessagesModel
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with MessagesModel(endpoint_of(rooms.settings, ANTHROPIC)) as model:
-        yield KeptSession(rooms.agent(llm_client=model), rooms)
+        yield KeptSession(rooms.agent(model), rooms)
