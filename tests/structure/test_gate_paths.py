@@ -272,7 +272,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
-    "memkit/runtime/memory/tools.py:archival_memory_insert": (
+    "memkit/runtime/memory/tiers/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),
         command("chat", "-p", "Remember that I keep a lynx."),
@@ -281,7 +281,6 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
-    "memkit/runtime/memory/consolidation.py:_moved": (by_hand(consolidated),),
     "memkit/runtime/host/consolidation.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (
