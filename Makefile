@@ -38,17 +38,17 @@ check: $(STAMPS)/check ## Run the linter, the type checker, the import contract 
 	$(BIN)/memkit lint
 
 outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas again from their sources
-	$(BIN)/python -m memkit.use_cases.write_sheets
-	$(BIN)/python -m memkit.use_cases.write_rule_pages
-	$(BIN)/python -m memkit.use_cases.write_settings_page
-	$(BIN)/python -m memkit.use_cases.write_schemas
-	$(BIN)/python -m memkit.use_cases.write_examples
+	$(BIN)/python -m tests.written.sheets
+	$(BIN)/python -m tests.written.rule_pages
+	$(BIN)/python -m tests.written.settings_page
+	$(BIN)/memkit lint --schemas
+	$(BIN)/python -m tests.written.examples
 
 recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and write the page from its screen
 	$(BIN)/python tests/chat/recording.py
 
 template-release: $(STAMPS)/test ## Keep the templates with a release of memkit, so that its projects can be updated
-	$(BIN)/python -m memkit.use_cases.release_templates
+	$(BIN)/python -m tests.written.template_release
 
 matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md

@@ -329,11 +329,11 @@ class ReferenceAgent:
         )
         tools.withdrawn = parts.objection
         if remembers:
-            tools.offer([retraction_tool(self.take_back, tools.books)])
-        tools.offer(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
+            tools.add([retraction_tool(self.take_back, tools.books)])
+        tools.add(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
         if parts.procedures is not None:
-            tools.offer(skill_tools(parts.procedures))
-        tools.offer(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
+            tools.add(skill_tools(parts.procedures))
+        tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
         agent = AgentLoop(
             memory,
             planner,

@@ -1,13 +1,9 @@
-"""Write the schemas of this version into a store.
-
-``python -m memkit.use_cases.write_schemas`` does it for the checkout.
-"""
+"""Write the schemas of this version into a store."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.resources import resource
 from memkit.store.files import write_whole
 from memkit.store.schema_files import schema_files
 
@@ -25,7 +21,3 @@ def write_schemas(root: Path) -> list[str]:
             write_whole(place, content)
             written.append(path)
     return written
-
-
-if __name__ == "__main__":
-    write_schemas(resource("templates").parent)

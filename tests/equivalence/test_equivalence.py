@@ -77,16 +77,22 @@ def ejected(project: Path) -> Path:
     return project / PACKAGE
 
 
+def replace_in(path: Path, old: str, new: str) -> None:
+    """Replace what a file has to hold, so that no sabotage of a test falls away when the code moves."""
+    text = path.read_text()
+    assert old in text, f"{path} has no {old!r}"
+    path.write_text(text.replace(old, new))
+
+
 def cite_nothing(project: Path) -> None:
     """Let a project report no citations."""
-    path = ejected(project) / "loop" / "toolbox.py"
-    path.write_text(path.read_text().replace("return named_ids(message, self.known_ids)", "return []"))
+    replace_in(ejected(project) / "loop" / "books.py", "return named_ids(message, self.known_ids)", "return []")
 
 
 def forget_the_fence(project: Path) -> None:
     """Show recalled text to the model as if it were anybody's words."""
-    path = ejected(project) / "memory" / "tools.py"
-    path.write_text(path.read_text().replace("return fence([*hits, *constraints], overflow=more)", "return str(hits)"))
+    tools = ejected(project) / "memory" / "tiers" / "tools.py"
+    replace_in(tools, "return fence([*hits, *constraints], overflow=more)", "return str(hits)")
 
 
 def crash(project: Path) -> None:

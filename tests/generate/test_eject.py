@@ -48,7 +48,7 @@ def test_updates_leave_ejected_sources_alone(project: Path, starters: Path, caps
     """Edited or not; what the store brings still comes."""
     assert ran("eject", project, capsys=capsys)[0] == 0
     (project / PACKAGE / "__init__.py").write_text('"""Mine."""\n')
-    (project / PACKAGE / "guard" / "globs.py").unlink()
+    (project / PACKAGE / "guard" / "match.py").unlink()
     policy = starters / "policies/staging_first_deployment.yaml"
     policy.write_text(policy.read_text().replace("Staging finds what tests cannot", "It pays"))
     own = {path: found for path, found in files(project).items() if path.startswith(PACKAGE)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from written.examples import write_examples
 
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
-from memkit.use_cases.write_examples import write_examples
 
 EXAMPLES = resource("templates").parent / "outputs" / "examples"
 

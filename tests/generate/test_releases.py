@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from projects import TARGETS
 from releases import copy_of, rewrite
+from written.template_release import is_released, release_templates
 
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
@@ -17,7 +18,6 @@ from memkit.generate.releases import Releases, installed_releases
 from memkit.generate.rendering import rendered
 from memkit.generate.source import RELEASES, Source, files_of, installed_source
 from memkit.generate.targets import find_target, load_targets
-from memkit.use_cases.release_templates import is_released, release_templates
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -13,9 +13,6 @@ import pytest
 import memkit
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
-WRITE = (
-    "from pathlib import Path; from memkit.use_cases.write_examples import write_examples; write_examples(Path({!r}))"
-)
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -30,7 +27,7 @@ def git(folder: Path, *arguments: str) -> str:
 def tree(tmp_path: Path) -> Path:
     """Return a repository of the package, the templates and the examples."""
     folder = tmp_path / "tree"
-    for name in ("memkit", "templates", "skills", "policies", "domains", "outputs"):
+    for name in ("memkit", "templates", "skills", "policies", "domains", "outputs", "tests/written"):
         shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / ".gitignore").write_text("__pycache__/\n")
     git(folder, "init", "-q", "-b", "main")
@@ -44,8 +41,7 @@ def changed(tree: Path, branch: str, path: str, change: Callable[[str], str]) ->
     git(tree, "switch", "-q", "-c", branch, "main")
     file = tree / path
     file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
-    examples = str(tree / "outputs" / "examples")
-    subprocess.run([sys.executable, "-c", WRITE.format(examples)], cwd=tree, check=True)
+    subprocess.run([sys.executable, "-m", "tests.written.examples"], cwd=tree, check=True)
     git(tree, "add", "--all")
     git(tree, "commit", "-qm", branch)
 

@@ -36,5 +36,5 @@ class ScriptedModel:
 def open_conversation(rooms: Rooms) -> Iterator[KeptSession]:
     """Open the conversation of ``rooms`` as a target does."""
     model = ScriptedModel(json.loads(rooms.settings.environment.get(SCRIPT, '["Hello."]')))
-    with closing(KeptSession(rooms.agent(llm_client=model), rooms)) as session:
+    with closing(KeptSession(rooms.agent(model), rooms)) as session:
         yield session

@@ -77,7 +77,7 @@ def test_a_session_is_open_in_one_process(host: Host) -> None:
     host("Hello!", *SESSION, "--consent")
     rooms = open_rooms(load_settings(host.project, {"MEMORY_DIR": str(host.store)}), "ada", "one")
 
-    with closing(rooms), closing(KeptSession(rooms.agent(), rooms)):
+    with closing(rooms), closing(KeptSession(rooms.agent(scripted_target.ScriptedModel(["Hello."])), rooms)):
         assert host.elsewhere("Hello!", *SESSION) == 3
 
     assert host.elsewhere("Hello!", *SESSION) == 0

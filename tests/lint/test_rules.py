@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from written.rule_pages import write_rule_pages
 
 from memkit.cli.main import run
 from memkit.lint.rules import RULES
 from memkit.resources import resource
 from memkit.use_cases.lint import lint_store
-from memkit.use_cases.write_rule_pages import write_rule_pages
 
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]

@@ -47,11 +47,11 @@ def tools_of(
     given = settings_in(more)
     tools = Tools(memory, guard, **given, **more)
     if retire is not None:
-        tools.offer([retraction_tool(retire, tools.books)])
-    tools.offer(
+        tools.add([retraction_tool(retire, tools.books)])
+    tools.add(
         PlanningTools(
             None if planner is None else as_hybrid(planner), searcher=searcher, keep=tools.books.keep_plan
         ).tools()
     )
-    tools.offer(declared_tools(declared, Path(given["config"].root), lambda: tools.deadline.left))
+    tools.add(declared_tools(declared, Path(given["config"].root), lambda: tools.deadline.left))
     return tools

@@ -85,10 +85,10 @@ def test_execute_cannot_pass_by_the_gate(memory: Any, guard: Callable[..., Any])
     """A body that a framework runs without having asked the gate is judged all the same."""
     toolbox = Tools(memory, guard({"archival_memory_insert": "deny"}))
 
-    text = toolbox.execute("archival_memory_insert", {"text": "x"}).text
+    outcome = toolbox.execute("archival_memory_insert", {"text": "x"})
 
     assert memory.kept == {}
-    assert "denies" in text
+    assert outcome.error and "denies" in outcome.text
 
 
 def test_the_books_say_what_the_policies_said_about_a_call_that_a_framework_runs(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from written.sheets import write_sheets
 
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
 from memkit.skills.sheet import wiring_sheet
 from memkit.skills.skill import Skill, load_skills
-from memkit.use_cases.write_sheets import write_sheets
 
 SHEETS = ("skill-hybrid-planner.md", "skill-virtual-memory.md")
 

@@ -193,14 +193,14 @@ def _toolbox(
 
     tools = JournalledTools(memory, guard_of(settings.policies), config=config, host=host, consent=consent)
     if STORING in memory.names:
-        tools.offer([retraction_tool(retire, tools.books)])
+        tools.add([retraction_tool(retire, tools.books)])
     planner = HybridPlanner(
         htn=_planners(settings, proposals), proposals=proposals if PROPOSING in settings.tools else None
     )
     searcher = _searcher if EVOLVING in settings.tools else None
-    tools.offer(PlanningTools(planner, searcher=searcher, keep=tools.books.keep_plan).tools())
+    tools.add(PlanningTools(planner, searcher=searcher, keep=tools.books.keep_plan).tools())
     declared = [DeclaredTool(**tool) for tool in settings.values["tools"]]
-    tools.offer(declared_tools(declared, settings.memory_folder, lambda: tools.deadline.left))
+    tools.add(declared_tools(declared, settings.memory_folder, lambda: tools.deadline.left))
     return tools
 
 

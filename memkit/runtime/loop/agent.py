@@ -63,8 +63,8 @@ class MemGPTAgent(AgentLoop):
         )
         hybrid = None if planner is None else as_hybrid(planner)
         toolbox = Tools(memory_tools, guard, config=config, host=host)
-        toolbox.offer(PlanningTools(hybrid, keep=toolbox.books.keep_plan).tools())
-        toolbox.offer(declared_tools(declared, config.root, lambda: toolbox.deadline.left))
+        toolbox.add(PlanningTools(hybrid, keep=toolbox.books.keep_plan).tools())
+        toolbox.add(declared_tools(declared, config.root, lambda: toolbox.deadline.left))
         super().__init__(memory, hybrid, model=llm_client, toolbox=toolbox, persona=persona, config=config, host=host)
         self.turn_id = memory.restore()
 

@@ -80,11 +80,11 @@ class Tools:
         self._cleared: dict[str, list[str]] = {}
         self._asking = threading.Lock()
         self._tools: dict[str, BoundTool] = {}
-        self.offer(map(self._memory_tool, memory.specs()))
+        self.add(map(self._memory_tool, memory.specs()))
 
     # --- what is offered
 
-    def offer(self, tools: Iterable[BoundTool]) -> None:
+    def add(self, tools: Iterable[BoundTool]) -> None:
         """Let the model call ``tools`` too; raises ``ToolDeclarationError`` where a name is taken."""
         for tool in tools:
             if tool.spec.name in self._tools:

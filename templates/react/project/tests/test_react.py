@@ -7,9 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from memkit_runtime.host.rooms import Host
 from memkit_runtime.host.terminal import Showing
-from memkit_runtime.loop.interface import Completion
+from memkit_runtime.loop.core import Completion, Host
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.talking import Talk
 

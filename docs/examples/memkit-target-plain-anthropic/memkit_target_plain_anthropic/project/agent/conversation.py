@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import ANTHROPIC, endpoint_of
@@ -16,5 +16,8 @@ from agent.messages_model import MessagesModel
 @contextmanager
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
-    with MessagesModel(endpoint_of(rooms.settings, ANTHROPIC)) as model:
-        yield KeptSession(rooms.agent(llm_client=model), rooms)
+    with (
+        MessagesModel(endpoint_of(rooms.settings, ANTHROPIC)) as model,
+        closing(KeptSession(rooms.agent(model), rooms)) as session,
+    ):
+        yield session

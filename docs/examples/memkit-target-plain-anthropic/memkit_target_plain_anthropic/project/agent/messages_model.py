@@ -7,7 +7,7 @@ from typing import Any
 
 import anthropic
 from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed
-from memkit_runtime.loop.arguments import read_arguments
+from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
 from agent.wire_messages import wire_messages, wire_tool

@@ -1,6 +1,6 @@
 """Write one example project per target, rendered from a fresh store, for people to review: what its owner would own.
 
-``python -m memkit.use_cases.write_examples`` rewrites ``outputs/examples/`` of the checkout.
+``python -m tests.written.examples`` rewrites ``outputs/examples/`` of the checkout.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from memkit.generate.manifest import Runtime, Stamp
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import load_targets
-from memkit.resources import resource
 from memkit.use_cases.store import starter_files
+
+from . import CHECKOUT
 
 NAME = "example"
 EXAMPLE = Runtime("0.0.0+example", "")
@@ -40,4 +41,4 @@ def write_examples(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    write_examples(resource("templates").parent / "outputs" / "examples")
+    write_examples(CHECKOUT / "outputs" / "examples")

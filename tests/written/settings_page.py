@@ -1,14 +1,15 @@
 """Write the page of the settings.
 
-``python -m memkit.use_cases.write_settings_page`` rewrites ``docs/settings.md`` of the checkout.
+``python -m tests.written.settings_page`` rewrites ``docs/settings.md`` of the checkout.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.resources import resource
 from memkit.store.setting_meanings import settings_page
+
+from . import CHECKOUT
 
 
 def write_settings_page(out: Path) -> Path:
@@ -19,4 +20,4 @@ def write_settings_page(out: Path) -> Path:
 
 
 if __name__ == "__main__":
-    write_settings_page(resource("templates").parent / "docs")
+    write_settings_page(CHECKOUT / "docs")

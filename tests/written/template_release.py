@@ -1,6 +1,6 @@
 """Keep the templates as they are for the projects that a release of memkit renders, so that these can be updated.
 
-``python -m memkit.use_cases.release_templates`` writes them to ``templates/_releases/<version>/``; with ``--check`` it
+``python -m tests.written.template_release`` writes them to ``templates/_releases/<version>/``; with ``--check`` it
 only says whether that is still to be done, with exit code 1. It belongs to a release of memkit and to no other change:
 between two releases templates change as often as they like, and no two branches fight over what is kept.
 """

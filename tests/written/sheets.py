@@ -1,6 +1,6 @@
 """Write the sheets of the skills that memkit generates.
 
-``python -m memkit.use_cases.write_sheets`` rewrites those in ``outputs/`` of the checkout.
+``python -m tests.written.sheets`` rewrites those in ``outputs/`` of the checkout.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from memkit.generate.targets import Target, load_targets
 from memkit.resources import resource
 from memkit.skills.sheet import SheetTarget, wiring_sheet
 from memkit.skills.skill import load_skills
+
+from . import CHECKOUT
 
 
 def write_sheets(out: Path) -> list[Path]:
@@ -32,4 +34,4 @@ def _sheet_target(target: Target) -> SheetTarget:
 
 
 if __name__ == "__main__":
-    write_sheets(resource("templates").parent / "outputs")
+    write_sheets(CHECKOUT / "outputs")

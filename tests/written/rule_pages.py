@@ -1,6 +1,6 @@
 """Write the pages of the lint rules.
 
-``python -m memkit.use_cases.write_rule_pages`` rewrites ``docs/rules/`` of the checkout.
+``python -m tests.written.rule_pages`` rewrites ``docs/rules/`` of the checkout.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from pathlib import Path
 
 from memkit.lint.reports import index_page, rule_page
 from memkit.lint.rules import RULES
-from memkit.resources import resource
+
+from . import CHECKOUT
 
 
 def write_rule_pages(out: Path) -> list[Path]:
@@ -22,4 +23,4 @@ def write_rule_pages(out: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    write_rule_pages(resource("templates").parent / "docs" / "rules")
+    write_rule_pages(CHECKOUT / "docs" / "rules")
