@@ -53,6 +53,7 @@ COMMANDS: dict[str, list[str]] = {
     "sessions search": ["sessions search tea --user ada"],
     "sessions show": ["sessions show {session} --user ada"],
     "sessions rename": ["sessions rename {session} tea --user ada"],
+    "sessions adopt": ["sessions adopt --yes"],
     "sessions rm": ["sessions rm {session} --user ada --yes"],
     "skill new": ["skill new made-here"],
     "skill list": ["skill list"],
@@ -65,7 +66,7 @@ COMMANDS: dict[str, list[str]] = {
     "skill check": ["skill check"],
     "skill commit": ["skill commit write-a-decision-record --bump patch --note Clearer"],
     "skill rollback": ["skill rollback hybrid-planner 1.0.0"],
-    "skill propose": ["skill propose --from-session {session}"],
+    "skill propose": ["skill propose --from-session {session} --user ada"],
     "skill import": ["skill import {SKILL.md}"],
     "skill export": ["skill export hybrid-planner"],
     "policy list": ["policy list"],
@@ -102,6 +103,8 @@ COMMANDS: dict[str, list[str]] = {
     "review": ["review", "review HEAD~1..HEAD"],
     "gen": ["gen --target react --out {out}/project", "gen virtual-memory --target react"],
     "update": ["update ."],
+    "eject": ["eject ."],
+    "trust": ["trust --show", "trust --revoke"],
     "targets": ["targets"],
     "key destroy": ["key destroy --user ada --yes"],
     "key export": ["key export {out}/keys"],
@@ -140,7 +143,7 @@ WRITING = [
     for line in COMMANDS[name]
 ]  # fmt: skip
 """The lines that write in all the ways in which memkit writes, and two that only look."""
-NOTHING_TO_DO = {"skill check", "update .", "key import {offers}"}
+NOTHING_TO_DO = {"skill check", "update .", "eject .", "key import {offers}"}
 """Lines that end with 2 or 3 in an honest store too: no checks, no project of ``gen``."""
 
 
