@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, note
 
-from memkit.runtime.memory import clone
+from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.archive.archive import ArchivalStore
 
 
