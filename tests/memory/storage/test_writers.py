@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from open_gate import OpenGate, note
 
-from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log import clone
 
 
 def add(root: Path, text: str) -> None:
