@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from git_attacks import GIT, ask_for_all, configure, traps_by_setting
 from hostile_commands import COMMANDS, NOTHING_TO_DO, WRITING, all_commands, words_of
 from link_attacks import LINKS
-from traps import World
+from store_attacks import ASKING, STORES
+from traps import Trap, World
 
 from memkit.cli.main import run
 
-ATTACKS = GIT | LINKS
+ATTACKS = GIT | LINKS | STORES
 LINES = [line for lines in COMMANDS.values() for line in lines]
 THOROUGH = os.environ.get("MEMKIT_HOSTILE") == "all"
 """Whether each line meets each attack; else each line meets the first, and the lines that write meet them all."""
@@ -65,6 +67,30 @@ def test_the_traps_fire_in_plain_git(setting: str, words: list[str], honest: Wor
     assert honest.trap.fired() == [setting]
 
 
+@pytest.mark.parametrize(
+    ("attack", "line", "fires"),
+    [
+        ("tool shell", "chat --user ada -p hello", ["tool"]),
+        ("tool program", "chat --user ada -p hello", ["tool"]),
+        ("tool module", "chat --user ada -p hello", ["module"]),
+        ("skills", "skill check walk", ["tool"]),
+        ("skills", "plan be_marked --domain marking --run", ["tool"]),
+        ("skills", "evolve task --generations 1", ["evaluator"]),
+    ],
+)
+def test_the_traps_fire_where_a_person_trusts_the_store(
+    attack: str, line: str, fires: list[str], honest: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same lines do run what the store offers, so that the test below could fail."""
+    ATTACKS[attack](honest.store, honest.outside, honest.trap)
+    monkeypatch.chdir(honest.store)
+    assert run(["trust", "--yes"]) == 0
+
+    run([*words_of(line, honest.names), "--no-input"])
+
+    assert honest.trap.fired() == fires
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_runs_and_nothing_outside_changes(
     attack: str, honest: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -75,8 +101,10 @@ def test_nothing_runs_and_nothing_outside_changes(
     for mark in world.trap.folder.iterdir():  # what fired while the attacker's own git made this
         mark.unlink()
     hostile, before = world.copied_to(tmp_path / "hostile"), world.seen()
+    monkeypatch.setattr(socket.socket, "connect", _reached(world.trap))
     wrong = {}
-    for line in LINES if THOROUGH or attack == next(iter(ATTACKS)) else WRITING:
+    tried = LINES if THOROUGH or attack == next(iter(ATTACKS)) else WRITING
+    for line in [*tried, *(ASKING if attack in STORES else ())]:
         hostile.copied_to(world.folder)
         monkeypatch.chdir(world.store)
         code = run([*words_of(line, world.names), "--no-input"])
@@ -86,6 +114,16 @@ def test_nothing_runs_and_nothing_outside_changes(
             wrong[line] = code, changed, said[-300:]
 
     _say(wrong)
+
+
+def _reached(trap: Trap) -> Callable[[socket.socket, object], None]:
+    """Return what stands for connecting: it leaves a mark in the trap, and reaches nobody."""
+
+    def connect(_: socket.socket, address: object) -> None:
+        (trap.folder / f"reached {address}".replace("/", "_")).touch()
+        raise ConnectionRefusedError(address)
+
+    return connect
 
 
 def _say(faults: Mapping[str, object]) -> None:
