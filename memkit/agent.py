@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
-from memkit.agent_session import AgentSession, SessionPlace
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
+from memkit.runtime.host.sessions import Session, SessionTerms, after
 from memkit.runtime.htn.language.domain import Domain
 from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.bound import declared_tools
@@ -41,7 +41,7 @@ from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
-from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
@@ -134,21 +134,26 @@ class ReferenceAgent:
         self._origin = origin
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
-        self.session = AgentSession(
-            SessionPlace(setting.user, setting.session, parts.sessions, parts.sealer),
-            Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock())),
-            main=self.main,
-            settings=parts.archive.settings,
-            recall=self.recall,
-            clock=parts.clock,
-            is_kept=self.may_remember,
-        )
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         self.parts.spent.update(self._agent.spent)
         self._agent.spent = self.parts.spent
-        self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
+        self.session = self._session()
+        self.session.open(may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)
+
+    def _session(self) -> Session:
+        parts, setting = self.parts, self.setting
+        terms = SessionTerms(
+            setting.user,
+            setting.session,
+            parts.sessions,
+            self.may_remember,
+            parts.sealer or NoSealer(),
+            instead="leave out --session and -c for a new one, or fork this one",
+        )
+        begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
+        return Session(self._agent, terms, settings=parts.archive.settings, clock=parts.clock, begun=begun)
 
     @property
     def memory(self) -> VirtualContextMemory:
@@ -261,8 +266,7 @@ class ReferenceAgent:
 
     def _run(self, turn: Callable[[], AgentResponse], resumed: Resumed | None) -> AgentResponse:
         with self.consent.held():
-            reply = self.session.run(turn, is_off_record=self.is_off_record)
-        return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
+            return after(resumed, self.session.run(turn, is_off_record=self.is_off_record))
 
     def take_back(self, record_id: str, reason: str) -> str:
         """Reject a record in the user's name and return its text, which cannot be stored again."""
@@ -342,7 +346,6 @@ class ReferenceAgent:
             persona=self._persona(),
             config=self._config,
             host=host,
-            journal=self.session.journal,
         )
         agent.working.max_items = parts.archive.settings.working.max_items
         agent.chores = self._chores()

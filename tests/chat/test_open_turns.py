@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from memkit.agent import Parts, ReferenceAgent
-from memkit.agent_session import TurnStopped
 from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
+from memkit.runtime.host.sessions import TurnStopped
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN

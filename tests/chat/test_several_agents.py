@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memkit.agent import ReferenceAgent
 from memkit.cli.main import run
-from memkit.errors import UsageError
+from memkit.runtime.host.errors import AgentError
 from memkit.llm.scripted import ScriptedModel
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.open_chat import open_chat
@@ -115,7 +115,7 @@ def test_a_session_belongs_to_one_agent(workspace: Workspace) -> None:
 
     assert again.turns == 1
     assert "Bread it is." in str(again.main.messages)
-    with pytest.raises(UsageError, match="cook"):
+    with pytest.raises(AgentError, match="cook"):
         opened(workspace, "clerk", session="monday of cook")
 
 

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeVar
 import click
 
 from memkit.agent import ReferenceAgent
-from memkit.agent_session import lacks_room
 from memkit.cli.approval import call_lines
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
@@ -23,6 +22,7 @@ from memkit.cli.output import Diagnostic, Front, diagnostic
 from memkit.cli.sessions.commands import Session
 from memkit.cli.sessions.picker import pick
 from memkit.errors import UsageError
+from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
