@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from memkit.runtime.htn.language.domain import Domain
 from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.chores import Chore, Chores
+from memkit.runtime.loop.config import NO_HOST
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.core import (
     AgentConfig,
@@ -31,7 +32,7 @@ from memkit.runtime.loop.core import (
     Tools,
 )
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import JSON, Approval, CallKey, Model, Settle
+from memkit.runtime.loop.interface import JSON, CallKey, Model
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.plan_run import PlanningTools
@@ -93,8 +94,10 @@ class Parts:
 class Setting:
     """Whom the agent talks to, and under which circumstances."""
 
-    user: str
-    session: str
+    user: str = ""
+    """Whose memory it is; where nobody is named nothing is stored or recalled long-term."""
+    session: str = ""
+    """The session to go on with or to begin; for ``open_chat`` its name will do, and nothing for a new one."""
     context: Mapping[str, Any] = field(default_factory=dict)
     """What the host program says about where it runs; the policies read it."""
     remembers: bool = True
@@ -104,19 +107,16 @@ class Setting:
     name: str | None = None
     """What the user calls the session from now on."""
     fork_of: str | None = None
-    """The session that this new one begins like."""
+    """The session that this new one begins like; for ``open_chat`` its name or how its id begins will do."""
     long_term: bool = True
     """Whether the store allows long-term memory at all."""
-    approve: Approval | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
     """When a turn has to end; None for never."""
     agent_id: str | None = None
     """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
-    listen: Listener | None = None
-    """Is told what happens in a turn while it happens."""
-    settle: Settle | None = None
-    """Asks a person what became of a call that had begun when its turn was cut off."""
+    host: Host = NO_HOST
+    """Whom a person's answer comes from, and who is told what happens in a turn."""
 
 
 class ReferenceAgent:
@@ -326,7 +326,7 @@ class ReferenceAgent:
             for name, domain in parts.domains.items()
         }
         planner = HybridPlanner(htn=planners, proposals=proposals)
-        host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
+        host = replace(self.setting.host, observe=self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
         tools = _ObjectingTools(
             memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
