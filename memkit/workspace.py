@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import MemkitError, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.interface import StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
+from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import seconds_before
@@ -97,9 +99,8 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
-        return self._opened(
-            self.root, branch=lambda: self.git.head_branch(), observe=self._observed, sealer=self.sealer
-        )
+        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=lambda: self.git.head_branch())
+        return self._opened(self.root, self.sealer, log=log, observe=self._observed)
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -116,31 +117,29 @@ class Workspace:
         past = ArchiveReader(
             TreeLog(self.git, moment.commit),
             cache=index_folder(self.cache, moment.commit),
-            sealer=self._sealer(seals=False),
-            **self._usual | {"clock": lambda: moment.at},
+            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at},
         )
         self._past.append(past)
         return past
 
     def scratch_archive(self, folder: Path) -> ArchivalStore:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
-        return self._opened(folder, sealer=self._sealer(seals=False))
+        return self._opened(folder, self._sealer(seals=False))
 
     def archive_on(self, log: Log) -> ArchivalStore:
         """Return an archive that reads and writes ``log``, with its index in memory, and of which nothing is told."""
-        return self._opened(None, log=log, sealer=self.sealer)
+        return self._opened(None, self.sealer, log=log)
 
-    def _opened(self, root: Path | None, **more: Any) -> ArchivalStore:
+    def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
-        return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual | more)
+        return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual(sealer) | more)
 
-    @property
-    def _usual(self) -> dict[str, Any]:
+    def _usual(self, sealer: Sealer) -> dict[str, Any]:
         """Return what an archive of this store is opened with, to write or to read only."""
         return {
             "settings": self.memory_settings,
             "clock": self.clock,
-            "tombstone_key": lambda: self.keys.store_key(),
+            "keys": StoreKeys(sealer, lambda: self.keys.store_key()),
             "vectors": (lambda: self.vectors) if self._has_vectors else None,
         }
 

@@ -74,7 +74,7 @@ def lint(
 
     Exit code 0: clean or notes alone, 1: findings, 2: bad usage, 3: nothing to check.
     """
-    from memkit.use_cases.lint import Fixing, lint_store
+    from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
     if fix and diff:
         raise UsageError("--diff shows what --fix would do. Give one of them.")
@@ -92,8 +92,7 @@ def lint(
         select=select,
         ignore=ignore,
         fixing=Fixing(write=fix, diff=diff, unsafe=unsafe_fixes),
-        baseline=baseline,
-        update_baseline=update_baseline,
+        baseline=None if baseline is None else Baseline(baseline, update_baseline),
         since=since,
         cached=not no_cache,
     )

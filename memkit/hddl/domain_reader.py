@@ -190,7 +190,7 @@ def _operator(
     with _blamed(reading, each.at):
         return Operator(
             str(name), read_conditions(reading.words, precondition, variables), parameters=parameters,
-            effects_add=effects.add, effects_remove=effects.remove, effects_more=effects.more,
+            effects_add=effects.add, effects_remove=effects.remove, effects=effects.more,
             cost=_cost(reading, effects.cost), **notes,
         )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,37 +35,47 @@ def person_digest(key: bytes, user_id: str) -> str:
     return hmac.digest(key, b"certificate\0" + user_id.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def certificate(
-    *,
-    digest: str,
-    at: datetime,
-    versions: Mapping[str, str],
-    heads: Mapping[str, str | None],
-    removed: Mapping[str, int],
-    searched: Mapping[str, int],
-    scanned: Sequence[Place],
-    unprovable: Sequence[Mapping[str, str]],
-    sealed_copies: Sequence[str],
-    tombstones: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the certificate as it is written."""
-    traces = sum(place.traces for place in scanned)
-    return {
-        "schema": "memkit.certificate/1",
-        "user": digest,
-        "at": at.isoformat().replace("+00:00", "Z"),
-        "versions": dict(versions),
-        "heads": dict(heads),
-        "removed": dict(removed),
-        "searched": dict(searched),
-        "scanned": [{"place": place.place, "items": place.items, "traces": place.traces} for place in scanned],
-        "unprovable": [dict(item) for item in unprovable],
-        "sealed_copies": [f"{name}: {WENT_WITH_KEY}" for name in sealed_copies],
-        "tombstones": dict(tombstones),
-        "method": list(METHOD),
-        "not_scanned": list(NOT_SCANNED),
-        "result": "traces left" if traces else "incomplete proof" if unprovable else "nothing found",
-    }
+@dataclass(frozen=True)
+class Certificate:
+    """What is attested of one erasure."""
+
+    digest: str
+    """Who it was, as ``person_digest`` calls them."""
+    at: datetime
+    versions: Mapping[str, str]
+    """Of the programs that took part."""
+    heads: Mapping[str, str | None]
+    """The commit that was checked out before and after."""
+    removed: Mapping[str, int]
+    searched: Mapping[str, int]
+    """How many traces of each kind were looked for."""
+    scanned: Sequence[Place]
+    unprovable: Sequence[Mapping[str, str]]
+    """What is left, and to whom."""
+    sealed_copies: Sequence[str]
+    """Remotes that went with the key."""
+    tombstones: Mapping[str, Any]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as it is written."""
+        traces = sum(place.traces for place in self.scanned)
+        places = [{"place": place.place, "items": place.items, "traces": place.traces} for place in self.scanned]
+        return {
+            "schema": "memkit.certificate/1",
+            "user": self.digest,
+            "at": self.at.isoformat().replace("+00:00", "Z"),
+            "versions": dict(self.versions),
+            "heads": dict(self.heads),
+            "removed": dict(self.removed),
+            "searched": dict(self.searched),
+            "scanned": places,
+            "unprovable": [dict(item) for item in self.unprovable],
+            "sealed_copies": [f"{name}: {WENT_WITH_KEY}" for name in self.sealed_copies],
+            "tombstones": dict(self.tombstones),
+            "method": list(METHOD),
+            "not_scanned": list(NOT_SCANNED),
+            "result": "traces left" if traces else "incomplete proof" if self.unprovable else "nothing found",
+        }
 
 
 def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
-from memkit.runtime.memory.archive.archive import LOCK_SECONDS
 from memkit.runtime.memory.log.clone import foreign_states, lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import LOCK_SECONDS
 from memkit.store.key_use import FILE as KEYS
 from memkit.workspace import Workspace
 

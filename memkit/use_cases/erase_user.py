@@ -15,17 +15,16 @@ from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
-from memkit.privacy.certificate import as_text, certificate, person_digest, require_place
+from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
 from memkit.privacy.survey import FileChange, Survey, stores_inside
-from memkit.runtime.memory.archive.archive import LOCK_SECONDS
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import SHARD_LIMIT, ShardLog, shard_name
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.record.lines import encode_line, shown
 from memkit.runtime.memory.record.stamps import new_id
 from memkit.store.files import write_whole
@@ -251,9 +250,8 @@ def _with_tombstones(
 def _open_shard(workspace: Workspace, size: int) -> Path:
     """Return the shard of this clone and month that takes so many more bytes."""
     log = ShardLog(
-        workspace.root, clock=workspace.clock, writer=None, branch=workspace.git.head_branch,
-        observe=workspace.audit.append, timeout=LOCK_SECONDS,
-    )  # fmt: skip
+        workspace.root, clock=workspace.clock, observe=workspace.audit.append, branch=workspace.git.head_branch
+    )
     month, part = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}", 1
     while (path := month / shard_name(log.writer, part)).exists() and path.stat().st_size + size > SHARD_LIMIT:
         part += 1
@@ -271,7 +269,7 @@ def _proven(
     sealed_copies = tuple(plan.remotes) if went_with_key else ()
     unprovable = (*_left_to_others(plan, without=sealed_copies), *([_FORGOTTEN] if survey.is_empty() else []))
     head = survey.repository.head()[1] if survey.repository else None
-    text = certificate(
+    certificate = Certificate(
         digest=owed["digest"],
         at=workspace.clock(),
         versions={"memkit": __version__} | ({"git": survey.repository.version()} if survey.repository else {}),
@@ -287,7 +285,7 @@ def _proven(
         out or keys_home().parent / "certificates" / f"{workspace.clock():%Y%m%dT%H%M%SZ}-{owed['digest'][:12]}.json"
     )
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_whole(place, as_text(text).encode(), mode=0o600)
+    write_whole(place, as_text(certificate.to_data()).encode(), mode=0o600)
     commit_map = {old: new for old, new in (rebuilt.commits if rebuilt else {}).items() if old != new}
     if commit_map:
         lines = "".join(f"{old} {new}\n" for old, new in commit_map.items())

@@ -30,6 +30,15 @@ class Fixing:
 NO_FIXING = Fixing()
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """The JSON report of an earlier run; what it has is left out and not fixed."""
+
+    file: Path
+    shrinks: bool = False
+    """Whether to take out of it what is gone."""
+
+
 def lint_store(
     root: Path | None,
     paths: Sequence[Path] = (),
@@ -37,8 +46,7 @@ def lint_store(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     fixing: Fixing = NO_FIXING,
-    baseline: Path | None = None,
-    update_baseline: bool = False,
+    baseline: Baseline | None = None,
     since: str = "",
     cached: bool = True,
 ) -> LintReport:
@@ -50,8 +58,7 @@ def lint_store(
         select: Beginnings of the codes that count; all where none are given.
         ignore: Beginnings of the codes that do not count.
         fixing: What to do about what can be fixed.
-        baseline: The JSON report of an earlier run; what it has is left out and not fixed.
-        update_baseline: Whether to take out of the baseline what is gone.
+        baseline: What is known already.
         since: The commit that versions are compared with, in place of the last one.
         cached: Whether to use and keep what earlier runs found.
 
@@ -62,12 +69,11 @@ def lint_store(
     chosen = chosen_rules(select, ignore)
     sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
     base = _base(sources)
-    known = load_baseline(baseline) if baseline else Counter()
+    known = load_baseline(baseline.file) if baseline else Counter()
     everything = replace(lint(sources, chosen, base, since=since, cached=cached), unsafe_fixes=fixing.unsafe)
-    if baseline and update_baseline:
-        shrink_baseline(baseline, everything)
     report = without_known(everything, known)
-    if update_baseline:
+    if baseline and baseline.shrinks:
+        shrink_baseline(baseline.file, everything)
         report = replace(report, gone=0)
     if not (fixing.write or fixing.diff):
         return report

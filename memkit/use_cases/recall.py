@@ -3,55 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memkit.errors import NegativeAnswer
 from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.interface import ANYWHERE, accounted
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.interface import SearchReport, StoredRecord
+    from memkit.runtime.memory.interface import Circumstances, SearchReport, StoredRecord
     from memkit.workspace import Workspace
 
 # Search long-term memory.
 
 
+@dataclass(frozen=True)
+class Back:
+    """How far a question looks back."""
+
+    as_of: str | None = None
+    """A day: what was true then."""
+    at: str | None = None
+    """A commit: what was believed then."""
+
+
+NOW = Back()
+
+
 def search_memory(
     workspace: Workspace,
     query: str,
-    *,
     user: str,
     count: int = 5,
+    *,
     types: Sequence[str] = (),
     tags: Sequence[str] = (),
-    session: str | None = None,
-    agent: str | None = None,
-    as_of: str | None = None,
-    at: str | None = None,
+    where: Circumstances = ANYWHERE,
+    back: Back = NOW,
 ) -> SearchReport:
     """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log.
 
-    With ``at`` as the archive stood at that commit: that is no recall, which counts as a use, but a look back.
+    As the archive stood at a commit: that is no recall, which counts as a use, but a look back.
 
     Raises:
-        UsageError: ``at`` names no commit.
-        EnvironmentFault: ``at`` is given and the store lies in no repository.
+        UsageError: ``back`` names no commit.
+        EnvironmentFault: It names one and the store lies in no repository.
     """
-    from memkit.runtime.memory.interface import accounted
-
-    archive = workspace.archive_at(at)
+    archive = workspace.archive_at(back.at)
     report = archive.search(
         query,
         user_id=user,
         k=count,
         types=tuple(types),
         tags=tuple(tags),
-        session_id=session,
-        agent_id=agent,
-        as_of=as_of,
+        as_of=back.as_of,
+        where=where,
     )
     workspace.audit.append(
         {
-            "event": "retrieved" if at is None else "looked back", "actor": "person", "user_id": user,
+            "event": "retrieved" if back.at is None else "looked back", "actor": "person", "user_id": user,
             "query": mask(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip

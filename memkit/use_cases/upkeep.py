@@ -216,7 +216,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
             workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
     findings = find_problems(workspace.root, log, workspace.git)
     seals = workspace.archive.seals()
-    records = len(workspace.archive.records(user_id=None, sealed=True))
+    records = len(workspace.archive.records(user_id=None, status="held"))
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
     problems = (*findings.problems, *seals.problems, *damaged_sessions(workspace.root))

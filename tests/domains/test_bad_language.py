@@ -295,7 +295,7 @@ def test_nonsense_is_refused_or_read_and_never_crashes(value: Any) -> None:
         parse_condition,
         parse_effect,
         parse_number,
-        lambda each: Operator("o", each, each, parameters="?x", effects_more=each, cost=each),
+        lambda each: Operator("o", each, each, parameters="?x", cost=each),
         lambda each: Method("m", "t ?x", each, each, ordering=each),
         lambda each: Domain.from_data({"name": "d", "state": each, "functions": each, "operators": each}),
         lambda each: Domain.from_data({"name": "d", "methods": [{"name": "m", "task": "t", "subtasks": each}]}),

@@ -82,7 +82,7 @@ def operators(draw: st.DrawFn, name: str) -> Operator:
     more = draw(st.lists(whens, max_size=2)) + draw(st.lists(changes, max_size=1))
     return Operator(
         name, draw(st.lists(conditions, max_size=3)), parameters=VARIABLES, effects_add=draw(facts),
-        effects_remove=draw(facts), effects_more=more, cost=draw(st.integers(0, 9) | st.just(1)),
+        effects_remove=draw(facts), effects=more, cost=draw(st.integers(0, 9) | st.just(1)),
         tool=draw(st.none() | st.just("outbox")), arguments=draw(st.sampled_from([None, {"to": "anybody"}])),
         idempotent=draw(st.booleans()), description=draw(texts),
     )  # fmt: skip

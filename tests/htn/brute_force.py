@@ -205,7 +205,7 @@ class RandomProblem:
             parameters=f"?x - {self.random.choice(('thing', 'object'))} ?y - object",
             effects_add=[self.atom(head) for _ in range(self.random.randint(0, 2))],
             effects_remove=[self.atom(head) for _ in range(self.random.randint(0, 1))],
-            effects_more=more,
+            effects=more,
         )
 
     def method(self, number: int) -> Method:

@@ -108,7 +108,7 @@ operators = st.builds(
     parameters=st.just("?x ?y - thing"),
     effects_add=st.lists(atoms(HEAD), max_size=2),
     effects_remove=st.lists(atoms(HEAD), max_size=2),
-    effects_more=st.lists(changes(HEAD) | whens(HEAD), max_size=2).filter(_distinct),
+    effects=st.lists(changes(HEAD) | whens(HEAD), max_size=2).filter(_distinct),
     cost=st.integers(0, 9) | fluents(HEAD),
 )
 

@@ -74,7 +74,7 @@ def test_names_get_into_generated_code_as_text_only(names: list[str]) -> None:
     """Whatever objects, predicates and tasks are called, they are compared and handed on, and never run."""
     predicate, task, one, other = names
     needed = Literal((predicate, "?x", one))
-    step = Operator("step", [needed], parameters="?x", effects_more=[When(add=((predicate, one, "?x"),))])
+    step = Operator("step", [needed], parameters="?x", effects=[When(add=((predicate, one, "?x"),))])
     way = Method(f"m{task}", Head(task, ("?x",)), [Literal((predicate, "?x", "?y"))], ["step ?y"])
     domain = Domain(operators=(step,), methods=(way,))
     problem = Problem(tasks=((task, one),), state=((predicate, one, other), (predicate, other, one)))
@@ -165,7 +165,7 @@ def test_left_recursion_that_needs_a_state_to_end_is_bounded() -> None:
 def test_effects_that_contradict_each_other_have_one_meaning() -> None:
     """What a step both adds and removes holds afterwards; a number it changes twice makes the step impossible."""
     both = Operator("both", [], effects_add=["p a"], effects_remove=["p a"])
-    twice = Operator("twice ?x ?y", [], effects_more=[_change("?x"), _change("?y")])
+    twice = Operator("twice ?x ?y", [], effects=[_change("?x"), _change("?y")])
     methods = [Method("m", "t", [], ["both", "need"]), Method("n", "u ?x ?y", [], ["twice ?x ?y"])]
     planner = HTNPlanner(methods, [both, twice, Operator("need", ["p a"])])
     state = ["= (level a) 1", "= (level b) 1"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.lint.rules import RULES
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.use_cases.lint import Fixing, lint_store
+from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Output = pytest.CaptureFixture[str]
@@ -182,13 +182,13 @@ def test_a_baseline_leaves_out_what_was_there_before(
     assert capsys.readouterr().out == "No findings in 2 files. The baseline left out 2.\n"
 
     put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, no, no]\n")
-    assert len(lint_store(store, baseline=kept).findings) == 1
+    assert len(lint_store(store, baseline=Baseline(kept)).findings) == 1
 
     put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, yes]\n")
     assert run(["lint", "--baseline", str(kept)]) == 1
     assert "1 of the baseline are gone" in capsys.readouterr().out
 
-    assert lint_store(store, baseline=kept, fixing=Fixing(write=True)).findings == ()
+    assert lint_store(store, baseline=Baseline(kept), fixing=Fixing(write=True)).findings == ()
     assert "[no, " in (store / "skills" / "walk.yaml").read_text()
 
 

@@ -14,7 +14,7 @@ from memkit.errors import UsageError
 from memkit.lint.families.neighbours import Ranking
 from memkit.lint.families.tool_names import distance, nearest
 from memkit.lint.rules import RULES
-from memkit.use_cases.lint import Fixing, lint_store
+from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]
@@ -317,7 +317,7 @@ def test_a_baseline_shrinks_and_never_grows(
     assert "gone" not in capsys.readouterr().out
 
     put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, yes]\n")
-    assert [each.message[:4] for each in lint_store(store, baseline=kept).findings] == ["'no'"]
+    assert [each.message[:4] for each in lint_store(store, baseline=Baseline(kept)).findings] == ["'no'"]
     assert run(["lint", "--update-baseline"]) == 2
 
 

@@ -17,6 +17,7 @@ from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpe
 from memkit.runtime.loop.reply import Intent
 from memkit.runtime.loop.session_context import SessionContext
 from memkit.runtime.loop.session_tools import SessionTools
+from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext
 from tests.loop.agents import tools_of
@@ -98,7 +99,8 @@ def test_no_prompt_passes_its_budget(
     words: list[str], step: str, travels: bool,
 ) -> None:  # fmt: skip
     """However long core, policies, tools, recalled text, results and words are: it fits, or the need is named."""
-    main: Any = SessionContext(budget, COUNT) if travels else MainContext(budget, summarize_at=6, keep=2)
+    bounds = ConversationSettings(summarize_at=6, keep=2)
+    main: Any = SessionContext(budget, COUNT) if travels else MainContext(budget, conversation=bounds)
     main.core["human"] = core
     given = [
         DeclaredTool(f"tool{number}", text, schema if explained else {}, run=lambda note="": results.pop())
@@ -171,7 +173,7 @@ def test_old_messages_leave_before_the_turn_that_runs() -> None:
 
 def test_constraints_page_out_old_messages_and_warnings_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """What must hold enters the prompt at the cost of old messages; what else is recalled takes only what is free."""
-    memory, box = toolbox(MainContext(2000, compress_at=1.0))
+    memory, box = toolbox(MainContext(2000, context=ContextSettings(compress_at=1.0)))
     found = virtual_found("Never fly. ", 20), virtual_found("It failed before. " * 4, 40)
     monkeypatch.setattr(memory, "constraints", lambda query: found[0])
     monkeypatch.setattr(memory, "warnings", lambda query: found[1])

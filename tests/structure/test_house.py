@@ -68,6 +68,22 @@ def test_a_public_callable_is_counted_without_self_and_a_command_not_at_all(hous
     }
 
 
+def test_no_two_files_of_one_folder_import_each_other_in_a_circle(house: ModuleType) -> None:
+    """One of them can be read first; the names in a failure are those of the circle."""
+    modules = house.modules_of(house.ROOT / "memkit")
+
+    assert house.sibling_cycles(modules, house.import_graph(modules)) == []
+
+
+def test_no_public_callable_takes_more_parameters_than_a_reader_holds(house: ModuleType) -> None:
+    """What belongs together is one value; those of which a file's keys are the parameters are named, and are there."""
+    found = {name: count for count, name in house.callables(house.modules_of(house.ROOT / "memkit"))}
+
+    assert {name: count for name, count in found.items() if count > house.MANY} == {
+        name: found[name] for name in house.MIRRORS_A_FILE
+    }
+
+
 def test_a_file_that_is_only_loaded_is_not_entered(house: ModuleType, store: Path) -> None:
     """Entered are those of the loaded ones that more runs of than their own statements, and called fewer still."""
     entered, called, loaded = house.traced(["policy", "list"], store)

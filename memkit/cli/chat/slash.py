@@ -175,7 +175,7 @@ def search(conversation: TerminalConversation, argument: str) -> str:
     """Return what long-term memory holds about some words."""
     if not argument:
         raise UsageError("/search needs words to look for: /search coffee.")
-    report = search_memory(conversation.workspace, argument, user=conversation.user)
+    report = search_memory(conversation.workspace, argument, conversation.user)
     lines = [f"[{hit.id}] {hit.score:.2f} {one_line(hit.text, 100)}" for hit in report.hits]
     return "\n".join(lines) or "Nothing relevant."
 

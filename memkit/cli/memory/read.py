@@ -103,9 +103,8 @@ def list_command(
         tags=tags,
         scope=scope,
         session_id=session,
-        status=status or "live",
+        status=status or "held",
         as_of=as_of,
-        sealed=True,
         limit=None if limit is None else limit + 1,
     )
     truncated = limit is not None and len(records) > limit
@@ -184,20 +183,19 @@ def search(
     explain: bool,
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
-    from memkit.use_cases.recall import search_memory
+    from memkit.runtime.memory.interface import Asked
+    from memkit.use_cases.recall import Back, search_memory
 
     workspace = front.workspace
     report = search_memory(
         workspace,
         query,
-        user=workspace.user(user),
-        count=count,
+        workspace.user(user),
+        count,
         types=types,
         tags=tags,
-        session=session,
-        agent=agent,
-        as_of=as_of,
-        at=at,
+        where=Asked(session, agent),
+        back=Back(as_of, at),
     )
     data: dict[str, Any] = {
         "results": [hit_data(hit, explain=explain) for hit in report.hits],

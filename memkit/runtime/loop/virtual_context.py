@@ -102,6 +102,8 @@ class VirtualContextMemory:
         self.user_id = config.user_id
         self.session_id = config.session_id
         self.agent_id = config.agent_id
+        self.task_tags: Sequence[str] = ()
+        """What records of the task at hand are marked with."""
         self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
@@ -267,8 +269,7 @@ class VirtualContextMemory:
             user_id=self.user_id,
             k=k,
             min_confidence=least,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            where=self,
             **only,
         ).hits
         return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]

@@ -9,8 +9,47 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from .record.errors import Reason
-from .record.lines import EMPTY, JSON
+from .record.lines import EMPTY, JSON, NoSealer, Sealer
 from .record.record import Draft, Origin, Record
+
+
+class StoreKeys(NamedTuple):
+    """What an archive does with keys, which lie outside of it."""
+
+    sealer: Sealer = NoSealer()
+    """Hides texts of users in lines, and opens them again."""
+    tombstone_key: Callable[[], bytes | None] = lambda: None
+    """Returns the key by which a value is known that was erased; None where it is not here."""
+
+
+NO_KEYS = StoreKeys()
+
+
+class Circumstances(Protocol):
+    """In which session, for which agent and for which task somebody asks."""
+
+    @property
+    def session_id(self) -> str | None:
+        """Return the session whose own records are found as well."""
+
+    @property
+    def agent_id(self) -> str | None:
+        """Return the agent whose own records are found as well."""
+
+    @property
+    def task_tags(self) -> Sequence[str]:
+        """Return what records of the task at hand are marked with; they come first among equals."""
+
+
+class Asked(NamedTuple):
+    """Circumstances that are said."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    task_tags: Sequence[str] = ()
+
+
+ANYWHERE = Asked()
 
 
 class Decision(NamedTuple):

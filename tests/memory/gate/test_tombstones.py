@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.interface import Decision, StoreKeys
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
 from memkit.runtime.memory.record.errors import ArchiveError, NotAllowed, NoTombstoneKey
@@ -108,7 +108,7 @@ class TestErasedValues:
     @pytest.fixture
     def archive(self, tmp_path: Path) -> Iterator[ArchivalStore]:
         """Return an archive on disk whose key is here."""
-        with ArchivalStore(tmp_path, tombstone_key=lambda: b"the store's key") as store:
+        with ArchivalStore(tmp_path, keys=StoreKeys(tombstone_key=lambda: b"the store's key")) as store:
             yield store
 
     @pytest.mark.parametrize("spell", SPELLINGS)
@@ -136,7 +136,7 @@ class TestErasedValues:
 
     def test_without_the_key_nothing_is_barred_and_the_account_says_so(self, tmp_path: Path) -> None:
         """Where the key is absent the gate passes the value, and every write is told with a note."""
-        with ArchivalStore(tmp_path, tombstone_key=lambda: b"the store's key") as archive:
+        with ArchivalStore(tmp_path, keys=StoreKeys(tombstone_key=lambda: b"the store's key")) as archive:
             archive.bury("alice", [LION])
         told: list[dict[str, object]] = []
 
@@ -243,7 +243,7 @@ STEPS: dict[str, Step] = {
 def test_tombstones_survive_whatever_happens_to_a_store(names: list[str], spell: Callable[[str], str]) -> None:
     """After any steps of a life cycle a rejected value is refused, an erased one too, in any spelling."""
     day = Day()
-    with ArchivalStore(clock=day, tombstone_key=lambda: b"the store's key") as archive:
+    with ArchivalStore(clock=day, keys=StoreKeys(tombstone_key=lambda: b"the store's key")) as archive:
         rejected = str(archive.offer(Draft(text=LION), ALICE._replace(session_id="s1")).id)
         other = str(archive.offer(Draft(text="Alice owns a boat"), ALICE).id)
         archive.mark("reject", rejected, ALICE)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from open_gate import OpenGate, OpenStore
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.log.shards import ShardLog
+from memkit.runtime.memory.record.stamps import utc_now
 
 
 @pytest.fixture
@@ -14,7 +17,11 @@ def open_store(tmp_path: Path) -> Iterator[OpenStore]:
     """Give a function that opens the store in a temporary directory, as often as asked."""
     opened: list[ArchivalStore] = []
 
-    def open_one(path: Path | None = tmp_path, **more: object) -> ArchivalStore:
+    def open_one(path: Path | None = tmp_path, **more: Any) -> ArchivalStore:
+        writing = {key: more.pop(key) for key in ("writer", "branch", "timeout") if key in more}
+        if writing and path is not None:
+            clock, observe = more.get("clock", utc_now), more.get("observe", lambda event: None)
+            more["log"] = ShardLog(path, clock=clock, observe=observe, **writing)
         opened.append(ArchivalStore(path, gate=OpenGate(), **more))
         return opened[-1]
 

@@ -11,8 +11,10 @@ import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.files import open_inside
+from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut, StoreReadOnly
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.record.stamps import utc_now
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"
 ADA = Origin(actor="person", user_id="ada")
@@ -34,7 +36,7 @@ def outside(tmp_path: Path) -> Path:
 
 def remember(root: Path, text: str = "Ada drinks tea") -> None:
     """Remember one fact."""
-    with ArchivalStore(root, writer="a") as archive:
+    with ArchivalStore(root, log=ShardLog(root, clock=utc_now, observe=lambda event: None, writer="a")) as archive:
         archive.offer(Draft(text), ADA)
 
 

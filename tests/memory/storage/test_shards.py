@@ -283,7 +283,7 @@ def test_a_writer_that_cannot_name_a_file_is_refused(tmp_path: Path, name: str) 
 
 def test_a_lock_that_is_held_too_long_is_an_error(tmp_path: Path, open_store: OpenStore) -> None:
     """A writer that waits in vain says so with exit code 3, and search goes on without the lock."""
-    store = open_store(lock_timeout=0.05)
+    store = open_store(timeout=0.05)
     note(store, "espresso")
     with shards.locked(lock_file(tmp_path), timeout=1), pytest.raises(StoreLocked) as caught:
         assert found(store, "espresso") == ["espresso"]

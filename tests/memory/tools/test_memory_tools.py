@@ -19,6 +19,7 @@ from memkit.runtime.memory.main import (
     Refused,
     ToolInputError,
 )
+from memkit.runtime.memory.settings import ContextSettings
 
 PERSON = Origin(actor="person", user_id="alice")
 
@@ -277,7 +278,7 @@ class TestCore:
 
     def test_an_append_past_the_limit_changes_nothing(self, archive: ArchivalStore) -> None:
         """A section never exceeds its limit of characters."""
-        tools = MemoryTools(MainContext(section_limit=20), archive, user_id="alice")
+        tools = MemoryTools(MainContext(context=ContextSettings(core_section_limit=20)), archive, user_id="alice")
         tools.core_memory_append("human", "x" * 10)
 
         assert tools.core_memory_append("human", "y" * 10).startswith("Nothing changed")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import estimate
 from memkit.runtime.memory.tiers.context import MainContext, Message
 from memkit.runtime.memory.tiers.recall import RecallMemory
@@ -75,7 +76,7 @@ def test_no_secret_reaches_the_model_that_sums_up() -> None:
         heard.extend(str(one["content"]) for one in messages)
         return "Short."
 
-    main = MainContext(max_tokens=200, count=estimate, summarise=summarise, keep_recent=1)
+    main = MainContext(max_tokens=200, count=estimate, summarise=summarise, context=ContextSettings(keep_recent=1))
     for _ in range(14):
         main.append({"role": "user", "content": "my password is hunter2, and the tide comes in at noon today"})
 
@@ -91,7 +92,7 @@ def test_a_restored_session_asks_no_model() -> None:
 
 def test_messages_are_bounded_by_number_when_the_user_speaks() -> None:
     """Past summarize_at all but keep leave at the user's next words; max_messages is passed at no time."""
-    main = MainContext(max_tokens=100_000, count=estimate, max_messages=12, summarize_at=8, keep=3)
+    main = MainContext(max_tokens=100_000, count=estimate, conversation=ConversationSettings(12, 8, 3))
     sizes = []
     for number in range(30):
         main.append({"role": "user" if number % 4 == 0 else "assistant", "content": f"Remark {number}."})

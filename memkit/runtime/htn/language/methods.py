@@ -157,16 +157,12 @@ class Method:
         preconditions: object = (),
         subtasks: object = (),
         *,
-        parameters: object = None,
         variables: object = (),
         ordering: object = None,
         learned: bool = False,
         description: str = "",
     ) -> None:
         head = parse_head(task)
-        if parameters is not None:
-            declared = parse_parameters(parameters)
-            head = Head(head.name, tuple(p.name for p in declared), {p.name: p.type for p in declared})
         steps, order = _network(name, subtasks, ordering)
         values = {
             "name": name,

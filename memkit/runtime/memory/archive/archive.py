@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..index.database import explained
-from ..interface import Decision, Gate, Tombstone
+from ..interface import NO_KEYS, Decision, Gate, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
-from ..log.shards import Branch, ShardLog
+from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
-from ..record.lines import JSON, Sealer
+from ..record.lines import JSON
 from ..record.record import Draft, Origin, in_place_of, lowest_trust
 from ..record.stamps import new_id, utc_now
 from ..settings import MemorySettings
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 IMPORTED_AT_ONCE = 200
 OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
-LOCK_SECONDS = 30.0
 
 
 class ArchivalStore(ArchiveReader):
@@ -47,16 +46,11 @@ class ArchivalStore(ArchiveReader):
         path: str | os.PathLike[str] | None = None,
         *,
         settings: MemorySettings | None = None,
-        writer: str | None = None,
-        branch: Branch = None,
         clock: Callable[[], datetime] = utc_now,
-        new_id: Callable[[], str] = new_id,
         observe: Observe = unobserved,
         gate: Gate | None = None,
-        lock_timeout: float = LOCK_SECONDS,
-        tombstone_key: Callable[[], bytes | None] = lambda: None,
         log: Log | None = None,
-        sealer: Sealer | None = None,
+        keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
     ) -> None:
         """Open the archive at ``path``, or one in memory that writes to ``log``.
@@ -71,18 +65,16 @@ class ArchivalStore(ArchiveReader):
             with suppress(OSError):  # what this clone keeps for itself goes by the folder, so there has to be one
                 root.mkdir(parents=True, exist_ok=True)
         if log is None and root is not None:
-            log = ShardLog(root, clock=clock, writer=writer, branch=branch, observe=observe, timeout=lock_timeout)
+            log = ShardLog(root, clock=clock, observe=observe)
         super().__init__(
             log or MemoryLog(),
             path=root,
             settings=settings,
             clock=clock,
             observe=observe,
-            tombstone_key=tombstone_key,
-            sealer=sealer,
+            keys=keys,
             vectors=vectors,
         )
-        self._new_id = new_id
         self._given_gate = gate
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
@@ -301,7 +293,7 @@ class ArchivalStore(ArchiveReader):
                 self._index.begin()
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,
-                    clock=self._clock, new_id=self._new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
+                    clock=self._clock, new_id=new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
                     asks_always=self.settings.privacy.consent == "always",
                 )  # fmt: skip
                 try:

@@ -16,12 +16,12 @@ from ..index.access import AccessCounts
 from ..index.corpus import CorpusIndex
 from ..index.database import explained
 from ..index.index import Index
-from ..interface import Decision, SearchReport, ShardProblem, StoredRecord
+from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
 from ..log.clone import cache_folder, state_folder
 from ..log.files import require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
-from ..record.lines import JSON, NoSealer, Sealer
+from ..record.lines import JSON
 from ..record.record import SHARED, Record, is_for, is_valid, user_corpus, was_true
 from ..record.stamps import parse_time, seconds_before, to_text, utc_now
 from ..settings import MemorySettings
@@ -54,8 +54,7 @@ class ArchiveReader:
         clock: Callable[[], datetime] = utc_now,
         observe: Observe = unobserved,
         cache: Path | None = None,
-        tombstone_key: Callable[[], bytes | None] = lambda: None,
-        sealer: Sealer | None = None,
+        keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
     ) -> None:
         """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
@@ -66,8 +65,8 @@ class ArchiveReader:
         self._log = log
         self._clock = clock
         self._observe = observe
-        self._tombstone_key = tombstone_key
-        self._sealer = sealer or NoSealer()
+        self._tombstone_key = keys.tombstone_key
+        self._sealer = keys.sealer
         self._vectors = vectors
         self._guard = threading.RLock()
         self._readers = 0
@@ -122,15 +121,15 @@ class ArchiveReader:
         session_id: str | None = None,
         status: str | None = "live",
         as_of: str | datetime | None = None,
-        sealed: bool = False,
         limit: int | None = None,
     ) -> list[Record]:
         """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None.
 
         With ``as_of`` those that were true then, which takes in what was superseded since; ``status`` is passed over.
-        With ``sealed`` also those that would be live and whose text nobody here can read.
+        The status ``held`` stands for what is live and what would be, if somebody here could read its text.
         """
         moment = parse_time(as_of) if as_of is not None else None
+        first = "live" if moment or status == "held" else status
 
         def wanted(record: Record) -> bool:
             fits = set(tags) <= set(record.tags) and scope in (None, record.scope)
@@ -144,10 +143,10 @@ class ArchiveReader:
         found: list[Record] = []
         with self._reading():
             for corpus in self._corpora(user_id):
-                held = corpus.records(status="live" if moment else status, types=types, session_id=session_id)
+                held = corpus.records(status=first, types=types, session_id=session_id)
                 found += islice(filter(wanted, held), limit)
                 found += filter(wanted, superseded_since(corpus, moment)) if moment else ()
-                if sealed and status == "live":
+                if status == "held":
                     unread = corpus.records(status="sealed", types=types, session_id=session_id)
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
@@ -162,17 +161,15 @@ class ArchiveReader:
         tags: Sequence[str] = (),
         min_confidence: float = 0.0,
         as_of: str | datetime | None = None,
-        task_tags: Sequence[str] = (),
-        session_id: str | None = None,
-        agent_id: str | None = None,
+        where: Circumstances = ANYWHERE,
     ) -> SearchReport:
         """Return the live records that fit ``query`` best, or an abstention when nothing relevant is here."""
         from ..index.search import ByMeaning, SearchQuestion, search
 
         question = SearchQuestion(
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
-            as_of=parse_time(as_of) if as_of is not None else None, session_id=session_id, agent_id=agent_id,
-            task_tags=task_tags, bars=lambda record: self._is_barred(user_id, record),
+            as_of=parse_time(as_of) if as_of is not None else None, session_id=where.session_id,
+            agent_id=where.agent_id, task_tags=where.task_tags, bars=lambda record: self._is_barred(user_id, record),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)

@@ -31,6 +31,9 @@ NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
 """What opening a link, a pipe, a device or a folder as a file ends with."""
 
 
+LOCK_SECONDS = 30.0
+
+
 class ShardLog:
     """The shards under ``archive/`` of a store."""
 
@@ -39,11 +42,21 @@ class ShardLog:
         root: Path,
         *,
         clock: Callable[[], datetime],
-        writer: str | None,
-        branch: Branch,
         observe: Observe,
-        timeout: float,
+        writer: str | None = None,
+        branch: Branch = None,
+        timeout: float = LOCK_SECONDS,
     ) -> None:
+        """Open the shards of the store at ``root``, to write to that of one writer: this clone on its branch.
+
+        Args:
+            root: The store.
+            clock: Says what time it is.
+            observe: Told of what was set aside.
+            writer: The writer's name; that of this clone on ``branch`` without it.
+            branch: The branch that is checked out, or what says that.
+            timeout: Seconds to wait for another process that writes.
+        """
         self._root = root
         self._archive = root / "archive"
         self._state = state_folder(root)

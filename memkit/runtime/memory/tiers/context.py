@@ -7,12 +7,13 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, TypeAlias
 
-from ..settings import MemorySettings
+from ..settings import ContextSettings, ConversationSettings, MemorySettings
 from .budget import SHORTENED, Summarise, counter, extend_summary, fair_share, retold, shortened
 
 Message: TypeAlias = dict[str, Any]
 """``{role, content, tool_calls?, tool_call_id?, name?}``"""
 
+CONTEXT = ContextSettings()
 SECTIONS = ("persona", "human", "system")
 MESSAGE_OVERHEAD = 4
 """Tokens that a chat format spends on each message besides its text."""
@@ -41,14 +42,10 @@ class MainContext:
         self,
         max_tokens: int = 2000,
         count: Callable[[str], int] | None = None,
-        section_limit: int = 2000,
-        compress_at: float = 0.8,
-        keep_recent: int = 5,
         on_page_out: Callable[[PagedOut], None] | None = None,
         *,
-        max_messages: int | None = None,
-        summarize_at: int | None = None,
-        keep: int = 10,
+        context: ContextSettings = CONTEXT,
+        conversation: ConversationSettings | None = None,
         summarise: Summarise | None = None,
     ) -> None:
         """Begin an empty context.
@@ -56,25 +53,19 @@ class MainContext:
         Args:
             max_tokens: What core, summary, messages and what is reserved may have together.
             count: Counts the tokens of a text; the counter of this machine without it.
-            section_limit: Characters that a core section may have.
-            compress_at: From this share of the budget on the oldest messages are paged out.
-            keep_recent: So many of the newest stay when they are.
             on_page_out: Told of what was paged out.
-            max_messages: More messages than this are never kept.
-            summarize_at: With more than this when the user speaks, the oldest are paged out.
-            keep: So many of the newest stay where there were too many.
+            context: How long a core section may be, and when which messages are paged out; its budget is passed over.
+            conversation: How many messages there may be, whatever their size; as many as fit without it.
             summarise: Tells in few words what goes out; without it, or where it fails, first sentences are taken.
         """
         self.max_tokens = max_tokens
         self.counter = count or counter()
         """How tokens are counted; a `TokenCounter` says by which rule."""
         self.count = lru_cache(maxsize=1024)(self.counter)
-        self.section_limit = section_limit
-        self.compress_at = compress_at
-        self.keep_recent = keep_recent
-        self.max_messages = max_messages
-        self.summarize_at = summarize_at
-        self.keep = keep
+        self.section_limit = context.core_section_limit
+        self.compress_at = context.compress_at
+        self.keep_recent = context.keep_recent
+        self._bounds = conversation
         self.summarise = summarise
         self.core: dict[str, str] = dict.fromkeys(SECTIONS, "")
         self.messages: list[Message] = []
@@ -91,16 +82,8 @@ class MainContext:
     ) -> "MainContext":
         """Return an empty context with the limits that ``settings`` name."""
         context, conversation = settings.context, settings.conversation
-        return cls(
-            max_tokens or context.max_tokens,
-            section_limit=context.core_section_limit,
-            compress_at=context.compress_at,
-            keep_recent=context.keep_recent,
-            max_messages=conversation.max_messages,
-            summarize_at=conversation.summarize_at,
-            keep=conversation.keep,
-            summarise=summarise,
-        )
+        budget = max_tokens or context.max_tokens
+        return cls(budget, context=context, conversation=conversation, summarise=summarise)
 
     @property
     def budget(self) -> int:
@@ -159,8 +142,8 @@ class MainContext:
         before = self.summary
         # A result whose call is gone would be an error to every model.
         gone = self._take_oldest(len(list(takewhile(is_result, self.messages))))
-        if self._are_too_many():
-            gone += self._take_oldest(self._boundary(self.keep))
+        if self._bounds is not None and self._are_too_many(self._bounds):
+            gone += self._take_oldest(self._boundary(self._bounds.keep))
         if self.used() > self.compress_at * self.budget:
             gone += self._take_oldest(self._boundary(self.keep_recent))
         while self._running() > 0 and (self.used() > self.budget or self._pass_the_most()):
@@ -179,14 +162,13 @@ class MainContext:
             self.on_page_out(paged)
         return paged
 
-    def _are_too_many(self) -> bool:
+    def _are_too_many(self, bounds: ConversationSettings) -> bool:
         """Return whether there are too many messages: a summary waits for the user to speak, the most does not."""
         spoken = bool(self.messages) and self.messages[-1].get("role") == "user"
-        marked = self.summarize_at is not None and len(self.messages) > self.summarize_at
-        return (marked and spoken) or self._pass_the_most()
+        return (spoken and len(self.messages) > bounds.summarize_at) or self._pass_the_most()
 
     def _pass_the_most(self) -> bool:
-        return self.max_messages is not None and len(self.messages) > self.max_messages
+        return self._bounds is not None and len(self.messages) > self._bounds.max_messages
 
     def _running(self) -> int:
         """Return where the turn begins that nobody answered yet, or else the newest exchange."""

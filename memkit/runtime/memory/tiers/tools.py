@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ..gate.duplicates import likeness
 from ..gate.extraction import draft_from_tool, says_own_words
 from ..gate.secrets import mask, masked_tree
-from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
+from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
 from ..record.errors import Refused
 from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
@@ -52,9 +52,7 @@ class ToolArchive(Protocol):
         types: Sequence[str] = (),
         min_confidence: float = 0.0,
         as_of: str | None = None,
-        task_tags: Sequence[str] = (),
-        session_id: str | None = None,
-        agent_id: str | None = None,
+        where: Circumstances = ANYWHERE,
     ) -> SearchReport:
         """Return what matches ``query``."""
 
@@ -125,7 +123,7 @@ class MemoryTools:
         self.unkept: list[SessionTurn] = []
         """The newest turns of this process that recall memory may not keep; they go with the process."""
         self._origin = self._program()
-        self._task_tags: tuple[str, ...] = ()
+        self.task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
         self._shown: dict[str, Record] = {}
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
@@ -157,7 +155,7 @@ class MemoryTools:
             user_text=user_text or "",
             trust_cap=trust_cap,
         )
-        self._task_tags = tuple(task_tags)
+        self.task_tags = tuple(task_tags)
         self._recalled = {}
         self.events = []
 
@@ -356,9 +354,7 @@ class MemoryTools:
             types=(type,) if type else (),
             min_confidence=least,
             as_of=as_of,
-            task_tags=self._task_tags,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            where=self,
         )
         listed = report.hits if content_words(query) else self._newest(k, type, as_of)
         hits, crowded_out = self._fitting(listed[:k])
@@ -400,7 +396,7 @@ class MemoryTools:
     def _constraints(self, query: str, shown: set[str]) -> tuple[list[Hit], list[Hit]]:
         """Return the constraints that apply to ``query`` and are not ``shown`` yet, and those beyond the limit."""
         limit = self.archive.settings.retrieval.constraints_limit
-        asked = set(content_words(query)) | {word for tag in self._task_tags for word in content_words(tag)}
+        asked = set(content_words(query)) | {word for tag in self.task_tags for word in content_words(tag)}
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
