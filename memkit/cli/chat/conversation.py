@@ -19,7 +19,7 @@ from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, t
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.memory.options import agent_option
 from memkit.cli.output import Diagnostic, Front, diagnostic
-from memkit.cli.sessions.commands import Session
+from memkit.cli.sessions.commands import SessionName
 from memkit.cli.sessions.picker import pick
 from memkit.errors import UsageError
 from memkit.runtime.host.sessions import lacks_room
@@ -206,14 +206,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     agent_option,
-    click.option("--session", type=Session(), help="Go on with this session, or begin it (default: a new one)."),
+    click.option("--session", type=SessionName(), help="Go on with this session, or begin it (default: a new one)."),
     click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
     click.option(
-        "-r", "--resume", "picks", is_flag=False, flag_value=LIST, type=Session(), metavar="[SESSION]",
+        "-r", "--resume", "picks", is_flag=False, flag_value=LIST, type=SessionName(), metavar="[SESSION]",
         help="Go on with this session, which has to be there (default: choose it from a list).",
     ),
     click.option(
-        "--fork", is_flag=False, flag_value=LAST, type=Session(), metavar="[SESSION]",
+        "--fork", is_flag=False, flag_value=LAST, type=SessionName(), metavar="[SESSION]",
         help="Begin a new session that starts as this one stands (default: the last), which stays as it is.",
     ),
     click.option("--name", help="Call the session by this name from now on."),

@@ -183,7 +183,7 @@ def search(
     explain: bool,
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
-    from memkit.runtime.memory.interface import Asked
+    from memkit.runtime.memory.interface import Within
     from memkit.use_cases.recall import Back, search_memory
 
     workspace = front.workspace
@@ -194,7 +194,7 @@ def search(
         count,
         types=types,
         tags=tags,
-        where=Asked(session, agent),
+        where=Within(session, agent),
         back=Back(as_of, at),
     )
     data: dict[str, Any] = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
-class Session(click.ParamType[str]):
+class SessionName(click.ParamType[str]):
     """A session: its id, its name, or how its id begins."""
 
     name = "session"
@@ -120,7 +120,7 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("session", type=Session())
+@click.argument("session", type=SessionName())
 @user_option
 @click.pass_obj
 def show(front: Front, session: str, user: str | None) -> None:
@@ -187,7 +187,7 @@ def _more(total: int, limit: int | None) -> list[str]:
 
 
 @click.command("rename", cls=MemkitCommand)
-@click.argument("session", type=Session())
+@click.argument("session", type=SessionName())
 @click.argument("name")
 @user_option
 @click.pass_obj
@@ -226,7 +226,7 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
 
 
 @click.command("rm", cls=MemkitCommand)
-@click.argument("sessions", type=Session(), nargs=-1, required=True)
+@click.argument("sessions", type=SessionName(), nargs=-1, required=True)
 @user_option
 @click.option("--memories", is_flag=True, help="Retire the records that were for these sessions alone.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

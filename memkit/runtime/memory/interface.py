@@ -41,7 +41,7 @@ class Circumstances(Protocol):
         """Return what records of the task at hand are marked with; they come first among equals."""
 
 
-class Asked(NamedTuple):
+class Within(NamedTuple):
     """Circumstances that are said."""
 
     session_id: str | None = None
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
     task_tags: Sequence[str] = ()
 
 
-ANYWHERE = Asked()
+ANYWHERE = Within()
 
 
 class Decision(NamedTuple):

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.interface import Asked, Decision
+from memkit.runtime.memory.interface import Within, Decision
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
@@ -41,7 +41,7 @@ def test_each_session_and_agent_keeps_what_only_it_may_see(
     first, second = (told(store, "The draft is on the desk", origin, scope=scope) for origin in (one, other))
 
     assert (first.decision, second.decision) == ("admitted", "admitted")
-    found = store.search("draft desk", user_id="ada", where=Asked(other.session_id, other.agent_id))
+    found = store.search("draft desk", user_id="ada", where=Within(other.session_id, other.agent_id))
     assert [hit.id for hit in found.hits] == [second.id]
     assert told(store, "The draft is on the desk!", other, scope=scope).id == second.id
 
@@ -190,7 +190,7 @@ def test_what_replaces_a_limited_record_is_for_the_same_eyes(store: ArchivalStor
     corrected = store.supersede(first, "The draft is on the shelf", PERSON).id
     merged = store.merge([str(corrected), other], PERSON).id
 
-    assert [hit.id for hit in store.search("draft ink", user_id="ada", where=Asked(**where)).hits] == [merged]
+    assert [hit.id for hit in store.search("draft ink", user_id="ada", where=Within(**where)).hits] == [merged]
     assert store.search("draft ink", user_id="ada").hits == ()
 
 

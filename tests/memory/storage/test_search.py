@@ -11,7 +11,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index import search
 from memkit.runtime.memory.index.intake import found_by
-from memkit.runtime.memory.interface import Asked
+from memkit.runtime.memory.interface import Within
 from memkit.runtime.memory.record.record import Draft
 from memkit.runtime.memory.settings import MemorySettings
 from memkit.runtime.memory.words.text import query_terms, tokens
@@ -131,8 +131,8 @@ def test_session_and_agent_scopes_are_kept_apart(store: ArchivalStore) -> None:
     store.offer(Draft(text="espresso for the agent", scope="agent"), person(agent_id="a1"))
 
     assert found(store, "espresso") == []
-    assert found(store, "espresso", where=Asked("s1")) == ["espresso for now"]
-    assert found(store, "espresso", where=Asked(agent_id="a1")) == ["espresso for the agent"]
+    assert found(store, "espresso", where=Within("s1")) == ["espresso for now"]
+    assert found(store, "espresso", where=Within(agent_id="a1")) == ["espresso for the agent"]
     assert {loser.reason for loser in store.search("espresso", user_id="ada").losers} == {"scope"}
 
 
@@ -216,7 +216,7 @@ def test_the_score_is_the_weighted_sum_of_its_parts(open_store: OpenStore) -> No
     note(store, "espresso", type="preference", tags=("work",), confidence=0.8)
     moment[0] = NOW
 
-    (hit,) = store.search("espresso", user_id="ada", where=Asked(task_tags=["work", "home"])).hits
+    (hit,) = store.search("espresso", user_id="ada", where=Within(task_tags=["work", "home"])).hits
 
     assert hit.parts["confidence"] == 0.8
     assert hit.parts["recency"] == pytest.approx(0.5, abs=0.01)
