@@ -12,6 +12,7 @@ from typing import Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
+from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import ToolSpec
 from memkit.skills.running import (
     COMPLETED,
@@ -50,10 +51,10 @@ def run_skill(
         workspace: The store.
         name: The skill.
         request: What is wanted of it.
-        setting: Whose memory the run may use, and in which session (a new one, or that of the run that is resumed).
-            Where its host names nobody who is asked, a call that a policy wants confirmed is refused.
-        provider: The model's provider, such as ``scripted:answers.yaml``; the configured one without it.
-        model: The model's name, for providers that have several.
+        setting: Whose memory the run may use, in which session (a new one, or that of the run that is resumed), and
+            who is asked about a call that a policy wants confirmed; without anybody it is refused.
+        provider: As for ``open_chat``.
+        model: As for ``open_chat``.
         tell: Called with each step as soon as it is over.
 
     Raises:
@@ -64,10 +65,9 @@ def run_skill(
     steps = filled_steps(skill, request.input, request.values)
     user = setting.user or None
     first, session = _beginning(workspace, skill, request, user, setting.session)
-    host = replace(setting.host, approve=_agree) if request.dry_run else setting.host
+    inside = replace(setting, session=session, host=Host(_agree) if request.dry_run else setting.host)
     with ExitStack() as stack:
         adapt = _Adaptation(workspace, instructions(skill, steps, request.input), request.dry_run, stack)
-        inside = replace(setting, session=session, host=host)
         agent = open_chat(workspace, inside, provider=provider, model=model, adapt=adapt)
         if request.dry_run and user:
             agent.consent.record(True)

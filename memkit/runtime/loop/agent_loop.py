@@ -65,7 +65,6 @@ class AgentLoop:
         self.planner = planner
         self.model: Any = model_of(model)
         self.toolbox = toolbox if toolbox is not None else Tools(SessionTools(self.memory), config=config, host=host)
-        self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
         self.tasks = TaskMemory(self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None))
@@ -74,14 +73,19 @@ class AgentLoop:
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
         self.view = ModelView(self)
-        self.toolbox.books.on_note = self.told.tell_operation
-        self.toolbox.books.meter = self.context_usage
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
         """What the model cost in all turns, also in those that failed."""
         self._silent_turns = 0
         """Those in which no user spoke."""
         self._turn = self.turn_class(self, None)
+        self._introduce_parts()
+
+    def _introduce_parts(self) -> None:
+        """Let the parts know each other that tell one another something in a turn."""
+        self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
+        self.toolbox.books.on_note = self.told.tell_operation
+        self.toolbox.books.meter = self.context_usage
 
     # --- who opens a turn
 

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.interface import Within, Decision
+from memkit.runtime.memory.interface import Decision, Within
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
