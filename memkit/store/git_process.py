@@ -18,11 +18,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from memkit.errors import EnvironmentFault, MissingExtra
+from memkit.errors import EnvironmentFault, MissingExtra, StoreFault
 from memkit.store.git_programs import own_programs
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ _SET = {
 }  # fmt: skip
 _LISTING_SECONDS = 20.0
 """A setting can include a pipe."""
+_PATIENCE = 5.0
+"""Seconds after which it is looked whether git waits for a pipe; a large repository takes longer, and may."""
+_READ_ON_THE_WAY = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
 _INHERITED = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_CONFIG_(NOSYSTEM|SYSTEM|GLOBAL)"
     r"|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
@@ -158,7 +162,11 @@ class GitProcess:
 
         child = self._started(arguments, settings, variables, inherited)
         try:
-            output, errors = child.communicate(given, timeout=seconds)
+            try:
+                output, errors = child.communicate(given, timeout=min(seconds or _PATIENCE, _PATIENCE))
+            except subprocess.TimeoutExpired:
+                self._require_no_pipe(arguments)
+                output, errors = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             _stop(child)
             raise EnvironmentFault(f"git {arguments[0]} did not end within {seconds:.0f} seconds.") from None
@@ -166,6 +174,14 @@ class GitProcess:
             _stop(child)
             raise
         return EndedGit(child.returncode, output, errors)
+
+    def _require_no_pipe(self, arguments: Sequence[str]) -> None:
+        """Raise ``StoreFault`` where git waits for a pipe in the working tree, which it would do for ever."""
+        named = dict(pairwise(arguments)).get("--work-tree")
+        for parent, _, files in os.walk(named or self._named.get("GIT_WORK_TREE") or self.folder):
+            for path in (Path(parent, name) for name in _READ_ON_THE_WAY.intersection(files)):
+                if path.is_fifo():
+                    raise StoreFault(f"{path} is no file, and git waits for it. Put a file in its place.")
 
     def _started(
         self,
