@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import memkit.runtime.loop
 from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator
 from memkit.runtime.loop.consent import NAME as RETRACT
 from memkit.runtime.loop.core import (
     AgentConfig,
@@ -342,6 +342,32 @@ def test_a_choice_says_how_it_went() -> None:
 
     assert pursuit.result.found
     assert pursuit.choice.kind == "chat-htn"
+
+
+def kitchen(proposals: Proposals) -> HTNPlanner:
+    """Return a planner of another domain, which knows a task of the same name as the errands'."""
+    brew = Operator("brew ?what", [], ["brewed ?what"])
+    return HTNPlanner(
+        domain=Domain(name="kitchen", operators=(brew,), methods=(Method("by_cup", "deliver ?p ?to", ["cup"], []),)),
+        llm_decompose=proposals,
+    )
+
+
+@pytest.mark.parametrize("first", ["errands", "kitchen"])
+def test_a_proposal_is_checked_in_the_domain_of_its_operators(first: str) -> None:
+    """Whichever domain comes first, and also where another one knows the task and cannot do it."""
+    proposals = Proposals()
+    planners = {"errands": errands(proposals), "kitchen": kitchen(proposals)}
+    planner = HybridPlanner(dict(sorted(planners.items(), key=lambda one: one[0] != first)), proposals=proposals)
+    proposals.add("make tea", ["brew tea"])
+    proposals.add("deliver book home", ["hand_over book"])
+    proposals.add("mix book", ["hand_over book", "brew book"])
+
+    assert [str(step) for step in planner.pursue("make tea", set()).result.plan] == ["brew tea"]
+    assert [str(step) for step in planner.pursue("deliver book home", {"has book"}).result.plan] == ["hand_over book"]
+    assert not planner.pursue("mix book", {"has book"}).result.found
+    assert planner.pursue("make tea", set(), domain="errands").result.plan is None
+    assert planner.pursue("make tea", set(), domain="garden").choice.kind == "tools"
 
 
 def test_a_failed_step_of_the_agent_leads_to_another_plan() -> None:

@@ -136,7 +136,7 @@ def run_plan(
     if choice.kind == EVOLUTIONARY:
         program = planner.evolve()
         return PlanRun(Pursuit(choice, program=program).to_data(), choice=choice, program=program)
-    known = planner.planner_for(task)
+    known = planner.able(task, state)
     if known is None:
         return PlanRun(None, reason=NO_PLANNER, choice=choice)
     hands = ToolHands(
