@@ -7,7 +7,6 @@ taken here as long as this process or a git that it started lives, and the file 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
+from memkit.runtime.memory.log.lock import take
 from memkit.store.git_folder import GitFolder
 
 NAME = "memkit-writing"
@@ -49,7 +49,8 @@ def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
         yield ()  # a folder that takes nothing; git says so
         return
     try:
-        _take(descriptor, folder)
+        if not take(descriptor, PATIENCE):
+            raise EnvironmentFault(f"Another memkit has been committing in {folder.parent} for {PATIENCE:.0f} seconds.")
         status = os.fstat(descriptor)
         if status.st_size:
             _clear_away(repository, status.st_mtime)
@@ -61,20 +62,6 @@ def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
             os.ftruncate(descriptor, 0)  # also where it failed: a git that ends by itself removes its locks
     finally:
         os.close(descriptor)
-
-
-def _take(descriptor: int, folder: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise EnvironmentFault(
-                    f"Another memkit has been committing in {folder.parent} for {PATIENCE:.0f} seconds."
-                ) from None
-        time.sleep(_STEP)
 
 
 def _note_time(descriptor: int) -> None:
