@@ -10,10 +10,10 @@ import click
 
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
 from memkit.store.bump import PARTS
-from memkit.store.rollback import RolledBack
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.store.rollback import RolledBack
     from memkit.use_cases.files import Committed, Trace
 
 NO_HOOKS = (
