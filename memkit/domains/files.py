@@ -10,9 +10,8 @@ from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_probl
 from memkit.resources import resource
 from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
 from memkit.runtime.htn.language.domain import Domain, Problem
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.schema import Kind, SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
 FOLDER = "domains"

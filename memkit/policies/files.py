@@ -13,9 +13,8 @@ from typing import Any
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.guard.core import Guard, policy_faults
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.schema import Kind, SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
 FOLDER = "policies"

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
+from memkit.store.schema import Kind, SchemaFinding, check, load_schema, suggestion
 from memkit.store.yaml import Document, load_yaml
 
 FOLDER = "skills"

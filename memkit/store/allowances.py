@@ -21,12 +21,10 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
-from memkit.store.file_bytes import file_bytes
 from memkit.store.git import Git
-from memkit.store.hooks import files_beside, hooks_of
+from memkit.store.git_folder import files_beside, hooks_of
 from memkit.store.key_use import asked_for
-from memkit.store.layout import MANIFEST
-from memkit.store.schema_files import SCHEMA_FILES
+from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes
 from memkit.store.yaml import YamlError, load_yaml
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
     from memkit.policies.overview import FoundPolicy, Usage
     from memkit.runtime.guard.proof import Ground
-    from memkit.store.rollback import RolledBack
+    from memkit.store.file_history import RolledBack
     from memkit.store.yaml import Document
     from memkit.workspace import Workspace
 
@@ -64,7 +64,7 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
 def draft_policy(root: Path, name: str) -> Path:
     """Write ``policies/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
     from memkit.store.change import change_file
-    from memkit.store.schema_files import schema_comment
+    from memkit.store.layout import schema_comment
 
     path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
     text = schema_comment(root, "policy") + new_policy_text(name)
@@ -102,7 +102,7 @@ def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
         NegativeAnswer: The file has uncommitted changes, or the old text is no valid policy any more or fails a test
             of its own.
     """
-    from memkit.store.rollback import roll_back
+    from memkit.store.file_history import roll_back
 
     return roll_back(root, POLICY, name, version, accept=accept_policy)
 

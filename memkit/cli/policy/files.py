@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from memkit.policies.files import PolicyFile
     from memkit.policies.overview import Usage
     from memkit.runtime.guard.core import MatchedPolicy
-    from memkit.store.bump import Part
+    from memkit.store.yaml_edit import Part
 
 # ``memkit policy new``.
 
