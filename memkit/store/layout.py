@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memkit.errors import NoStore, StoreFault, UsageError
 from memkit.resources import resource
-from memkit.runtime.memory.log import machine_key
+from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.files import require_inside as leads_inside
 from memkit.runtime.memory.log.files import require_private
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
@@ -91,7 +91,7 @@ def keys_home() -> Path:
         UsageError: ``MEMKIT_KEYS`` is a relative path.
     """
     try:
-        return machine_key.keys_home()
+        return clone.keys_home()
     except ValueError as error:
         raise UsageError(str(error)) from None
 
