@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
-from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_problem
 from memkit.resources import resource
 from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
 from memkit.runtime.htn.language.domain import Domain, Problem
@@ -17,6 +16,8 @@ from memkit.store.yaml import Document, load_yaml
 FOLDER = "domains"
 PROBLEMS = f"{FOLDER}/problems"
 """Where the problems of each domain lie, in a folder of its name."""
+SUFFIX = ".hddl"
+"""Of HDDL; what reads it is imported when there is such a file."""
 SUFFIXES = (".yaml", SUFFIX)
 _FAULTS: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
 """What a finding is called that is of a kind of its own."""
@@ -31,14 +32,20 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
     ends in ``.hddl`` is HDDL, anything else YAML.
     """
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import read_domain
+
         return read_domain(path, name=name)
     return document_domain(load_yaml(path, name=name), stem)
 
 
 def document_domain(document: Document, stem: str | None = None) -> Domain:
     """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
-    _refuse(document, domain_findings(document, stem))
-    return Domain.from_data(document.data)
+    _refuse(document, _misfits(document, stem))
+    try:
+        return Domain.from_data(document.data)
+    except HtnError as error:
+        _refuse(document, [_fault(error)])
+        raise
 
 
 def load_domains(root: Path) -> dict[str, Domain]:
@@ -107,6 +114,8 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
     The domain has one method more where the initial tasks of an HDDL problem have variables of their own.
     """
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import read_problem
+
         return read_problem(path, domain, name=name)
     return document_problem(load_yaml(path, name=name), domain), domain
 
@@ -114,6 +123,8 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
 def is_problem(path: Path) -> bool:
     """Return whether a file holds a problem, whether or not that can be used; raises ``UsageError`` as reading does."""
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import holds_problem
+
         return holds_problem(path)
     data = load_yaml(path).data
     return isinstance(data, dict) and "tasks" in data and not {"operators", "methods"} & data.keys()
@@ -132,6 +143,20 @@ def document_problem(document: Document, domain: Domain) -> Problem:
 
 def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
     """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    if findings := _misfits(document, stem):
+        return findings
+    try:
+        Domain.from_data(document.data)
+    except HtnError as error:
+        return [_fault(error)]
+    return []
+
+
+DOMAIN = Kind("domain", FOLDER, domain_findings)
+
+
+def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
+    """Return what is wrong with a document before anybody asks what it means."""
     findings = check(document.data, load_schema("domain"))
     if findings:
         return findings
@@ -139,14 +164,11 @@ def domain_findings(document: Document, stem: str | None = None) -> list[SchemaF
     if stem is not None and name != stem and NAME.fullmatch(name):
         message = f"The domain is named {name!r}, and its file {stem!r}. Give both one name."
         findings.append(SchemaFinding("name", ("name",), message))
-    try:
-        Domain.from_data(document.data)
-    except HtnError as error:
-        findings.append(SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message))
     return findings
 
 
-DOMAIN = Kind("domain", FOLDER, domain_findings)
+def _fault(error: HtnError) -> SchemaFinding:
+    return SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message)
 
 
 def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:

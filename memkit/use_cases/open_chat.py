@@ -25,7 +25,6 @@ from memkit.skills.procedures import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import NotTrusted
-from memkit.use_cases.sessions import require_name
 from memkit.workspace import LEFT_ASIDE, Workspace
 
 NOBODY = ""
@@ -81,6 +80,8 @@ def open_chat(
     session = _session(workspace, user, session, agent_id, resume=resume)
     _check_names(user or NOBODY, session, agent_id)
     if user and name is not None:
+        from memkit.use_cases.sessions import require_name
+
         require_name(workspace, name, user=user, session=session)
     origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
     setting = Setting(
