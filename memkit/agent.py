@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from memkit.agent_session import AgentSession, SessionPlace
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
-from memkit.runtime.htn.language.domain import Domain
-from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.config import AgentConfig, Host
@@ -44,6 +42,7 @@ from memkit.runtime.memory.tiers.tools import MemoryTools
 from memkit.store.audit import recordable
 
 if TYPE_CHECKING:
+    from memkit.domains.files import StoreDomain
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
 
@@ -64,9 +63,7 @@ class Parts:
     model: Model
     guard: PolicyJudge
     persona: str
-    domains: Mapping[str, Domain] = field(default_factory=dict)
-    learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
-    """Methods that a model proposed earlier, by domain."""
+    domains: Mapping[str, StoreDomain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()
     objection: Callable[[str], str | None] = lambda name: None
     """Says why a declared tool may not run now; asked before each call of one."""
@@ -316,10 +313,7 @@ class ReferenceAgent:
 
     def _put_together(self, memory_tools: Any, memory: VirtualContextMemory) -> AgentLoop:
         parts, proposals = self.parts, Proposals()
-        planners = {
-            name: DomainPlanner(domain, parts.learned.get(name, ()), proposals)
-            for name, domain in parts.domains.items()
-        }
+        planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
         host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
@@ -402,10 +396,10 @@ class _ObjectingTools(Tools):
 class DomainPlanner:
     """A domain with what it knows; what plans in it is loaded when the first plan is asked for."""
 
-    def __init__(self, domain: Domain, learned: Sequence[Method], proposals: Proposals) -> None:
-        self.domain = domain
-        self.learned = learned
+    def __init__(self, known: StoreDomain, proposals: Proposals) -> None:
+        self._known = known
         self._proposals = proposals
+        self.known_tasks = known.tasks
 
     def __getattr__(self, name: str) -> Any:
         """Return what the planner itself has of that name."""
@@ -415,7 +409,8 @@ class DomainPlanner:
     def _planner(self) -> Any:
         from memkit.runtime.htn.planner import HTNPlanner
 
-        return HTNPlanner(domain=self.domain, llm_decompose=self._proposals, learned=self.learned)
+        known = self._known
+        return HTNPlanner(domain=known.domain, llm_decompose=self._proposals, learned=known.learned)
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:

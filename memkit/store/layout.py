@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import NoStore, StoreFault, UsageError
 from memkit.resources import resource
@@ -15,6 +16,10 @@ from memkit.runtime.memory.log.files import require_inside as leads_inside
 from memkit.runtime.memory.log.files import require_private
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
 from memkit.terminal import shell_word
+
+if TYPE_CHECKING:
+    from memkit.store.schema import SchemaFinding
+    from memkit.store.yaml import Document
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -99,6 +104,20 @@ def keys_home() -> Path:
 def _from_environment() -> Path | None:
     value = os.environ.get("MEMKIT_STORE")
     return Path(value) if value else None
+
+
+class Kind(NamedTuple):
+    """One kind, such as skill."""
+
+    noun: str
+    folder: str
+    """Where the files lie, relative to the store."""
+    findings: Callable[[Document, str], list[SchemaFinding]]
+    """What keeps a document from being the one that its file's stem names."""
+
+    def path(self, name: str) -> str:
+        """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""
+        return f"{self.folder}/{checked_name(name, self.noun)}.yaml"
 
 
 MAX_BYTES = 1_000_000

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any
 
 from memkit.resources import resource
-from memkit.store.layout import checked_name
 from memkit.store.yaml import Document, KeyPath, Position
 
 Schema = Mapping[str, Any]
@@ -275,18 +274,3 @@ _VALUES: Mapping[str, Callable[[Any, Any], str]] = {
 _ANNOTATIONS = {"$schema", "$id", "$defs", "$comment", "title", "description", "examples", "default"}
 _STRUCTURE = {"type", "properties", "required", "patternProperties", "additionalProperties", "propertyNames", "items"}
 _KEYWORDS = _ANNOTATIONS | _STRUCTURE | {"anyOf", "oneOf", *_VALUES}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind, such as skill."""
-
-    noun: str
-    folder: str
-    """Where the files lie, relative to the store."""
-    findings: Callable[[Document, str], list[SchemaFinding]]
-    """What keeps a document from being the one that its file's stem names."""
-
-    def path(self, name: str) -> str:
-        """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""
-        return f"{self.folder}/{checked_name(name, self.noun)}.yaml"

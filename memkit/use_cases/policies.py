@@ -12,11 +12,10 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.policies.files import (
     FOLDER,
     POLICY,
-    LoadedPolicies,
     PolicyFile,
     get_policy,
+    load_guard,
     load_policies,
-    load_set,
     new_policy_text,
 )
 from memkit.runtime.guard.core import Call, Verdict
@@ -25,6 +24,7 @@ from memkit.store.layout import checked_name
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
     from memkit.policies.overview import FoundPolicy, Usage
+    from memkit.runtime.guard.core import Policy
     from memkit.runtime.guard.proof import Ground
     from memkit.store.file_history import RolledBack
     from memkit.store.yaml import Document
@@ -135,23 +135,23 @@ class CheckedCall:
 
 def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mapping[str, Any]) -> CheckedCall:
     """Return what the policies of the store at ``root`` decide about a call and why, without running anything."""
-    policies = load_set(root / FOLDER)
-    verdict = policies.guard.decide(tool, args, context)
+    guard = load_guard(root / FOLDER)
+    verdict = guard.decide(tool, args, context)
     found = [finding.name for finding in (*verdict.policies, *verdict.exempted)]
+    if not found or guard.fault is not None:
+        return CheckedCall(verdict, ())
+    files = {policy.name: policy.document for policy in load_policies(root / FOLDER)}
+    compiled = {policy.name: policy for policy in guard.policies}
     call = Call(tool, args, context)
-    return CheckedCall(verdict, tuple(ground for name in found for ground in _placed(policies, name, call)))
+    return CheckedCall(verdict, tuple(each for name in found for each in _placed(compiled[name], files[name], call)))
 
 
-def _placed(policies: LoadedPolicies, name: str, call: Call) -> list[PlacedGround]:
-    documents = {policy.name: policy.document for policy in policies.files}
-    compiled = next((policy for policy in policies.guard.policies if policy.name == name), None)
-    if compiled is None:  # the finding of a set that did not load
-        return []
+def _placed(policy: Policy, document: Document, call: Call) -> list[PlacedGround]:
     from memkit.runtime.guard.proof import find_grounds
 
     return [
-        PlacedGround(name, ground, documents[name].path, *documents[name].position(ground.path))
-        for ground in find_grounds(compiled, call)
+        PlacedGround(policy.name, ground, document.path, *document.position(ground.path))
+        for ground in find_grounds(policy, call)
     ]
 
 

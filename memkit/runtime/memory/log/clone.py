@@ -11,7 +11,6 @@ inodes. A copy is at neither, and begins anew.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -202,6 +201,8 @@ def _drop_caches(store: Path, name: str) -> None:
     with suppress(FileNotFoundError):
         for path in (store / MACHINE / CACHE).iterdir():
             if _is_folder(path) and path.name != name:
+                import shutil
+
                 shutil.rmtree(path, ignore_errors=True)
             elif path.name != name:
                 path.unlink()
