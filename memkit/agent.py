@@ -8,36 +8,26 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
 from memkit.agent_session import AgentSession, SessionPlace
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
-from memkit.runtime.htn.language.domain import Domain
-from memkit.runtime.htn.language.methods import Method
+from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
-from memkit.runtime.loop.chores import Chore, Chores
+from memkit.runtime.loop.config import AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
-from memkit.runtime.loop.core import (
-    AgentConfig,
-    AgentLoop,
-    DeclaredTool,
-    Host,
-    HybridPlanner,
-    Persona,
-    Proposals,
-    TaskMemory,
-    Tools,
-)
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import JSON, Approval, CallKey, Model, Settle
+from memkit.runtime.loop.interface import JSON, Approval, CallKey, DeclaredTool, Model, Settle
 from memkit.runtime.loop.journal import Resumed
-from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.planner import HybridPlanner, Proposals
 from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_section
+from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse
 from memkit.runtime.loop.session_tools import SessionTools
+from memkit.runtime.loop.tasks import TaskMemory
+from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
@@ -50,6 +40,11 @@ from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
 from memkit.runtime.memory.tiers.tools import MemoryTools
 from memkit.store.audit import recordable
+
+if TYPE_CHECKING:
+    from memkit.domains.files import StoreDomain
+    from memkit.runtime.loop.chores import Chore, Chores
+    from memkit.runtime.loop.off_record import PromptHeld
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""
@@ -68,9 +63,7 @@ class Parts:
     model: Model
     guard: PolicyJudge
     persona: str
-    domains: Mapping[str, Domain] = field(default_factory=dict)
-    learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
-    """Methods that a model proposed earlier, by domain."""
+    domains: Mapping[str, StoreDomain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()
     objection: Callable[[str], str | None] = lambda name: None
     """Says why a declared tool may not run now; asked before each call of one."""
@@ -209,6 +202,8 @@ class ReferenceAgent:
             self._before_off.put_back(self._agent)
             self._before_off = None
         elif not on:
+            from memkit.runtime.loop.off_record import PromptHeld
+
             self._before_off = PromptHeld.by(self._agent)
         self._set_traces(wanted=on)
 
@@ -246,6 +241,7 @@ class ReferenceAgent:
 
     def heartbeat(self) -> AgentResponse:
         """Look after what is due while no user waits, and let the model act where something is pending."""
+        self._agent.chores = self._chores()
         return self._run(self._agent.heartbeat, self.finish())
 
     def carry_out(self, instruction: str) -> AgentResponse:
@@ -317,10 +313,7 @@ class ReferenceAgent:
 
     def _put_together(self, memory_tools: Any, memory: VirtualContextMemory) -> AgentLoop:
         parts, proposals = self.parts, Proposals()
-        planners = {
-            name: DomainPlanner(domain, parts.learned.get(name, ()), proposals)
-            for name, domain in parts.domains.items()
-        }
+        planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
         host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
@@ -345,11 +338,13 @@ class ReferenceAgent:
             journal=self.session.journal,
         )
         agent.working.max_items = parts.archive.settings.working.max_items
-        agent.chores = self._chores()
         return agent
 
     def _chores(self) -> Chores:
         """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
+        from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
+        from memkit.runtime.loop.chores import Chores
+
         every: list[Chore] = [PageOutChore(self.main)]
         if self.setting.remembers and self.setting.long_term:
             archive, user, clock = self.parts.archive, self.setting.user, self.parts.clock
@@ -401,10 +396,10 @@ class _ObjectingTools(Tools):
 class DomainPlanner:
     """A domain with what it knows; what plans in it is loaded when the first plan is asked for."""
 
-    def __init__(self, domain: Domain, learned: Sequence[Method], proposals: Proposals) -> None:
-        self.domain = domain
-        self.learned = learned
+    def __init__(self, known: StoreDomain, proposals: Proposals) -> None:
+        self._known = known
         self._proposals = proposals
+        self.known_tasks = known.tasks
 
     def __getattr__(self, name: str) -> Any:
         """Return what the planner itself has of that name."""
@@ -414,7 +409,8 @@ class DomainPlanner:
     def _planner(self) -> Any:
         from memkit.runtime.htn.planner import HTNPlanner
 
-        return HTNPlanner(domain=self.domain, llm_decompose=self._proposals, learned=self.learned)
+        known = self._known
+        return HTNPlanner(domain=known.domain, llm_decompose=self._proposals, learned=known.learned)
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:

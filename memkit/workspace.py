@@ -108,7 +108,7 @@ class Workspace:
         """
         if name is None:
             return self.archive
-        from memkit.store.tree_log import TreeLog, index_folder, moment_of
+        from memkit.store.commit_logs import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
         if not moment.holds_store:
@@ -317,7 +317,7 @@ class Workspace:
         """Return what this machine alone holds on people."""
         from memkit.interchange.memkit import MachineState
         from memkit.runtime.memory.tiers.recall import RecallMemory
-        from memkit.store.checkpoints import Checkpoints
+        from memkit.store.sessions import Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
         steps = Checkpoints(self.checkpoints, self.sealer)
@@ -370,7 +370,7 @@ class Workspace:
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
-        from memkit.store.tracked import require_untracked
+        from memkit.store.git_folder import require_untracked
 
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
         try:

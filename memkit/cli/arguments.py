@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -112,6 +111,8 @@ def fitted(text: str) -> str:
     """Return ``text`` as the terminal shows it best; unchanged where it goes into a file or a pipe."""
     if not sys.stdout.isatty():
         return text
+    import shutil
+
     width = shutil.get_terminal_size().columns
     return "\n".join(broken(line, width) for line in text.split("\n"))
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.hooks import hooks_of
-from memkit.store.tracked import require_untracked
+from memkit.store.git_folder import hooks_of, require_untracked
 from memkit.store.trust import Trust
 
 _IN_PROGRESS = {

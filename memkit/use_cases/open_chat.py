@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
-from memkit.domains.files import load_domains
-from memkit.domains.learned import LearnedMethods
+from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, UsageError
 from memkit.llm.summaries import open_summariser
-from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import Approval, DeclaredTool, Settle
 from memkit.runtime.loop.procedures import Procedure
@@ -25,7 +23,6 @@ from memkit.skills.procedures import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import NotTrusted
-from memkit.use_cases.sessions import require_name
 from memkit.workspace import LEFT_ASIDE, Workspace
 
 NOBODY = ""
@@ -81,6 +78,8 @@ def open_chat(
     session = _session(workspace, user, session, agent_id, resume=resume)
     _check_names(user or NOBODY, session, agent_id)
     if user and name is not None:
+        from memkit.use_cases.sessions import require_name
+
         require_name(workspace, name, user=user, session=session)
     origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
     setting = Setting(
@@ -105,11 +104,7 @@ def open_chat(
 
 def _parts(workspace: Workspace, user: str | None, provider: str | None, model: str | None) -> Parts:
     """Return what the agent of the store is made of."""
-    settings, domains = workspace.settings, load_domains(workspace.root)
-    learned = {
-        name: LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
-        for name, domain in domains.items()
-    }
+    settings, domains = workspace.settings, store_domains(workspace.root, workspace.notice)
     tools = _tools(workspace, provider)
     opened, spent = workspace.language_model(provider, model), dict[str, int]()
     return Parts(
@@ -121,10 +116,9 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
-        learned=learned,
         tools=tools,
         objection=lambda tool: _objection(workspace, tool),
-        procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, learned)),
+        procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, domains)),
         observe=workspace.audit.append,
         sealer=workspace.sealer,
         leave_traces=workspace.leave_traces,
@@ -171,12 +165,12 @@ def _summary_model(workspace: Workspace) -> str:
     return chosen if chosen in ("off", "provider") or workspace.may_use("context.summary_model") else "off"
 
 
-def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:
+def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain]) -> Iterator[Procedure]:
     """Yield what the store knows of how to do things besides its skills."""
     for rule in workspace.live_guard.advice():
         yield Procedure("policy", rule.name, rule.rule)
-    for domain, methods in learned.items():
-        for method in methods:
+    for domain, known in domains.items():
+        for method in known.learned:
             steps = "; ".join(map(str, method.steps))
             yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
 
@@ -201,7 +195,7 @@ def _check_names(user: str, session: str, agent: str | None) -> None:
 
 
 def _new_session(workspace: Workspace) -> str:
-    return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+    return f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
 def _session(workspace: Workspace, user: str | None, given: str | None, agent_id: str | None, *, resume: bool) -> str:

@@ -18,14 +18,13 @@ from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.stamps import parse_duration, seconds_before
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
-from memkit.store.branch_log import BranchLog
+from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git_objects import GitObjects
-from memkit.store.migrations import UNSTATED, steps_from
-from memkit.store.session_repair import damaged_sessions, set_damaged_aside
+from memkit.store.manifest import UNSTATED, steps_from
+from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
-from memkit.store.shard_repair import find_problems, repair
 from memkit.workspace import Workspace, open_workspace
 
 # Run the forgetting cycle.

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
 from memkit.cli.chat.conversation import Leaving, Outcomes, TerminalConversation, beginning, beginning_options
 from memkit.cli.chat.pages import Outlet, PageShowing, open_page
@@ -56,6 +55,11 @@ def chat(
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     outlet = Outlet(print_event) if events else None if page is None else Outlet(PageShowing(page))
     still = page.still if page else lambda: None
+    approve = settle = None
+    if front.interactive:
+        from memkit.cli.approval import Approvals
+
+        approve, settle = Approvals(still), Outcomes(still)
     opening = partial(
         open_chat,
         workspace,
@@ -63,8 +67,8 @@ def chat(
         provider=provider,
         model=model,
         context=read_pairs(pairs, "--context"),
-        approve=Approvals(still) if front.interactive else None,
-        settle=Outcomes(still) if front.interactive else None,
+        approve=approve,
+        settle=settle,
         listen=outlet,
         **begins,
     )

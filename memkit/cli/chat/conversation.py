@@ -15,13 +15,10 @@ import click
 
 from memkit.agent import ReferenceAgent
 from memkit.agent_session import lacks_room
-from memkit.cli.approval import call_lines
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.memory.options import agent_option
-from memkit.cli.output import Diagnostic, Front, diagnostic
-from memkit.cli.sessions.commands import Session
-from memkit.cli.sessions.picker import pick
+from memkit.cli.output import Diagnostic, Front, Session, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
@@ -178,6 +175,8 @@ class Outcomes:
 
     def __call__(self, call: ToolCall) -> str:
         """Return the person's answer; raises ``TurnLeft`` where they would rather decide later."""
+        from memkit.cli.approval import call_lines
+
         self._before()
         forget_typed_ahead()
         args: dict[str, Any] = {"arguments": call.args} if isinstance(call.args, str) else dict(call.args)
@@ -285,4 +284,6 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
         from memkit.cli.sessions.menu import choose
 
         return choose(cards, front.workspace.clock())
+    from memkit.cli.sessions.picker import pick
+
     return pick(cards, front.workspace.clock())

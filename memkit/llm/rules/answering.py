@@ -37,7 +37,7 @@ from memkit.llm.rules.reading import (
 from memkit.llm.rules.requests import read_forget
 from memkit.llm.rules.small_talk import GENERAL, GENERAL_TEXT
 from memkit.runtime.memory.gate.contradictions import contradict
-from memkit.runtime.memory.words.text import stem
+from memkit.runtime.memory.words.text import regex, stem
 from memkit.runtime.memory.words.wording import is_negation, words
 
 UNKNOWN = "I do not know. Nothing I remember is about that."
@@ -46,34 +46,32 @@ WORLD = (
     "language model answers such questions: set `provider: anthropic` or `provider: openai` in memkit.yaml, or start "
     "the chat with --provider."
 )
-PERSONAL = re.compile(r"\b(?:i|my|me|mine|we|our|us|you|your|i'm|i've)\b", re.IGNORECASE)
+PERSONAL = regex(r"\b(?:i|my|me|mine|we|our|us|you|your|i'm|i've)\b", re.IGNORECASE)
 AKIN = ({"age", "birthday"}, {"place", "home"})
 """Relations of which one answers a question for the other."""
-OVER = re.compile(r"\b(?:used to|no longer|any ?more|stopped|quit|gave up|given up)\b", re.IGNORECASE)
+OVER = regex(r"\b(?:used to|no longer|any ?more|stopped|quit|gave up|given up)\b", re.IGNORECASE)
 """What a record says is no longer so."""
-THEN = re.compile(r"^(?:did|was|were|had|have|has)\b|\b(?:used to|ever|stop|quit|give up)\b", re.IGNORECASE)
+THEN = regex(r"^(?:did|was|were|had|have|has)\b|\b(?:used to|ever|stop|quit|give up)\b", re.IGNORECASE)
 """How somebody asks what was once so."""
-FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+FIRST_PERSON = regex(r"\b(?:i|we)\b", re.IGNORECASE)
 NAMING = frozenset(map(stem, ("called", "named", "name")))
 """What leads to a name, and is no name for what somebody does."""
-YEAR = re.compile(
-    r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b"
-)
-EARLIER = re.compile(r"\b(?:before(?: that| then)?|previously|formerly|earlier|used to)\b", re.IGNORECASE)
+YEAR = regex(r"\b(?:in|during|back in) (?P<year>(?:19|20)\d\d)\b|\b(?:on|as of) (?P<day>(?:19|20)\d\d-\d\d-\d\d)\b")
+EARLIER = regex(r"\b(?:before(?: that| then)?|previously|formerly|earlier|used to)\b", re.IGNORECASE)
 TRADE = (
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:\w+(?:er|or|ist|ian|ect|yst|ant|man|woman)|nurse|chef|cook|judge|pilot|ceo|"
     r"cto|cfo|vet|coach|guide|lead|head|boss|clerk|student|intern|captain|chief|surgeon|dean|smith|freelance)\b"
 )
 """What somebody does, by how the word for it ends."""
-HAS_TRADE = re.compile(rf"(?:'s|'re|\b(?:is|are|was|as|became)) {TRADE}|\bpromoted to \w", re.IGNORECASE)
-HAS_AGE = re.compile(r"(?:\bwho(?:'s| is)|\baged|\() ?\d{1,3}\b", re.IGNORECASE)
-FAVOURITE = re.compile(r"(?:my|our) (?:favou?rite|fave?)\b", re.IGNORECASE)
-RANKING = re.compile(r" (?:over|rather than|more than|instead of|to) ")
-DONE_YET = re.compile(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
+HAS_TRADE = regex(rf"(?:'s|'re|\b(?:is|are|was|as|became)) {TRADE}|\bpromoted to \w", re.IGNORECASE)
+HAS_AGE = regex(r"(?:\bwho(?:'s| is)|\baged|\() ?\d{1,3}\b", re.IGNORECASE)
+FAVOURITE = regex(r"(?:my|our) (?:favou?rite|fave?)\b", re.IGNORECASE)
+RANKING = regex(r" (?:over|rather than|more than|instead of|to) ")
+DONE_YET = regex(r"(?:did|have|has|is|are|was|were)\b", re.IGNORECASE)
 """How somebody asks whether a goal is reached."""
-FORGOTTEN = re.compile(r"Forgotten: “(.{1,500}?)”\.")
+FORGOTTEN = regex(r"Forgotten: “(.{1,500}?)”\.")
 """What was taken back in this conversation; nobody wants to hear it again."""
-RELATIVE = re.compile(
+RELATIVE = regex(
     r"\b(?:tomorrow|tonight|today|yesterday|(?:last|next|this) (?:week|weekend|month|year|night|spring|summer|"
     r"autumn|fall|"
     r"winter|morning|afternoon|evening)|(?:a|two|three|\d+) (?:day|week|month)s? ago|in (?:a|two|three|\d+) "

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memkit.runtime.memory.words.text import regex
 from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
 
 # What a statement says of whom: the patterns that statements and the questions about them have in common.
@@ -47,7 +48,7 @@ LIKES = (
 )
 
 PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (relation, re.compile(pattern, re.IGNORECASE))
+    (relation, regex(pattern, re.IGNORECASE))
     for relation, pattern in (
         ("name", rf"^(?P<s>my|our)(?: real| first| full| nick)? ?(?:name|nickname){IS}(?: now)?(?: called)? {VALUE}$"),
         ("name", rf"^{WHO}'s? (?:name|nickname){IS}(?: now)?(?: called)? {VALUE}$"),
@@ -138,14 +139,12 @@ ADJECTIVES = frozenset(
     jewish hindu buddhist vegan vegetarian republican democrat gen""".split()
 )
 """Written with a capital, and no names."""
-ENDED = re.compile(
-    r"\bno longer |\bnot (?=\w+ing\b)| any ?more\b|\b(?:don't|do not) (?=(?:live|work)\b)", re.IGNORECASE
-)
+ENDED = regex(r"\bno longer |\bnot (?=\w+ing\b)| any ?more\b|\b(?:don't|do not) (?=(?:live|work)\b)", re.IGNORECASE)
 """What a statement says that ended is about the same as before it ended."""
-PAST = re.compile(r"\b(?:used to|formerly|once|previously)\b", re.IGNORECASE)
-TIMED = re.compile(r"^(?:since|from|as of|starting|until) .{1,30}?,? (?=(?:I|we|my|our)\b)", re.IGNORECASE)
-NOW = re.compile(r"\s+(?:now|instead)$", re.IGNORECASE)
-INTRODUCTION = re.compile(r"(?:I am|I'm|This is) (?P<v>[A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30})?)(?: here)?")
+PAST = regex(r"\b(?:used to|formerly|once|previously)\b", re.IGNORECASE)
+TIMED = regex(r"^(?:since|from|as of|starting|until) .{1,30}?,? (?=(?:I|we|my|our)\b)", re.IGNORECASE)
+NOW = regex(r"\s+(?:now|instead)$", re.IGNORECASE)
+INTRODUCTION = regex(r"(?:I am|I'm|This is) (?P<v>[A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30})?)(?: here)?")
 
 
 class Slot(NamedTuple):
@@ -203,7 +202,7 @@ def subject_of(words: str) -> str:
 # ruff: noqa: SIM905 (lists of words read better as text)
 
 
-CORRECTION = re.compile(
+CORRECTION = regex(
     r"^(?:(?:actually|no|nope|nah|correction|wait|sorry|oh|well|oops|i meant(?: to say)?|i mean|in fact|"
     r"not any ?more|update|"
     r"(?:no,? )?(?:that(?:'s| is| was)|you(?:'re| are)) (?:wrong|not right|not true|incorrect|mistaken|outdated|"
@@ -211,7 +210,7 @@ CORRECTION = re.compile(
     r"my bad|scratch that)(?![\w'])[\s,;:.!-]*){1,4}",
     re.IGNORECASE,
 )
-REMEMBER = re.compile(
+REMEMBER = regex(
     r"^(?:(?:please|and|also|can you|could you|would you|will you|i want you to|i'd like you to) ){0,3}"
     r"(?:remember|note(?: down)?|keep in mind|make a note|write down|take note|(?:save|store)(?=:| (?:that|this|the "
     r"fact|my|our|i|i'm|we)\b| the .{1,80}?(?:\b(?:is|are)\b|[:=\d]))|don't forget|"
@@ -220,22 +219,22 @@ REMEMBER = re.compile(
     r"(?: that| this| the fact that)?[\s,:]+",
     re.IGNORECASE,
 )
-SET = re.compile(
+SET = regex(
     r"^(?:please )?(?:change|update|set|correct) (?P<s>(?:my|our|the) [\w' -]{1,40}?) (?:to|as|=) (?P<v>.{1,200})$",
     re.IGNORECASE,
 )
-JOINED = re.compile(
+JOINED = regex(
     r"(?:,?\s+(?:and|but|so|plus)\s+|,\s+|\s+[-–—]\s+)(?=(?:I|I'm|I've|I'd|my|our|we|we're)\s)", re.IGNORECASE
 )
-CHANGED = re.compile(
+CHANGED = regex(
     r"\b(?:moved|relocated|no longer|any ?more|instead|now|changed|switched|used to|new|renamed)\b", re.IGNORECASE
 )
-LEAVING = re.compile(
+LEAVING = regex(
     r"^(?:i|we)(?: have to| need to| must| should| got to|'m going to|'ve got to)\b.{0,60}\b(?:right )?now$",
     re.IGNORECASE,
 )
 """What is to be done at once is no goal to keep."""
-GOAL = re.compile(
+GOAL = regex(
     r"^(?:please )?(?:(?:to-?do|note to self|reminder|task)\s*:|remind me (?:[\w:.'-]+ ){0,5}?(?:to|about|of|"
     r"that)\b|(?:don't|"
     r"do not) (?:let me )?forget to|"
@@ -247,7 +246,7 @@ GOAL = re.compile(
     r"|(?:my|our) (?:\w+ )?(?:goal|aim|deadline|plan)\b)",
     re.IGNORECASE,
 )
-DONE = re.compile(
+DONE = regex(
     r"^(?:(?:i|we)(?:'m|'ve|'re| am| are| have)? ?)?(?:(?:already|just|finally|now) ){0,2}"
     r"(?:done(?: with)?|finished(?: with)?|completed|did) (?P<what>.{1,200})$"
     r"|^(?P<it>[\w' -]{2,80}?) (?:is|are|was|has been|have been) (?:(?:now|all|finally) ){0,2}"
@@ -255,13 +254,13 @@ DONE = re.compile(
     r"fixed|merged|released|deployed|published|bought|written)(?:,? (?:too|as well|now|already|by now))?$",
     re.IGNORECASE,
 )
-DID = re.compile(
+DID = regex(
     r"^(?:(?:i|we)(?:'ve| have)? )?(?:(?:already|just|finally) ){0,2}"
     r"(?P<what>(?:\w{1,20}(?:ed|ent|aid|ote|old|ook|ought|ade)|got|met|put|cut|read) .{1,200})$",
     re.IGNORECASE,
 )
 """What somebody did may have been a goal; then two of its words are the goal's."""
-DROPPED = re.compile(
+DROPPED = regex(
     r"^(?:i|we) (?:don't|do not|no longer) (?:need|have|want|plan) to (?P<what>.{1,200}?)(?: any ?more)?$"
     r"|^(?:i|we)(?:'ve| have)? (?:just |finally )?(?:gave up on|given up on|abandoned|"
     r"changed my mind about) (?P<left>.{1,200})$"
@@ -269,28 +268,28 @@ DROPPED = re.compile(
     r"(?P<other>.{1,200})$",
     re.IGNORECASE,
 )
-BECAME = re.compile(r"(?:i|we)(?:'m|'re| am| are) (?:an?|the|my|our) \S.{0,200}? now", re.IGNORECASE)
+BECAME = regex(r"(?:i|we)(?:'m|'re| am| are) (?:an?|the|my|our) \S.{0,200}? now", re.IGNORECASE)
 """What is so from now on is more than a state of the moment."""
-LASTING_NOW = re.compile(
+LASTING_NOW = regex(
     r"(?:i|we) (?:only |mostly |usually )?(?:weigh|drink|eat|drive|ride|use|study|teach|own|wear|smoke|speak|earn|pay|"
     r"collect|practi[sc]e|play|take|avoid) \S.{0,200} now",
     re.IGNORECASE,
 )
 """A habit or a measure that is new, and no moment."""
-ACQUIRED = re.compile(
+ACQUIRED = regex(
     r"^(?:i|we)(?:'ve| have)?(?: just| finally)? (?:got|bought|purchased|adopted) (?:an?|two|three|my|our) "
     r"(?:(?:new|first|used|second-hand|own) )*(?P<what>[\w-]+)",
     re.IGNORECASE,
 )
 """What somebody has by now, of which they may have said that they had none."""
-LACKED = re.compile(r"^(?:i|we) (?:(?:don't|do not|never) (?:have|own|had|owned)|have no|own no)\b", re.IGNORECASE)
-SHORTENED = re.compile(
+LACKED = regex(r"^(?:i|we) (?:(?:don't|do not|never) (?:have|own|had|owned)|have no|own no)\b", re.IGNORECASE)
+SHORTENED = regex(
     r"^(?:i|we|he|she|they|my \w+)(?:'m|'re| am| is| are| do| does| did| have| has| can| will)(?: not|n't)?"
     r"(?:,? (?:either|too|though))?\W*$|^(?:i'm|i am|we're) not\W*$",
     re.IGNORECASE,
 )
 """A clause that says something only with the one before: "Mia is vegan, I'm not"."""
-ORDER = re.compile(
+ORDER = regex(
     r"^(?:please )?(?:e-?mail|mail|text|phone|ping|buy|order|book|cancel|check|open|close|print|delete|remove|add|put|"
     r"create|draft|schedule|start|stop|find|search|upload|download|install|restart|reboot|invite|share|post|forward|"
     r"translate|calculate|turn|copy|clean|wash|bring|pick)\s+(?:[\w.@-]+\s+)?(?:the|an?|my|our|his|her|their|this|that|"
@@ -298,9 +297,9 @@ ORDER = re.compile(
     re.IGNORECASE,
 )
 """What somebody is told to do states nothing."""
-DATED = re.compile(r"\b(?:yesterday|tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
+DATED = regex(r"\b(?:yesterday|tomorrow|this (?:coming )?weekend|next \w+)\b", re.IGNORECASE)
 """What happened or lies ahead is worth a note, as the present moment is not."""
-PASSING = re.compile(
+PASSING = regex(
     r"^(?:i'm|i am|we're|we are|it's|it is|i feel|i'm feeling)(?: (?:so|very|really|a bit|just|not|pretty|"
     r"kind of|too)){0,2} "
     r"(?:tired|hungry|bored|happy|sad|sick|busy|back|here|ready|done|ok|okay|fine|good|great|sure|sorry|late|"
@@ -311,7 +310,7 @@ PASSING = re.compile(
     r"wondering|looking|having)\b",
     re.IGNORECASE,
 )
-EMPTY = re.compile(
+EMPTY = regex(
     r"^(?:you(?! (?:can|may|should) call me\b)|(?:it|that|this|there|here|what|how)'s|it|that|this|there you|what a|"
     r"how|let|lets|let's|i never said|i didn't say|i have (?:a|one|another) (?:question|request|"
     r"problem|idea|favou?r)|i (?:guess|see|know|understand|agree|hope|"
@@ -344,7 +343,7 @@ VERBS = (
     "drove|wrote|studied|studies|married|"
     "i'm|i've|i'll|i'd|we're|we've|we'll|he's|she's|they're|isn't|aren't|wasn't"
 )
-STATES = re.compile(
+STATES = regex(
     r"^(?!(?:what|who|when|where|which|how|why|if|unless|because|although|please|maybe|perhaps|once|whatever|don't|"
     r"do not|tell|ask|show|give|send|help|let|imagine|suppose|pretend)\b)(?:(?:i'm|i've|i'll|i'd|we're|we've|"
     r"we'll)\b|(?:i|we) [a-z']{2,20} \S|"
@@ -354,27 +353,27 @@ STATES = re.compile(
     r"by|with|for|after|before|when|until|about|as|into|over|per|\d))",
     re.IGNORECASE,
 )
-RULE = re.compile(
+RULE = regex(
     r"^(?:please )?(?:never|always|do not|don't|only|avoid|use|answer|reply|respond|address me)\b (?!mind|worry|"
     r"panic|be|remember|store|save|keep|"
     r"forget|know|care|say)\w",
     re.IGNORECASE,
 )
 """A standing wish: "never deploy on Fridays"."""
-SHORT_VALUE = re.compile(
+SHORT_VALUE = regex(
     r"^(?:(?:it|that|this|she|he|they|its|her|his|their)(?:'s| is| are| was| should be| must be|"
     r"'re)?(?: (?:called|named|name is|actually|spelled|spelt|now)){0,2} )?(?P<v>\S.{0,80})$",
     re.IGNORECASE,
 )
-NOT_BUT = re.compile(
+NOT_BUT = regex(
     r"^(?:(?:it|that|this|she|he)(?:'s| is) )?not (?P<old>[^,;]{1,60})[,;]? (?:but |it's |its |"
     r"rather )?(?P<new>.{1,60})$|^(?:(?:it|that|this|she|he)(?:'s|"
     r" is) )?(?P<new2>[^,;]{1,60})[,;] (?:and )?not (?P<old2>.{1,60})$",
     re.IGNORECASE,
 )
-STARRED = re.compile(r"^\*(?P<v>\w[\w' -]{0,40})\*?$")
+STARRED = regex(r"^\*(?P<v>\w[\w' -]{0,40})\*?$")
 """How a typo is put right in a chat."""
-POINTS_BACK = re.compile(r"^(?:it|he|she|they|that|this|its|her|his|their)(?:\b|')", re.IGNORECASE)
+POINTS_BACK = regex(r"^(?:it|he|she|they|that|this|its|her|his|their)(?:\b|')", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import unicodedata
 from dataclasses import dataclass
 
 from memkit.llm.rules.claims import ADVERBS, LIKES, NOUNS, REMEMBER, WORDS, Slot, slot_of, subject_of
-from memkit.runtime.memory.words.text import stem
+from memkit.runtime.memory.words.text import regex, stem
 
 BE = r"(?:'s| is| are| am| was| were|'re| will be)"
 DO = r"(?: do| does| did| should| would| can)?"
 WHO = rf"(?P<s>{NOUNS})"
-ASKING = re.compile(
+ASKING = regex(
     r"\?\s*$|^(?:who|whose|whom|what|where|when|why|which|how|do|does|did|is|are|am|was|were|can you tell|"
     r"could you tell|"
     r"(?:please )?(?:repeat|say) (?:that|it)(?: again)?\W*$|come again|pardon|huh|"
@@ -24,7 +24,7 @@ ASKING = re.compile(
     r"know|i'd like to know)(?![\w-])",
     re.IGNORECASE,
 )
-PREFIX = re.compile(
+PREFIX = regex(
     r"^(?:(?:please|and|so|but|then|also|now|hey|ok(?:ay)?|sorry|excuse me)[\s,]+|"
     r"(?:can|could|would|will) you (?:please )?(?:tell|remind) me(?: again)?[\s,]+|(?:tell|remind) me(?: again)?[\s,]+|"
     r"(?:do|can|could) you (?:still |happen to )?(?:know|remember|recall|tell)(?: again)?(?= (?:what|who|where|"
@@ -34,14 +34,14 @@ PREFIX = re.compile(
     r"if) (?=\w)){1,4}",
     re.IGNORECASE,
 )
-END = re.compile(
+END = regex(
     r"(?:[\s,]+(?:again|please|right|isn't it|is it|don't i|aren't i|correct|yes|no|then|now|due|currently|"
     r"these days|anyway|exactly|by the way))*\s*[?.! ]*$",
     re.IGNORECASE,
 )
 
 FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (relation, re.compile(pattern, re.IGNORECASE))
+    (relation, regex(pattern, re.IGNORECASE))
     for relation, pattern in (
         ("name", rf"^(?:what|who){BE}? ?(?P<s>my|our|me) ?(?:full |first |real |nick)?(?:name)?(?: called)?$"),
         ("name", r"^(?:who|what) (?:am|was) (?P<s>i)(?: called| named)?$"),
@@ -91,20 +91,20 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """Relation → how a question for it reads."""
 
 HELPERS = r"do|does|did|am|is|are|was|were|have|has|had|can|could|will|would|should|must"
-YES_NO = re.compile(rf"^(?P<helper>{HELPERS})(?P<not>n't)? (?P<rest>\S.{{0,300}})$", re.IGNORECASE)
-AGAIN = re.compile(
+YES_NO = regex(rf"^(?P<helper>{HELPERS})(?P<not>n't)? (?P<rest>\S.{{0,300}})$", re.IGNORECASE)
+AGAIN = regex(
     r"^(?:(?:and|what about|how about|and what about|and how about)[\s,]+){1,2}(?P<s>(?:my |our |the |his |"
     r"her )?[\w'-]+(?: [\w'-]+){0,2})\s*\??$",
     re.IGNORECASE,
 )
 """A question of which only the subject is new: "and my cat?"."""
-PRONOUN = re.compile(
+PRONOUN = regex(
     r"\b(?!it(?:'s)? (?:true|late|possible|ok|\w+ing|cold|hot|warm|dark|time)\b)"
     r"(?:(?P<of>his|their|its|her(?= [a-z]))|(?P<who>he|she|they|it|him|them|her))\b",
     re.IGNORECASE,
 )
 
-FILLER = re.compile(
+FILLER = regex(
     r"a|an|and|am|are|about|any|anything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|it|if|know|me|"
     r"my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|where|which|who|"
     r"whom|whose|why|will|with|you|your|again|still|now|say|said|told|mention|mentioned|kind|sort|many|much|often|"
@@ -123,7 +123,7 @@ SPELLINGS = {
 """Words that mean the same to whoever asks."""
 
 
-CLAUSE = re.compile(r"(?:i|we|you|he|she|it|they) \w", re.IGNORECASE)
+CLAUSE = regex(r"(?:i|we|you|he|she|it|they) \w", re.IGNORECASE)
 """How no subject begins, but a clause with a verb of its own."""
 
 
@@ -256,14 +256,14 @@ HASTE = {
 }  # fmt: skip
 """How people type, and how the same is read."""
 QUESTION_WORDS = frozenset({"what", "when", "where", "which", "who", "why", "how", "whose"})
-HASTY = re.compile(
+HASTY = regex(
     r"(?<![\w'./@-])(?:" + "|".join(sorted(map(re.escape, HASTE), key=len, reverse=True)) + r")(?![\w'/@-]|\.\w)", re.I
 )
 SHORTENED = ("dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "e.g", "i.e")
 NO_END = "".join(rf"(?<!\b{re.escape(word)}\.)" for word in SHORTENED)
-SENTENCE_END = re.compile(rf"(?<=[.!?]){NO_END}\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?|;\s+", re.IGNORECASE)
-BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-LEAD = re.compile(
+SENTENCE_END = regex(rf"(?<=[.!?]){NO_END}\s+(?=\S)|\s*\n+\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?|;\s+", re.IGNORECASE)
+BULLET = regex(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+LEAD = regex(
     r"^(?:(?:btw|by the way|fyi|oh|ah|aha|um+|uh+|hm+|so|well|ok(?:ay)?|alright|right|yes|yeah|yep|sure|also|and|but|"
     r"anyway|hey|hi|hello|listen|look|honestly|basically|just so you know|for (?:the|your) (?:record|info(?:rmation)?)|"
     r"you (?:should|might want to|need to) know(?: that)?|(?:i want|i wanted|i'd like|"
@@ -274,7 +274,7 @@ LEAD = re.compile(
     r"(?![\w'-])[\s,:;.!-]*){1,4}(?=\S)",
     re.IGNORECASE,
 )
-TAIL = re.compile(
+TAIL = regex(
     r"(?:[\s,]+(?:lol|haha+|hehe|xd|:\)|:-\)|:d|;\)|<3|ok|okay|thanks|thank you|thx|please|btw|fyi|"
     r"by the way)){1,3}(?P<mark>[.!?]*)$",
     re.IGNORECASE,
@@ -327,7 +327,7 @@ def _is_picture(letter: str) -> bool:
 # Say back to users what they said of themselves.
 
 SECOND_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), words)
+    (regex(pattern, re.IGNORECASE), words)
     for pattern, words in (
         (r"^(?:(?:you can|you may|you should|please|just) ){0,2}call me\b", "you are called"),
         (r"^(?:please )?remind me (?:that )?", "you want to be reminded "),
@@ -344,7 +344,7 @@ SECOND_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:myself|ourselves)\b", "yourself"),
     )
 )
-KEPT = re.compile(r"\b[A-Z]{2,}\b")
+KEPT = regex(r"\b[A-Z]{2,}\b")
 """The US is no us."""
 
 

@@ -11,13 +11,14 @@ from memkit.llm.rules.claims import SELF, Slot, read_claims
 from memkit.llm.rules.questions import PRONOUN, is_question, read_question, sentences_of
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Message, ToolSpec
+from memkit.runtime.memory.words.text import regex
 
-HEADLINE = re.compile(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
-TURN = re.compile(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
-OPENING = re.compile(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
+HEADLINE = regex(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
+TURN = regex(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
+OPENING = regex(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
 LINE = "| "
-GOALS = re.compile(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
-GOAL = re.compile(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
+GOALS = regex(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
+GOAL = regex(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ SEARCH = "archival_memory_search"
 INSERT = "archival_memory_insert"
 MOST_SHOWN = 10
 """Records that one search brings."""
-NO_RECORD = re.compile(r"^(?:Error|Policy)")
+NO_RECORD = regex(r"^(?:Error|Policy)")
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ def listed(items: Sequence[str]) -> str:
 
 # What a conversation spoke of last: records, subjects and questions, read from its messages.
 
-IDS = re.compile(r"\[([^\[\]\s]{8,64})\]|\((?:stored|already known): ([^\s()]+)\)")
-LEADING_PRONOUN = re.compile(r"^(?:he|she|they|(?P<of>his|her|their))\b(?=[ '])", re.IGNORECASE)
+IDS = regex(r"\[([^\[\]\s]{8,64})\]|\((?:stored|already known): ([^\s()]+)\)")
+LEADING_PRONOUN = regex(r"^(?:he|she|they|(?P<of>his|her|their))\b(?=[ '])", re.IGNORECASE)
 NEWEST = 40
 """Messages that are looked through."""
 

@@ -9,8 +9,9 @@ from typing import Any
 from memkit.llm.rules.answering import UNKNOWN, clause, several
 from memkit.llm.rules.questions import is_question, key_stems, key_words
 from memkit.llm.rules.reading import SEARCH, Heard, Recalled, Script, said_turns, search, spoken_of
+from memkit.runtime.memory.words.text import regex
 
-ABOUT_ME = re.compile(
+ABOUT_ME = regex(
     r"^(?:(?:please )?(?:(?:tell|show) me |list |show )?)?(?:what|everything|all)(?: do| did| have|"
     r" all)?(?: that)? you "
     r"(?:really |already )?(?:know|remember|store|save|note|stored|saved|have (?:stored|saved|on file)|learned?)"
@@ -21,7 +22,7 @@ ABOUT_ME = re.compile(
     r"you\W*$",
     re.IGNORECASE,
 )
-ABOUT = re.compile(
+ABOUT = regex(
     r"^(?:(?:please )?(?:tell|show) me )?(?:what|everything|all|anything)(?: do| have|"
     r" else do)?(?: that)? you (?:know|remember|stored|have)(?: stored)? (?:about|on|of) (?P<what>.{1,80}?)\W*$"
     r"|^(?:tell me (?:more )?about|what about|do you (?:know|remember) anything about) (?P<more>.{1,80}?)\W*$",
@@ -35,7 +36,7 @@ TYPES = {
     "outcome": "outcomes?|results",
     "fact": "facts?",
 }
-LISTING = re.compile(
+LISTING = regex(
     r"^(?:please )?(?:(?:list|show|give|tell)(?: me)?|what(?:'s| is| are)?|which(?: are)?|do i have(?: any)?|"
     r"are there(?: any)?|any)(?: all| of| on| still)*(?: my| our| the)?(?: open| current| pending)? "
     r"(?:"
@@ -53,7 +54,7 @@ LISTING = re.compile(
     r"morning|evening|month)\W*$",
     re.IGNORECASE,
 )
-SOURCE = re.compile(
+SOURCE = regex(
     r"^(?:and )?(?:how (?:do|did|can) you (?:know|learn)(?: that| this| it| (?P<what>(?:what|where|who|when|my|our|"
     r"that|"
     r"about) .{2,80}?))?|says who|who (?:told you|"
@@ -62,43 +63,43 @@ SOURCE = re.compile(
     r"why do you (?:think|say|believe) (?:that|so)|are you (?:really )?sure(?: about that)?|really|source)\W*$",
     re.IGNORECASE,
 )
-WHEN_TOLD = re.compile(
+WHEN_TOLD = regex(
     r"^(?:and )?(?:since when(?: do you know| have you known)?(?: that| this| it)?|when did (?:i|"
     r"we) (?:tell you|say|mention|talk)(?: about)?(?: that| this| it)?(?: to you)?|how long have you known(?: that)?)"
     r"(?:(?: about| that)? (?P<what>.{2,80}?))?\W*$",
     re.IGNORECASE,
 )
-HOW_MANY = re.compile(
+HOW_MANY = regex(
     r"^how (?:many|much)(?: \w+)? (?:do you (?:know|remember|have)|have you (?:stored|saved))\b.{0,40}$", re.IGNORECASE
 )
-JUST_SAID = re.compile(
+JUST_SAID = regex(
     r"^what (?:did i (?:just )?(?:say|ask|tell you|write)|was my (?:last|previous) (?:question|"
     r"message))(?: just now| before(?: that)?| last)?\W*$",
     re.IGNORECASE,
 )
-FIRST_SAID = re.compile(
+FIRST_SAID = regex(
     r"^what (?:was the first thing i (?:said|asked)|did i (?:say|ask)(?: you)? first|was my first (?:question|"
     r"message))\W*$",
     re.IGNORECASE,
 )
-SAID = re.compile(
+SAID = regex(
     r"^(?:what (?:did|have) (?:i|we) (?:say|said|tell you|told you|ask(?:ed)?|do|done)(?!\s+about\b)|"
     r"what (?:did|have) (?:i|we) (?:talk(?:ed)? about|discuss(?:ed)?)|"
     r"(?:please )?summari[sz]e (?:our|the|this) (?:conversation|chat|session))(?P<when>.{0,80})$",
     re.IGNORECASE,
 )
-WHY_NOT = re.compile(
+WHY_NOT = regex(
     r"^(?:but |and )?why (?:did|do|have|will|would|could|can)(?:n't you| you not)\b.{0,120}$|"
     r"^(?:but |and )?why (?:not|won't you|can't you)\b.{0,120}$|^why\W*$",
     re.IGNORECASE,
 )
-AGAIN = re.compile(
+AGAIN = regex(
     r"^(?:(?:please )?(?:repeat|say) (?:that|it)(?: again)?|what did you (?:just )?say|come again|pardon(?: me)?|"
     r"huh|eh|"
     r"what|sorry what|excuse me)(?: please)?\W*$",
     re.IGNORECASE,
 )
-DID_YOU = re.compile(
+DID_YOU = regex(
     r"^(?:and )?(?:did|have) you (?:really |actually |just |already )?(?P<what>(?!know|remember|hear|understand|"
     r"get\b|see|"
     r"forg|say|said|ever|store|save|note)\w+ .{2,120}?)\W*$",

@@ -21,6 +21,7 @@ from memkit.llm.rules.reading import (
     written_last,
 )
 from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.words.text import regex
 
 NO_MEMORY = "I have no long-term memory in this conversation, so this stays in it."
 KEPT_HERE = {
@@ -28,11 +29,11 @@ KEPT_HERE = {
     "should last.",
     "unsure": "That is not sure yet, so I keep it in this conversation only. Say “remember that …” if it should last.",
 }
-IN_WORDS = re.compile(r"\((?P<type>\w+)(?:, due (?P<due>[\d-]+))?")
+IN_WORDS = regex(r"\((?P<type>\w+)(?:, due (?P<due>[\d-]+))?")
 NOTED = "Noted: "
 KNEW = "I knew that already: "
 PREPOSITIONS = frozenset({"in", "at", "on", "to", "for", "from", "with", "a", "an", "the", "my"})
-OPPOSED = re.compile(r"cannot be true together with (?P<id>[^\s,.]+)")
+OPPOSED = regex(r"cannot be true together with (?P<id>[^\s,.]+)")
 
 
 def remember(heard: Heard, claim: Claim) -> Script:
@@ -216,11 +217,11 @@ def _is_users(text: str) -> bool:
 
 # Take back what the user asks to have forgotten.
 
-LISTED = re.compile(r"- .+ \[[^\[\]\s]{8,64}\]$")
+LISTED = regex(r"- .+ \[[^\[\]\s]{8,64}\]$")
 """A line of a list of records."""
 MOST = 5
 """Records that one wish takes back; each is a tool call."""
-EVERYTHING = re.compile(
+EVERYTHING = regex(
     r"^(?:everything|all(?: of it| that)?|me|my data|all (?:you know|my data|memories|of my data))(?: (?:about|"
     r"on|of) me| you (?:know|have|remember|stored)(?: (?:about|on) me)?)?$",
     re.I,
@@ -230,7 +231,7 @@ ERASURE = (
     "Everything at once, with proof that nothing is left, is `memkit memory erase --user NAME`; to stop storing, say "
     "“don't remember anything”."
 )
-ALL_OF = re.compile(
+ALL_OF = regex(
     r"^(?:everything|all|anything)(?: (?:you know|you have|i said|i told you|that you know))?(?: (?:about|on|"
     r"of))? (?P<what>.+)$",
     re.I,

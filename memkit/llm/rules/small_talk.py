@@ -11,14 +11,15 @@ from memkit.llm.rules.questions import LONGEST_MESSAGE, plain_sentence, to_secon
 from memkit.llm.rules.reading import Recalled, open_goals
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Message
+from memkit.runtime.memory.words.text import regex
 
 HELLO = (
     r"(?:hi{1,5}|hello|hey{1,5}|hiya|howdy|yo|good (?:morning|afternoon|evening|day)|greetings|moin|servus)"
     r"(?: there| again| everybody| all| you)?"
 )
-GREETING = re.compile(rf"^{HELLO}(?:,? (?:\w+|memkit agent))?\W*$", re.IGNORECASE)
-OPENING = re.compile(rf"^{HELLO}(?:,? (?!i\b|my\b|we\b|i'm\b|im\b)\w+)?\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
-HELP = re.compile(
+GREETING = regex(rf"^{HELLO}(?:,? (?:\w+|memkit agent))?\W*$", re.IGNORECASE)
+OPENING = regex(rf"^{HELLO}(?:,? (?!i\b|my\b|we\b|i'm\b|im\b)\w+)?\s*[,.!]+\s*(?=\w)", re.IGNORECASE)
+HELP = regex(
     r"^(?:help(?: me)?|do you have a name|what (?:should|do|can|may) i call you|what can (?:you|i) (?:do|ask(?: "
     r"you)?|say)(?: here)?(?: for me)?|how does this work|"
     r"how do (?:you work|"
@@ -27,7 +28,7 @@ HELP = re.compile(
     r"language model|chatgpt|gpt|claude)|what do you do|commands?|\?+)\W*$",
     re.IGNORECASE,
 )
-DATA = re.compile(
+DATA = regex(
     r"^(?:do you (?:store|save|keep|remember|record) (?:my (?:data|messages)|what i (?:say|tell you)|things|"
     r"everything|anything)|"
     r"is my data (?:safe|private|secure)|where (?:is|are) (?:my data|my memories)(?: stored| kept)?|"
@@ -45,7 +46,7 @@ DATA_TEXT = (
     "memory erase` "
     "hand over or remove all of it."
 )
-ABOUT_YOU = re.compile(
+ABOUT_YOU = regex(
     r"^(?:what do you think (?:about|of)|(?:do|would|don't|can) you (?:like|love|hate|enjoy|prefer|believe|rather|miss|"
     r"want))\b.{0,80}$|"
     r"^what(?:'s| is| are) your (?!source\b)\w+(?: \w+)?\W*$|^(?:where|how old|when|what|who|which|do|are|can|"
@@ -68,30 +69,30 @@ the record's id, and "how do you know?" tells where it is from,
 with the taxes"),
 - ask for a task of a domain ("deliver book shop", "plan: release web production") or a skill ("how do I …?"),
 - ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
-HOW_ARE_YOU = re.compile(
+HOW_ARE_YOU = regex(
     r"^(?:how are you(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) (?:up|new)|sup|you ok|how do you "
     r"feel)\W*$",
     re.I,
 )
-THERE = re.compile(
+THERE = regex(
     r"^(?:(?:are )?(?:you|u|ya) (?:still )?(?:there|here|awake|listening|ready)|can (?:we|you|i) (?:talk|chat|"
     r"hear me|ask you "
     r"something|help me|help))\W*$",
     re.I,
 )
-THANKS = re.compile(
+THANKS = regex(
     r"^(?:many |ok(?:ay)?,? |great,? |cool,? |nice,? )?(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias|grazie|"
     r"obrigad[oa])\b(?!.*\b(?:i|my|we)\b).{0,30}$|"
     r"^(?:that(?:'s| is) )?(?:very |so )?(?:great|perfect|cool|nice|awesome|well done|good|excellent|wonderful|lovely)"
     r"(?:,? (?:one|work|job|bot|stuff|answer|to (?:hear|know)))?\W*$",
     re.I,
 )
-BYE = re.compile(
+BYE = regex(
     r"^(?:bye|goodbye|see (?:you|ya)|good night|cya|ciao|tschü(?:ss|ß)|adiós|adios|au revoir|that(?:'s| is) all|"
     r"i(?:'m| am) done|quit|exit)\b.{0,20}$",
     re.I,
 )
-SURE = re.compile(
+SURE = regex(
     r"^(?:yes|yeah|yep|yup|ok|okay|k|sure|fine|right|correct|that(?:'s| is) (?:right|correct|true|it)|exactly|"
     r"alright|got it|i see|indeed|true|"
     r"no problem|no worries|don't worry|never mind me|np|mhm|aha|(?:oh,? )?(?:i(?:'m| am) )?sorry(?: about that)?|"
@@ -99,29 +100,29 @@ SURE = re.compile(
     r"\W*$",
     re.I,
 )
-NO = re.compile(
+NO = regex(
     r"^(?:(?:no|nope|nah)[\s,.!]+)?(?:no|nope|nah|wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect|"
     r"not what i (?:said|meant))|not really|"
     r"you(?:'re| are) wrong|you got (?:that|it|this) wrong|i (?:never|didn't|did not) (?:say|said) (?:that|this|"
     r"so))\W*$",
     re.I,
 )
-PRAISE = re.compile(
+PRAISE = regex(
     r"^(?:you(?:'re| are) (?:great|the best|smart|awesome|nice|funny|cool|amazing|helpful|sweet)|i (?:love|"
     r"like) you|good)\W*$",
     re.I,
 )
-BLAME = re.compile(
+BLAME = regex(
     r"^(?:you(?:'re| are)(?: so)? (?:stupid|dumb|useless|bad|an idiot|annoying|slow)|this (?:is )?(?:sucks|"
     r"stupid|useless|rubbish)|fuck|shit|damn|wtf|i hate you)\b.{0,40}$",
     re.I,
 )
-SPEAKS = re.compile(
+SPEAKS = regex(
     r"^(?:can|do) you (?:speak|understand|read|write|know|talk)(?: in)? (?:other languages|any other language|"
     r"(?-i:[A-Z])\w+(?:an|ish|ch|ese|ic|ian|i|k))\W*$",
     re.I,
 )
-RULES = re.compile(
+RULES = regex(
     r"^(?:what|which|list|show(?: me)?)(?: are)?(?: all)?(?: the| your)? policies(?: (?:do you|are|must you|"
     r"hold)\b.{0,30})?\W*$",
     re.I,
@@ -130,8 +131,8 @@ RULES_TEXT = (
     "The policies of this store judge every tool call. /policy lists them here, and `memkit policy list` on the "
     "command line; /why says which of them decided."
 )
-LAUGH = re.compile(r"^(?:(?:ha){2,20}h?|lol|lmao|rofl|hehe|xd|wow|omg|oops|hm+|uh+|ah+|oh+)\W*$", re.I)
-GENERAL = re.compile(
+LAUGH = regex(r"^(?:(?:ha){2,20}h?|lol|lmao|rofl|hehe|xd|wow|omg|oops|hm+|uh+|ah+|oh+)\W*$", re.I)
+GENERAL = regex(
     r"^(?:please )?(?:(?:can|could|would) you )?(?:please )?(?:tell me (?:a (?:joke|story|fact|secret)|"
     r"something)|write|compose|translate|summari[sz]e|explain|draw|paint|sing|calculate|"
     r"compute|solve|generate|create|draft|rewrite|proofread|google|look up|search (?:the (?:web|internet)|for|"
@@ -139,7 +140,7 @@ GENERAL = re.compile(
     r"turn (?:on|off)|set (?:an? )?(?:alarm|timer))\b",
     re.IGNORECASE,
 )
-ORDERED = re.compile(
+ORDERED = regex(
     r"^(?:please )?(?:(?:can|could|would) you )?(?:please )?(?:restart|reboot|call|phone|schedule|read|post|share|"
     r"install|"
     r"upload|download|print|check|find|add|put|start|stop|create|delete|remove|move|copy|clean|wash|bring|email|text|"
@@ -152,12 +153,12 @@ GENERAL_TEXT = (
     "anything else "
     "plug in a language model: `provider: anthropic` or `provider: openai` in memkit.yaml, or --provider."
 )
-CLOCK = re.compile(
+CLOCK = regex(
     r"^(?:what(?:'s| is) (?:the )?(?:time|date|day|year)|what (?:time|day|date) is it|what day is today|"
     r"what(?:'s| is) today)\b.{0,30}$",
     re.I,
 )
-DOCUMENT = re.compile(
+DOCUMENT = regex(
     r"^\W*(?:here(?:'s| is| are)|this is|please read|read|look at|check|see|summari[sz]e|fyi,?)(?: this| the|"
     r" an?| my| our| some)? (?:following )?(?:e-?mail|document|doc|text|page|web ?page|article|log|logs|message|"
     r"mail|note|"
@@ -169,7 +170,7 @@ DOCUMENT_TEXT = (
     "asks for. Tell me in a sentence of your own what I should remember."
 )
 LONG_TEXT = "That is a long text. " + DOCUMENT_TEXT.removeprefix("I see a text that you pasted. ")
-CODE = re.compile(
+CODE = regex(
     r"^\s*```|^\s*(?:def|class|import|from|function|const|let|var|public|#include|SELECT|<\?xml|<html|"
     r"<!DOCTYPE)\b.*[\n;:{(<>]",
     re.IGNORECASE,
@@ -178,7 +179,7 @@ CODE_TEXT = (
     "That looks like code. I neither run nor store it; to run a command, say: run `command`. Policies judge it first."
 )
 SMALL, ACCENTED = r"[a-zß-öø-ÿ\u0101-\u017f]", r"[ß-öø-ÿ\u0101-\u017f]"
-FOREIGN = re.compile(
+FOREIGN = regex(
     r"\b(?:et|avec|pour|dans|nous|sont|elle|mes|ses|une|appelle|habite|comment|pourquoi|llamo|en|con|y|auch|mit|für|"
     r"von|"
     r"eine|einen|habe|haben|bin|kann|dich|mich|mir|"
@@ -200,7 +201,7 @@ NONSENSE = (
 )
 WHAT_IS_RIGHT = "What is right, then? Say it in a whole sentence, such as “No, my dog is called Max”."
 MOST_GOALS = 3
-CORE_NAME = re.compile(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
+CORE_NAME = regex(r"<human>\n(?P<text>.*?)\n?</human>", re.DOTALL)
 
 ANSWERS = (
     (HELP, HELP_TEXT),

@@ -6,9 +6,7 @@ import importlib
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from .deadline import TimeIsUp, within
 from .errors import LoopError, ToolDeclarationError
 from .interface import JSON, DeclaredTool, PolicyFinding, ToolSpec, Verdict
+
+if TYPE_CHECKING:
+    import subprocess
 
 # A tool with the function that runs it, and how an error in it becomes an answer to the model.
 
@@ -320,6 +322,9 @@ def _called(function: Callable[..., JSON], args: Mapping[str, JSON]) -> str:
 def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON], root: Path) -> str:
     if not command:
         raise ToolDeclarationError(f"The tool {tool.name!r} has nothing to run. Give it 'run:'.")
+    import subprocess
+    import tempfile
+
     # A file as standard input: a program that never reads it cannot block us.
     with tempfile.TemporaryFile() as given:
         # One line, so that a program that appends its input to a file keeps one call a line.

@@ -11,7 +11,7 @@ from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import EMPTY
 from ..record.record import Draft, Origin, Record
 from ..words.dates import NUMBERS, WEEKDAYS, dated
-from ..words.text import stem
+from ..words.text import regex, stem
 from ..words.wording import (
     APOSTROPHES,
     FUNCTION_WORDS,
@@ -44,7 +44,7 @@ SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
 """What somebody has never or always done is no rule either."""
 
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf"\b(?:{wording})\b"))
+    (kind, regex(rf"\b(?:{wording})\b"))
     for kind, wording in (
         (
             "goal",
@@ -82,16 +82,16 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """The first rule that matches names the type; otherwise a fact."""
 
-INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
-ASKED_FOR = re.compile(
+INTERJECTION = regex(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+ASKED_FOR = regex(
     r"(?i)^(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?(?:remember|note|keep in mind|make a note|"
     r"save|store|"
     r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
 )
 """How somebody asks, as a question too, that what follows is remembered."""
-CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
+CLAUSE = regex(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
 """Where a clause of its own begins, whose negations are not those of the clause before."""
-BREAK = re.compile(r"[,;]")
+BREAK = regex(r"[,;]")
 LEADING = frozenset(
     {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
 )
@@ -277,19 +277,19 @@ LONGEST = 600
 NEXT_YEAR = 12
 """Months ahead: what is due in May is due in the next May."""
 PHRASE = r"(?P<phrase>(?:(?:the|of|on)\s+){0,3}[\w./-]+(?:,?\s+[\w./-]+){0,3})"
-UNTIL = re.compile(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
-SINCE = re.compile(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
-DUE = re.compile(
+UNTIL = regex(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
+SINCE = regex(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
+DUE = regex(
     rf"\b(?:by|before|until|till|due(?:\s+(?:on|by))?|deadline(?:\s+(?:is|on))?|no\s+later\s+than)\s+{PHRASE}",
     re.IGNORECASE,
 )
-WEEKDAY = re.compile(rf"\b(?P<next>next\s+)?(?P<day>{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
-IN_DAYS = re.compile(
+WEEKDAY = regex(rf"\b(?P<next>next\s+)?(?P<day>{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+IN_DAYS = regex(
     rf"\bin\s+(?P<count>\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])})\s+(?P<unit>day|week|month)s?\b", re.IGNORECASE
 )
-END_OF = re.compile(r"\bend\s+of\s+(?:the|this)?\s*(?P<unit>day|week|month|year)\b", re.IGNORECASE)
+END_OF = regex(r"\bend\s+of\s+(?:the|this)?\s*(?P<unit>day|week|month|year)\b", re.IGNORECASE)
 DAYS = {"day": 1, "week": 7, "month": 30}
-PARTS = re.compile(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day>\d\d))?)?")
+PARTS = regex(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day>\d\d))?)?")
 
 
 class Period(NamedTuple):

@@ -31,6 +31,7 @@ from ..record.fields import TRUSTS
 from ..record.lines import JSON
 from ..record.record import BESIDE_DRAFT, FIELDS, Draft, Record, audience_of
 from ..record.stamps import parse_time
+from ..words.text import regex
 from ..words.wording import plain
 
 CORRECTED_BY_PERSON = 0.95
@@ -121,38 +122,36 @@ MERGED: Mapping[str, Callable[[Sequence[Any], Any], Any]] = {
 """What several parents give to one record, of their values and the best parent's."""
 
 
-LEAD_IN = re.compile(
+LEAD_IN = regex(
     r"(?i)^(?:(?:no|nope|actually|sorry|well|rather|correction)[,:;.!]*\s+)*"
     r"(?:(?:it|that|this)(?:'s| is| was| should be| should say| should read)\s+|should be\s+|make (?:it|that)\s+)?"
 )
 NOT_THIS = (
-    re.compile(r"(?i)^(?P<new>.+?)(?:\s*[,;–—-]+\s*|\s+)(?:and\s+)?not\s+(?P<old>.+)$"),
-    re.compile(r"(?i)^(?P<new>.+?)[,;]?\s+(?:instead of|rather than)\s+(?P<old>.+)$"),
+    regex(r"(?i)^(?P<new>.+?)(?:\s*[,;–—-]+\s*|\s+)(?:and\s+)?not\s+(?P<old>.+)$"),
+    regex(r"(?i)^(?P<new>.+?)[,;]?\s+(?:instead of|rather than)\s+(?P<old>.+)$"),
 )
-BUT_THAT = re.compile(r"(?i)^not\s+(?P<old>.+?)[,;]?\s+(?:but|it's|it is|rather)\s+(?P<new>.+)$")
+BUT_THAT = regex(r"(?i)^not\s+(?P<old>.+?)[,;]?\s+(?:but|it's|it is|rather)\s+(?P<new>.+)$")
 CHANGE = (
-    re.compile(r"(?i)^(?:please\s+)?(?:change|rename|correct)\s+(?P<old>.+?)\s+(?:to|into)\s+(?P<new>.+)$"),
-    re.compile(r"(?i)^(?:please\s+)?(?:replace|swap)\s+(?P<old>.+?)\s+(?:with|by|for)\s+(?P<new>.+)$"),
-    re.compile(r"^(?P<old>.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$"),
+    regex(r"(?i)^(?:please\s+)?(?:change|rename|correct)\s+(?P<old>.+?)\s+(?:to|into)\s+(?P<new>.+)$"),
+    regex(r"(?i)^(?:please\s+)?(?:replace|swap)\s+(?P<old>.+?)\s+(?:with|by|for)\s+(?P<new>.+)$"),
+    regex(r"^(?P<old>.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$"),
 )
-VALUE = re.compile(
+VALUE = regex(
     r"(?i)^(?:(?:no|nope|actually|sorry|well|correction)[,:;.!]*\s+)*"
     r"(?:(?:it|that|this)(?:'s| is| was| should be)|(?:it )?should be)\s+(?P<new>.+)$"
 )
-VERDICT = re.compile(
+VERDICT = regex(
     r"(?i)(?:not|no longer|more|less|too|very|a bit|wrong|false|true|right|correct|incorrect|outdated|old|obsolete|over"
     r"|gone|fine|ok|okay|unclear|vague|shorter|longer|clearer|nicer|better|simpler|briefer)\b"
 )
 """Beginnings of what says how a statement is, and not what it should say."""
-COPULA = re.compile(r"(?i)(?:\b(?:is|are|was|were|am)|=)\s+(?:(?:called|named)\s+)?(?P<value>[^,;]+?)[.!]*\s*$")
-ADD = re.compile(
-    r"(?i)^(?:please\s+)?(?:add|append|also mention|mention|also note|note)\s*:?\s+(?:that\s+)?(?P<new>.+)$"
-)
-REMOVE = re.compile(
+COPULA = regex(r"(?i)(?:\b(?:is|are|was|were|am)|=)\s+(?:(?:called|named)\s+)?(?P<value>[^,;]+?)[.!]*\s*$")
+ADD = regex(r"(?i)^(?:please\s+)?(?:add|append|also mention|mention|also note|note)\s*:?\s+(?:that\s+)?(?P<new>.+)$")
+REMOVE = regex(
     r"(?i)^(?:please\s+)?(?:remove|delete|drop|leave out|omit|without)\s*:?\s+(?:the\s+(?:word|words|part)\s+)?"
     r"(?P<old>.+)$"
 )
-WHOLE = re.compile(r"(?is)^(?:please\s+)?(?:it should )?(?:say|read|write|reword(?: to| as)?)\s*:\s*(?P<new>.+)$")
+WHOLE = regex(r"(?is)^(?:please\s+)?(?:it should )?(?:say|read|write|reword(?: to| as)?)\s*:\s*(?P<new>.+)$")
 GOES_ON = frozenset(
     """in on at with without for since from to by during every and or but because when after before until if
     unless""".split()

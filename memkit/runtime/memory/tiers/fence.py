@@ -1,9 +1,9 @@
 """Shows recalled text to a model as data: between marks that the text cannot forge, with what is needed to cite it."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from secrets import token_hex
 
 from ..interface import Hit
 from ..record.record import Record
@@ -20,7 +20,7 @@ JOINERS = frozenset("\u200c\u200d")
 
 def new_marker() -> str:
     """Return a mark that nobody can have written beforehand."""
-    return token_hex(8)
+    return os.urandom(8).hex()
 
 
 def fence(hits: Iterable[Hit | Record], marker: Callable[[], str] = new_marker, overflow: str = "") -> str:
