@@ -21,7 +21,7 @@ from typing import Any
 from corpus import USER, write_store
 from table import print_rows
 
-from memkit.agent import Parts, ReferenceAgent
+from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.use_cases.open_chat import open_chat
 from memkit.use_cases.store import make_store
@@ -70,7 +70,7 @@ def opened(root: Path, records: int) -> ReferenceAgent:
     def at_once(parts: Parts) -> Parts:
         return Parts(**{**vars(parts), "model": AtOnce()})
 
-    agent = open_chat(open_workspace(root), user=USER, session="bench", adapt=at_once)
+    agent = open_chat(open_workspace(root), Setting(USER, "bench"), adapt=at_once)
     agent.consent.record(True)
     return agent
 

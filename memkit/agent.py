@@ -10,15 +10,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memkit.agent_session import AgentSession, SessionPlace
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
+from memkit.runtime.host.sessions import Session, SessionTerms, after
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
-from memkit.runtime.loop.config import AgentConfig, Host
+from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import JSON, Approval, CallKey, DeclaredTool, Model, Settle
+from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.plan_run import PlanningTools
 from memkit.runtime.loop.planner import HybridPlanner, Proposals
@@ -31,7 +31,7 @@ from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
-from memkit.runtime.memory.record.lines import Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
@@ -86,8 +86,10 @@ class Parts:
 class Setting:
     """Whom the agent talks to, and under which circumstances."""
 
-    user: str
-    session: str
+    user: str = ""
+    """Whose memory it is; where nobody is named nothing is stored or recalled long-term."""
+    session: str = ""
+    """The session to go on with or to begin; for ``open_chat`` its name will do, and nothing for a new one."""
     context: Mapping[str, Any] = field(default_factory=dict)
     """What the host program says about where it runs; the policies read it."""
     remembers: bool = True
@@ -97,19 +99,16 @@ class Setting:
     name: str | None = None
     """What the user calls the session from now on."""
     fork_of: str | None = None
-    """The session that this new one begins like."""
+    """The session that this new one begins like; for ``open_chat`` its name or how its id begins will do."""
     long_term: bool = True
     """Whether the store allows long-term memory at all."""
-    approve: Approval | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
     """When a turn has to end; None for never."""
     agent_id: str | None = None
     """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
-    listen: Listener | None = None
-    """Is told what happens in a turn while it happens."""
-    settle: Settle | None = None
-    """Asks a person what became of a call that had begun when its turn was cut off."""
+    host: Host = NO_HOST
+    """Whom a person's answer comes from, and who is told what happens in a turn."""
 
 
 class ReferenceAgent:
@@ -127,21 +126,26 @@ class ReferenceAgent:
         self._origin = origin
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
-        self.session = AgentSession(
-            SessionPlace(setting.user, setting.session, parts.sessions, parts.sealer),
-            Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock())),
-            main=self.main,
-            settings=parts.archive.settings,
-            recall=self.recall,
-            clock=parts.clock,
-            is_kept=self.may_remember,
-        )
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         self.parts.spent.update(self._agent.spent)
         self._agent.spent = self.parts.spent
-        self.session.open(self._agent, may_read=self._may_read(), fork_of=setting.fork_of)
+        self.session = self._session()
+        self.session.open(may_read=self._may_read(), fork_of=setting.fork_of)
         if self.is_off_record:
             self._set_traces(wanted=False)
+
+    def _session(self) -> Session:
+        parts, setting = self.parts, self.setting
+        terms = SessionTerms(
+            setting.user,
+            setting.session,
+            parts.sessions,
+            self.may_remember,
+            parts.sealer or NoSealer(),
+            instead="leave out --session and -c for a new one, or fork this one",
+        )
+        begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
+        return Session(self._agent, terms, settings=parts.archive.settings, clock=parts.clock, begun=begun)
 
     @property
     def memory(self) -> VirtualContextMemory:
@@ -257,8 +261,7 @@ class ReferenceAgent:
 
     def _run(self, turn: Callable[[], AgentResponse], resumed: Resumed | None) -> AgentResponse:
         with self.consent.held():
-            reply = self.session.run(turn, is_off_record=self.is_off_record)
-        return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
+            return after(resumed, self.session.run(turn, is_off_record=self.is_off_record))
 
     def take_back(self, record_id: str, reason: str) -> str:
         """Reject a record in the user's name and return its text, which cannot be stored again."""
@@ -315,7 +318,7 @@ class ReferenceAgent:
         parts, proposals = self.parts, Proposals()
         planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
-        host = Host(self.setting.approve, self.setting.settle, self.setting.listen, self._observed)
+        host = replace(self.setting.host, observe=self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
         tools = _ObjectingTools(
             memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
@@ -335,7 +338,6 @@ class ReferenceAgent:
             persona=self._persona(),
             config=self._config,
             host=host,
-            journal=self.session.journal,
         )
         agent.working.max_items = parts.archive.settings.working.max_items
         return agent

@@ -18,6 +18,9 @@ from memkit.terminal import harmless
 
 # The terminal that a person types on, and the lines that are asked for there, on standard error.
 
+GOES_ON = "\\"
+"""At the end of a line it says that another one follows."""
+
 
 def is_able_terminal() -> bool:
     """Return whether standard output is a terminal on which more can be done than print lines."""

@@ -15,7 +15,8 @@ from memkit.equivalence.matrix import write_matrix
 from memkit.equivalence.run import Column, ColumnResult, columns_of, run
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import MemkitError, MissingExtra, UsageError
-from memkit.generate.targets import find_target, load_targets
+from memkit.generate.plugins import find_target
+from memkit.generate.targets import load_targets
 
 SCHEMA = "memkit.equivalence/1"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from memkit.agent import Setting
 from memkit.equivalence.interface import Seen, TranscriptTurn
 from memkit.equivalence.probing import probed
 from memkit.runtime.loop.bound import read_arguments
@@ -44,9 +45,7 @@ class ReferenceSide:
         with open_workspace(self._store) as workspace:
             agent = open_chat(
                 workspace,
-                user=turn.user,
-                session=session,
-                context=turn.context,
+                Setting(turn.user or "", session, turn.context),
                 provider="reference",
                 # The store is this package's own, so its tools run. A project reads its skills in ways of its own, so
                 # nothing of the store's is offered as a tool here.

@@ -11,19 +11,31 @@ Nothing of a plug-in is imported: the package is looked up and its files are rea
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memkit.errors import MemkitError, UsageError
+from memkit.errors import EnvironmentFault, MemkitError, UsageError
 from memkit.generate.source import Source, installed_source
-from memkit.generate.targets import QUESTIONS, RECORD, Target, TargetOrigin, load_target, questions_of
+from memkit.generate.targets import (
+    QUESTIONS,
+    RECORD,
+    Target,
+    TargetOrigin,
+    load_target,
+    load_targets,
+    near_word,
+    questions_of,
+)
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 GROUP = "memkit.targets"
 INTERFACE = 2
@@ -62,6 +74,26 @@ class Plugins:
     problems: tuple[PluginProblem, ...]
 
 
+def find_target(name: str, source: Source | None = None) -> Target:
+    """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
+
+    Raises:
+        UsageError: There is none, with the nearest name.
+        EnvironmentFault: A plug-in offers it and cannot be used.
+    """
+    targets = load_targets(source)
+    if name in targets:
+        return targets[name]
+    # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
+    plugins = load_plugins(targets, source)
+    if name in plugins.targets:
+        return plugins.targets[name]
+    if broken := [problem.message for problem in plugins.problems if problem.target == name]:
+        raise EnvironmentFault(" ".join(broken))
+    known = [*targets, *plugins.targets]
+    raise UsageError(f"There is no target {name!r}.{near_word(name, known)} Targets: {', '.join(known)}.")
+
+
 def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
     """Return the targets of every installed plug-in in alphabetical order, and what is wrong with the others.
 
@@ -86,7 +118,9 @@ def _offers() -> tuple[list[Offer], list[PluginProblem]]:
     offers: list[Offer] = []
     problems: list[PluginProblem] = []
     seen: set[str] = set()
-    for distribution in importlib.metadata.distributions():
+    from importlib.metadata import distributions
+
+    for distribution in distributions():
         try:
             if GROUP not in (distribution.read_text("entry_points.txt") or ""):
                 continue
@@ -102,7 +136,7 @@ def _offers() -> tuple[list[Offer], list[PluginProblem]]:
     return offers, problems
 
 
-def _origin(distribution: importlib.metadata.Distribution) -> TargetOrigin:
+def _origin(distribution: Distribution) -> TargetOrigin:
     try:
         metadata = distribution.metadata
         return TargetOrigin(str(metadata["Name"] or UNNAMED), str(metadata["Version"] or ""))

@@ -130,37 +130,17 @@ def load_targets(source: Source | None = None) -> dict[str, Target]:
     return {folder.name: load_target(folder, chosen) for folder in folders}
 
 
-def find_target(name: str, source: Source | None = None) -> Target:
-    """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
-
-    Raises:
-        UsageError: There is none, with the nearest name.
-        EnvironmentFault: A plug-in offers it and cannot be used.
-    """
-    targets = load_targets(source)
-    if name in targets:
-        return targets[name]
-    # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
-    from memkit.generate.plugins import load_plugins
-
-    plugins = load_plugins(targets, source)
-    if name in plugins.targets:
-        return plugins.targets[name]
-    if broken := [problem.message for problem in plugins.problems if problem.target == name]:
-        raise EnvironmentFault(" ".join(broken))
-    known = [*targets, *plugins.targets]
-    raise UsageError(f"There is no target {name!r}.{_near(name, known)} Targets: {', '.join(known)}.")
-
-
 def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
     """Return ``given`` if ``target`` asks for every key of it; raises ``UsageError`` with the nearest key otherwise."""
     for key, value in given.items():
         if key not in target.questions:
-            hint = f"{_near(key, target.questions)} Keys: {', '.join(target.questions)}."
+            hint = f"{near_word(key, target.questions)} Keys: {', '.join(target.questions)}."
             raise UsageError(f"The target {target.name} has no data key {key!r}.{hint}")
         choices = target.questions[key].get("choices")
         if choices and value not in choices:
-            raise UsageError(f"{key}={value!r} is not possible.{_near(value, choices)} Choices: {', '.join(choices)}.")
+            raise UsageError(
+                f"{key}={value!r} is not possible.{near_word(value, choices)} Choices: {', '.join(choices)}."
+            )
         if not value.strip() or not _VALUE.fullmatch(value):
             raise UsageError(f"{key}={value!r} is not possible: give it 1 to 2000 printable characters.")
     return dict(given)
@@ -218,6 +198,7 @@ def layer_folder(layer: str, folder: Path, templates: Path) -> Path:
     return place
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def near_word(word: str, known: Iterable[str]) -> str:
+    """Return a question for the nearest of the words that are known, with a space before it; nothing without one."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""

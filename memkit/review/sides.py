@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 
 from memkit.errors import UsageError
 from memkit.review.interface import End, Note
-from memkit.store.change import in_progress
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects, missing_from, parting, resolve
 
@@ -244,7 +243,7 @@ def _is_unborn(git: Git) -> bool:
 
 
 def _about_work_tree(git: Git) -> list[Note]:
-    work = in_progress(git)
+    work = git.in_progress()
     if work is None:
         return []
     return [Note("in_progress", f"A {work} is in progress: the work tree is neither what was nor what will be.")]

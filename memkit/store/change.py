@@ -6,20 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from memkit.errors import EnvironmentFault, UsageError
+from memkit.errors import UsageError
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_folder import hooks_of, require_untracked
 from memkit.store.trust import Trust
-
-_IN_PROGRESS = {
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-}
-"""What lies in git's folder while it waits for a person."""
 
 
 def change_file(
@@ -71,7 +62,7 @@ def change_files(
     in_repository = git.is_repository()
     if in_repository:
         require_untracked(root)
-        require_quiet(git)
+        git.require_quiet()
         git.require_identity()
     before = {path: _content(root / path) for path in files}
     try:
@@ -90,23 +81,6 @@ def change_files(
 
 def _content(place: Path) -> bytes | None:
     return place.read_bytes() if place.is_file() else None
-
-
-def in_progress(git: Git) -> str | None:
-    """Return what git is in the middle of, such as ``merge``, or None where it waits for nobody."""
-    asked = [word for mark in _IN_PROGRESS for word in ("--git-path", mark)]
-    places = git.run("rev-parse", *asked).splitlines()
-    for place, work in zip(places, _IN_PROGRESS.values(), strict=True):
-        if os.path.lexists(git.root / place):
-            return work
-    return None
-
-
-def require_quiet(git: Git) -> None:
-    """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
-    work = in_progress(git)
-    if work is not None:
-        raise EnvironmentFault(f"A {work} is in progress in {git.root}. Finish or abort it first.")
 
 
 def _take_back(git: Git, path: str, before: bytes | None, in_repository: bool) -> None:

@@ -181,12 +181,11 @@ def _parsed_manifest(path: Path) -> dict[str, Any]:
 
 
 def _refuse_unfinished(root: Path) -> None:
-    from memkit.store.change import require_quiet
     from memkit.store.git import Git
 
     git = Git(root)
     if git.is_repository():
-        require_quiet(git)
+        git.require_quiet()
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -19,6 +19,14 @@ _SECONDS = 60.0
 _HOOK_SECONDS = 600.0
 """Hooks run whole suites of tests."""
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
+_IN_PROGRESS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+"""What lies in git's folder while it waits for a person."""
 
 
 class Git:
@@ -76,6 +84,21 @@ class Git:
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'
                 )
+
+    def in_progress(self) -> str | None:
+        """Return what git is in the middle of, such as ``merge``, or None where it waits for nobody."""
+        asked = [word for mark in _IN_PROGRESS for word in ("--git-path", mark)]
+        places = self.run("rev-parse", *asked).splitlines()
+        for place, work in zip(places, _IN_PROGRESS.values(), strict=True):
+            if os.path.lexists(self.root / place):
+                return work
+        return None
+
+    def require_quiet(self) -> None:
+        """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
+        work = self.in_progress()
+        if work is not None:
+            raise EnvironmentFault(f"A {work} is in progress in {self.root}. Finish or abort it first.")
 
     def status(self, *paths: str) -> str:
         """Return what ``git status --porcelain`` says of paths; a repository inside of the store is not looked into.

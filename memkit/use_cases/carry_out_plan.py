@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from memkit.agent import Parts
+from memkit.agent import Parts, Setting
 from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
@@ -194,10 +194,8 @@ def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -
 
     agent = open_chat(
         workspace,
-        user=how.user or workspace.settings["user"],
+        Setting(how.user or workspace.settings["user"] or "", context=how.context, host=Host(how.approve)),
         provider="reference",  # nobody talks to the model of this agent
-        context=how.context,
-        approve=how.approve,
         adapt=without_traces,
     )
     agent.toolbox.begin_turn(None, agent.turns + 1)

@@ -10,10 +10,11 @@ from pathlib import Path
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
 from memkit.generate.manifest import Runtime
+from memkit.generate.plugins import find_target
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
-from memkit.generate.targets import Target, checked_answers, find_target
+from memkit.generate.targets import Target, checked_answers
 from memkit.store.layout import find_store, require_writable_inside
 from memkit.store.plumbing import scratch_repository
 

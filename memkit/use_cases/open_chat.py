@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, UsageError
 from memkit.llm.summaries import open_summariser
-from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import Approval, DeclaredTool, Settle
+from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.procedures import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import state_folder
@@ -31,41 +30,21 @@ NOBODY = ""
 
 def open_chat(
     workspace: Workspace,
+    setting: Setting,
     *,
-    user: str | None,
-    session: str | None = None,
     resume: bool = False,
     provider: str | None = None,
     model: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    remembers: bool = True,
-    incognito: bool = False,
-    name: str | None = None,
-    fork_of: str | None = None,
-    approve: Approval | None = None,
-    agent_id: str | None = None,
-    listen: Listener | None = None,
-    settle: Settle | None = None,
     adapt: Callable[[Parts], Parts] = lambda parts: parts,
 ) -> ReferenceAgent:
-    """Return the agent of the store, ready to talk to ``user``.
+    """Return the agent of the store, ready to talk.
 
     Args:
         workspace: The store.
-        user: Whose memory it is; with None nothing is stored or recalled long-term.
-        session: The session to go on with, by its id or name, or the id of the one to begin; a new one without it.
+        setting: Whom it talks to, in which session and under which circumstances; the store's settings bound them.
         resume: Go on with the session that this user had last.
         provider: The model's provider, as in ``scripted:answers.yaml``; the configured one without it.
         model: The model's name, for providers that have several.
-        context: What the host program says about where it runs, for the policies.
-        remembers: False for a conversation that neither reads nor writes anything that lasts.
-        incognito: True for a conversation that reads memory and writes nothing at all.
-        name: What the user calls the session from now on.
-        fork_of: The session that a new one begins like, by its id, its name or how its id begins.
-        approve: Asks a person about a call that a policy wants confirmed.
-        agent_id: Which of the user's agents this is; None for the one agent of a user who has no other.
-        listen: Is told what happens in a turn while it happens.
-        settle: Asks a person what became of a call that had begun when its turn was cut off.
         adapt: Changes what the agent is made of, such as its tools in a dry run.
 
     Raises:
@@ -74,32 +53,29 @@ def open_chat(
         UsageError: The name cannot be given, or the fork would take the place of a session.
         Refused: A name holds a secret.
     """
-    parts = _parts(workspace, user, provider, model)
-    session = _session(workspace, user, session, agent_id, resume=resume)
-    _check_names(user or NOBODY, session, agent_id)
-    if user and name is not None:
-        from memkit.use_cases.sessions import require_name
-
-        require_name(workspace, name, user=user, session=session)
-    origin = _forked(workspace, fork_of, user=user, session=session) if user and fork_of is not None else None
-    setting = Setting(
-        user=user or NOBODY,
-        session=session,
-        context=dict(context or {}),
-        remembers=remembers,
-        incognito=incognito,
-        name=name,
-        fork_of=origin,
-        long_term=user is not None and workspace.settings["privacy.long_term"] != "off",
-        approve=approve,
-        agent_id=agent_id,
-        listen=listen,
-        settle=settle,
-        max_seconds=parse_duration(str(workspace.settings["turn.within"])),
-    )
-    agent = ReferenceAgent(adapt(parts), setting)
+    parts = _parts(workspace, setting.user or None, provider, model)
+    agent = ReferenceAgent(adapt(parts), _settled(workspace, setting, resume=resume))
     workspace.release_at_close(agent.close)
     return agent
+
+
+def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting:
+    """Return the setting with the ids that its words stand for, within the bounds of the store."""
+    user, settings = setting.user, workspace.settings
+    session = _session(workspace, setting, resume=resume)
+    _check_names(user, session, setting.agent_id)
+    if user and setting.name is not None:
+        from memkit.use_cases.sessions import require_name
+
+        require_name(workspace, setting.name, user=user, session=session)
+    is_fork = user and setting.fork_of is not None
+    return replace(
+        setting,
+        session=session,
+        fork_of=_forked(workspace, setting.fork_of or "", user=user, session=session) if is_fork else None,
+        long_term=bool(user) and settings["privacy.long_term"] != "off",
+        max_seconds=parse_duration(str(settings["turn.within"])),
+    )
 
 
 def _parts(workspace: Workspace, user: str | None, provider: str | None, model: str | None) -> Parts:
@@ -198,12 +174,13 @@ def _new_session(workspace: Workspace) -> str:
     return f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
-def _session(workspace: Workspace, user: str | None, given: str | None, agent_id: str | None, *, resume: bool) -> str:
+def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
     """Return the id of the session that is meant, or of a new one; only somebody's sessions have names."""
-    if user and given is not None:
+    user, given = setting.user, setting.session
+    if user and given:
         return workspace.session_book.called(user, given) or given
     if user and resume:
-        return last_session(workspace, user, agent_id)
+        return last_session(workspace, user, setting.agent_id)
     return given or _new_session(workspace)
 
 

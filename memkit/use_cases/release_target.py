@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 
 from memkit.errors import UsageError
+from memkit.generate.plugins import find_target
 from memkit.generate.releases import Release, Releases
 from memkit.generate.source import RELEASES
-from memkit.generate.targets import find_target
 
 
 def release_target(name: str) -> Release:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memkit.agent import Parts, ReferenceAgent
+from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
-from memkit.runtime.loop.interface import Approval, ToolSpec
+from memkit.runtime.loop.interface import ToolSpec
 from memkit.skills.running import (
     COMPLETED,
     REFUSED,
@@ -36,13 +36,10 @@ def run_skill(
     workspace: Workspace,
     name: str,
     request: RunRequest,
+    setting: Setting,
     *,
-    user: str | None = None,
-    session: str | None = None,
     provider: str | None = None,
     model: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    approve: Approval | None = None,
     tell: Callable[[FollowedStep], None] = lambda step: None,
 ) -> SkillRun:
     """Check that the tools are there, carry out the steps through the agent's loop, and keep how it ended.
@@ -53,12 +50,10 @@ def run_skill(
         workspace: The store.
         name: The skill.
         request: What is wanted of it.
-        user: Whose memory the run may use; without one it has none.
-        session: The session to run in; a new one without it, or that of the run that is resumed.
+        setting: Whose memory the run may use, and in which session (a new one, or that of the run that is resumed).
+            Where its host names nobody who is asked, a call that a policy wants confirmed is refused.
         provider: The model's provider, such as ``scripted:answers.yaml``; the configured one without it.
         model: The model's name, for providers that have several.
-        context: What the host program says about where it runs, for the policies.
-        approve: Asks a person about a call that a policy wants confirmed; without it such a call is refused.
         tell: Called with each step as soon as it is over.
 
     Raises:
@@ -67,13 +62,13 @@ def run_skill(
     """
     skill = load_named_skill(workspace.root, name)
     steps = filled_steps(skill, request.input, request.values)
-    first, session = _beginning(workspace, skill, request, user, session)
+    user = setting.user or None
+    first, session = _beginning(workspace, skill, request, user, setting.session)
+    host = replace(setting.host, approve=_agree) if request.dry_run else setting.host
     with ExitStack() as stack:
         adapt = _Adaptation(workspace, instructions(skill, steps, request.input), request.dry_run, stack)
-        agent = open_chat(
-            workspace, user=user, session=session, provider=provider, model=model, context=context, adapt=adapt,
-            approve=_agree if request.dry_run else approve,
-        )  # fmt: skip
+        inside = replace(setting, session=session, host=host)
+        agent = open_chat(workspace, inside, provider=provider, model=model, adapt=adapt)
         if request.dry_run and user:
             agent.consent.record(True)
         run = SkillRun(skill.name, skill.version, REFUSED, deprecated=_warning(skill), session=agent.setting.session)
@@ -139,8 +134,8 @@ def _agree(*_: Any) -> bool:
 
 
 def _beginning(
-    workspace: Workspace, skill: Skill, request: RunRequest, user: str | None, session: str | None
-) -> tuple[int, str | None]:
+    workspace: Workspace, skill: Skill, request: RunRequest, user: str | None, session: str
+) -> tuple[int, str]:
     """Return the step and the session to begin with."""
     if request.from_step is not None and request.resume:
         raise UsageError("Give either --from-step or --resume, not both.")

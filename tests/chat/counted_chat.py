@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 secrets.token_hex = lambda size=32: "ab" * size  # type: ignore[assignment] # the marks of fences, imported by name
 
-from memkit import agent_session, workspace  # noqa: E402
+from memkit import workspace  # noqa: E402
 from memkit.cli.main import main  # noqa: E402
+from memkit.runtime.host import sessions  # noqa: E402
 from memkit.runtime.memory.record.stamps import CHANCE_BITS, IdSource, encode  # noqa: E402
 
 numbers = itertools.count()
@@ -30,7 +31,7 @@ def new_id(_source: IdSource) -> str:
     return encode(int(clock().timestamp() * 1000) << CHANCE_BITS)
 
 
-agent_session.time = SimpleNamespace(time_ns=lambda: int(clock().timestamp() * 1000) * 1_000_000)  # type: ignore[assignment]
+sessions.time = SimpleNamespace(time_ns=lambda: int(clock().timestamp() * 1000) * 1_000_000)  # type: ignore[assignment]
 IdSource.__call__ = new_id  # type: ignore[method-assign]
 workspace.open_workspace = functools.partial(workspace.open_workspace, clock=clock)
 sys.argv[0] = "memkit"

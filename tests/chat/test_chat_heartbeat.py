@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.domains.files import load_domains
 from memkit.runtime.htn.core import Problem
@@ -105,7 +106,7 @@ def test_duplicates_are_worth_a_consolidation(beat: Any, workspace: Workspace) -
 
 def test_a_full_prompt_is_paged_out_ahead_of_need(workspace: Workspace) -> None:
     """Before a turn has to do it; the newest messages stay as they are."""
-    agent = open_chat(workspace, user="ada", session="monday")
+    agent = open_chat(workspace, Setting("ada", "monday"))
     main = agent.main
     while main.used() < 0.45 * main.budget:
         main.append({"role": "user", "content": f"Line {len(main.messages)} " + "is about the weather. " * 50})
@@ -120,7 +121,7 @@ def test_a_full_prompt_is_paged_out_ahead_of_need(workspace: Workspace) -> None:
 
 def test_a_heartbeat_goes_on_with_the_last_session(beat: Any, workspace: Workspace) -> None:
     """A timer that calls it every hour leaves one session, and not one for each hour."""
-    agent = open_chat(workspace, user="ada", session="monday")
+    agent = open_chat(workspace, Setting("ada", "monday"))
     agent.step("Hello there")
     agent.close()
 

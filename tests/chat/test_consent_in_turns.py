@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memkit.agent import ReferenceAgent
+from memkit.agent import ReferenceAgent, Setting
 from memkit.llm.scripted import ScriptedModel
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.use_cases.open_chat import open_chat
@@ -22,7 +22,7 @@ STORE = {"tool": "archival_memory_insert", "args": {"text": "The dog is called R
 def opened(workspace: Workspace, *answers: Any, **more: Any) -> ReferenceAgent:
     """Return Ada's agent with a model that plays ``answers``."""
     model = ScriptedModel(list(answers))
-    return open_chat(workspace, user="ada", session="monday", adapt=lambda parts: replace(parts, model=model), **more)
+    return open_chat(workspace, Setting("ada", "monday", **more), adapt=lambda parts: replace(parts, model=model))
 
 
 def found(agent: ReferenceAgent, question: str) -> tuple[int, str]:

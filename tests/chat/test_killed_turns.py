@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from memkit.agent import Parts, ReferenceAgent
+from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
+from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.memory.log.clone import state_folder
@@ -82,9 +83,8 @@ class World:
             return answer or LEAVE
 
         with open_workspace(self.store) as workspace:
-            agent: ReferenceAgent = open_chat(
-                workspace, user="ada", session="monday", adapt=adapt, settle=settle if answer else None
-            )
+            setting = Setting("ada", "monday", host=Host(settle=settle if answer else None))
+            agent: ReferenceAgent = open_chat(workspace, setting, adapt=adapt)
             arm()
             return agent.finish() if text is None else agent.step(text)
 

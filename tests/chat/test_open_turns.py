@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from memkit.agent import Parts, ReferenceAgent
-from memkit.agent_session import TurnStopped
+from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
+from memkit.runtime.host.sessions import TurnStopped
 from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
@@ -106,7 +106,7 @@ def talking(
         return replace(parts, model=model or Answers(*answers), tools=list(tools))
 
     with open_workspace(store, **({"clock": clock} if clock else {})) as workspace:
-        yield open_chat(workspace, user="ada", session=session, adapt=adapt)
+        yield open_chat(workspace, Setting("ada", session), adapt=adapt)
 
 
 def sends(sent: list[str]) -> DeclaredTool:
@@ -430,13 +430,11 @@ def test_a_model_whose_answer_is_none_does_not_end_the_session(answer: Completio
         return replace(parts, model=Odd())
 
     with open_workspace(agreed) as workspace:
-        agent = open_chat(workspace, user="ada", session="odd", adapt=adapt)
+        agent = open_chat(workspace, Setting("ada", "odd"), adapt=adapt)
         with contextlib.suppress(ModelFault):
             agent.step("Hi")
     with open_workspace(agreed) as workspace:
-        again = open_chat(
-            workspace, user="ada", session="odd", adapt=lambda parts: replace(parts, model=Answers("Hello."))
-        )
+        again = open_chat(workspace, Setting("ada", "odd"), adapt=lambda parts: replace(parts, model=Answers("Hello.")))
         assert again.finish() is None
         assert again.step("Hi").message == "Hello."
     assert run(["--store", str(agreed), "fsck"]) == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.runtime.loop.procedures import LISTED, Procedure, skills_section
 from memkit.skills.procedures import StoreProcedures
@@ -39,7 +40,7 @@ def workspace(store: Path) -> Workspace:
 
 def test_the_prompt_names_the_skills_and_a_new_one_from_the_next_turn_on(workspace: Workspace) -> None:
     """Name and when to use stand in the system prompt; the steps do not."""
-    agent = open_chat(workspace, user="ada")
+    agent = open_chat(workspace, Setting("ada"))
     agent.step("Hello!")
     before = agent._agent.prompt()[0]["content"]
     (workspace.root / "skills" / "brew-tea.yaml").write_text(GREETING.replace("greet-a-guest", "brew-tea"), "utf-8")
@@ -53,7 +54,7 @@ def test_the_prompt_names_the_skills_and_a_new_one_from_the_next_turn_on(workspa
 
 def test_recall_has_a_procedural_block(workspace: Workspace) -> None:
     """One recall over all tiers finds skills and policies beside what is remembered."""
-    blocks = open_chat(workspace, user="ada").memory.recall("production deployment staging")
+    blocks = open_chat(workspace, Setting("ada")).memory.recall("production deployment staging")
 
     found = next(block for block in blocks if block.tier == "procedural").found
     assert any(item.text.startswith("policy staging_first_deployment") for item in found)
@@ -62,7 +63,7 @@ def test_recall_has_a_procedural_block(workspace: Workspace) -> None:
 
 def test_a_question_how_is_answered_with_the_skill(workspace: Workspace) -> None:
     """The reference model searches for a skill, shows the one that fits, and none where none does."""
-    agent = open_chat(workspace, user="ada")
+    agent = open_chat(workspace, Setting("ada"))
 
     told, unknown = agent.step("How do I greet a guest?"), agent.step("How do I bake a cake?")
 
@@ -73,7 +74,7 @@ def test_a_question_how_is_answered_with_the_skill(workspace: Workspace) -> None
 
 def test_a_skill_is_followed_and_a_policy_ends_it(workspace: Workspace) -> None:
     """Steps that name a tool are done under the policies; what stops one stops those after it."""
-    agent = open_chat(workspace, user="ada")
+    agent = open_chat(workspace, Setting("ada"))
 
     done, stopped = agent.step("use skill greet-a-guest"), agent.step("follow the ship-it skill")
 
@@ -85,12 +86,12 @@ def test_a_skill_is_followed_and_a_policy_ends_it(workspace: Workspace) -> None:
 
 def test_an_unknown_skill_is_answered_with_those_there_are(workspace: Workspace) -> None:
     """A wrong name does not end the turn."""
-    assert "greet-a-guest" in open_chat(workspace, user="ada").step("use skill nosuch").message
+    assert "greet-a-guest" in open_chat(workspace, Setting("ada")).step("use skill nosuch").message
 
 
 def test_no_tool_changes_a_skill(workspace: Workspace) -> None:
     """An agent reads procedures; only people write them."""
-    names = {spec.name for spec in open_chat(workspace, user="ada").toolbox.specs()}
+    names = {spec.name for spec in open_chat(workspace, Setting("ada")).toolbox.specs()}
 
     assert {name for name in names if "skill" in name or "polic" in name} == {"skill_search", "skill_show"}
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.agent import ReferenceAgent
+from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.main import run
-from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
+from memkit.runtime.host.errors import AgentError
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace
@@ -46,9 +46,7 @@ def opened(
     model = ScriptedModel(list(answers) or ["Fine."])
     agent_of_user = open_chat(
         workspace,
-        user=user,
-        session=session or f"monday of {agent}",
-        agent_id=agent,
+        Setting(user, session or f"monday of {agent}", agent_id=agent),
         adapt=lambda parts: replace(parts, model=model),
     )
     TALKING.append(agent_of_user)
@@ -115,7 +113,7 @@ def test_a_session_belongs_to_one_agent(workspace: Workspace) -> None:
 
     assert again.turns == 1
     assert "Bread it is." in str(again.main.messages)
-    with pytest.raises(UsageError, match="cook"):
+    with pytest.raises(AgentError, match="cook"):
         opened(workspace, "clerk", session="monday of cook")
 
 
@@ -124,7 +122,7 @@ def test_an_agent_goes_on_with_its_own_last_session(workspace: Workspace) -> Non
     opened(workspace, "cook", session="kitchen").step("Let us bake bread")
     opened(workspace, "clerk", session="office").step("File the letters")
 
-    going_on = open_chat(workspace, user="ada", resume=True, agent_id="cook")
+    going_on = open_chat(workspace, Setting("ada", agent_id="cook"), resume=True)
 
     assert going_on.setting.session == "kitchen"
 

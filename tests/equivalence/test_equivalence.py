@@ -21,10 +21,11 @@ from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
 from memkit.generate.manifest import Runtime
+from memkit.generate.plugins import find_target
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import PACKAGE, installed_runtime
-from memkit.generate.targets import Limit, find_target, load_targets
+from memkit.generate.targets import Limit, load_targets
 from memkit.generate.vendored import unpack
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -128,13 +128,13 @@ def test_gen_says_what_an_answer_brings_with_it(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A note of the target for an answer is told on standard error, in the envelope, and in the project's README."""
-    from memkit.generate import targets
+    from memkit.generate import plugins, targets
 
     note = "The maker of this protocol closed it; bring a server of your own."
     variant = targets.Variant(
         {"model": "old"}, (targets.Variable("MODEL", "An old one."),), ("chat", "responses"), ("It is *old*.",), (note,)
     )
-    found = targets.find_target("react")
+    found = plugins.find_target("react")
     changed = replace(found, variants=(variant,))
     monkeypatch.setattr("memkit.use_cases.generate_project.find_target", lambda name: changed)
     line = ["gen", "--target", "react", "--store", str(store)]

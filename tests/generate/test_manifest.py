@@ -14,9 +14,9 @@ import memkit
 from memkit.generate.composition import Order
 from memkit.generate.content import digest
 from memkit.generate.manifest import MANIFEST, ProjectFault, Runtime, manifest_text, parsed_manifest, read_manifest
+from memkit.generate.plugins import find_target
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
-from memkit.generate.targets import find_target
 
 
 def tree(folder: Path) -> dict[str, bytes]:

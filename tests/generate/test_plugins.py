@@ -13,7 +13,8 @@ from plugins import RECORD, install, plug_in, write_target
 from projects import project
 
 from memkit.cli.main import run
-from memkit.generate.targets import find_target, load_targets
+from memkit.generate.plugins import find_target
+from memkit.generate.targets import load_targets
 from memkit.resources import resource
 from memkit.runtime.testing import server
 from memkit.store.schema import check, load_schema

@@ -16,9 +16,9 @@ from releases import Line
 
 from memkit.generate.composition import Order
 from memkit.generate.content import Content
+from memkit.generate.plugins import find_target
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
-from memkit.generate.targets import find_target
 from memkit.use_cases.undo_update import undo_update
 from memkit.use_cases.update_project import Update, update_project
 

@@ -18,9 +18,9 @@ from releases import Line
 from memkit.errors import EnvironmentFault, NegativeAnswer
 from memkit.generate.composition import Order
 from memkit.generate.manifest import ProjectFault
+from memkit.generate.plugins import find_target
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
-from memkit.generate.targets import find_target
 from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, UpdatePlan
 from memkit.runtime.memory.log.clone import state_folder

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from memkit.runtime.host.rooms import Rooms
-from memkit.runtime.host.sessions import KeptSession
+from memkit.runtime.host.sessions import Session
 from memkit.runtime.loop.core import Completion, ToolCall
 
 SCRIPT = "SCRIPT"
@@ -33,8 +33,8 @@ class ScriptedModel:
 
 
 @contextmanager
-def open_conversation(rooms: Rooms) -> Iterator[KeptSession]:
+def open_conversation(rooms: Rooms) -> Iterator[Session]:
     """Open the conversation of ``rooms`` as a target does."""
     model = ScriptedModel(json.loads(rooms.settings.environment.get(SCRIPT, '["Hello."]')))
-    with closing(KeptSession(rooms.agent(model), rooms)) as session:
+    with closing(rooms.session(model)) as session:
         yield session

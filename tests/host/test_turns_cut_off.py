@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 from collections.abc import Callable
 from contextlib import closing
@@ -11,9 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 import scripted_target
 
-from memkit.runtime.host.rooms import open_rooms
-from memkit.runtime.host.sessions import KeptSession
+from memkit.runtime.host.rooms import Rooms, open_rooms
+from memkit.runtime.host.sessions import TurnStopped
 from memkit.runtime.host.settings import load_settings
+from memkit.runtime.loop.core import Intent, Reply, Turn
+from memkit.runtime.loop.journal_file import JournalFile
+from memkit.runtime.memory.tiers.sessions import SessionFile
 
 if TYPE_CHECKING:
     from conftest import Host
@@ -77,7 +82,7 @@ def test_a_session_is_open_in_one_process(host: Host) -> None:
     host("Hello!", *SESSION, "--consent")
     rooms = open_rooms(load_settings(host.project, {"MEMORY_DIR": str(host.store)}), "ada", "one")
 
-    with closing(rooms), closing(KeptSession(rooms.agent(scripted_target.ScriptedModel(["Hello."])), rooms)):
+    with closing(rooms), closing(rooms.session(scripted_target.ScriptedModel(["Hello."]))):
         assert host.elsewhere("Hello!", *SESSION) == 3
 
     assert host.elsewhere("Hello!", *SESSION) == 0
@@ -97,3 +102,80 @@ def test_an_interrupt_is_told_by_the_exit_code_and_loses_nothing(host: Host, mon
     host("Go on", *SESSION, script=["Here we are."])
 
     assert "Write it down" in scripted_target.asked[0]
+
+
+def test_a_disk_that_takes_no_session_file_is_told_and_the_next_turn_keeps_both(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is given all the same; nothing of it is lost once there is room."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as no_room:
+        no_room.setattr(SessionFile, "save", full)
+        reply = host("Write it down", *SESSION, "--consent", script=["Done."])
+    assert (reply.code, reply.envelopes[0]["data"]["message"], reply.codes) == (1, "Done.", ["not-kept"])
+
+    later = host("Did you?", *SESSION, script=["Yes."])
+
+    assert later.data["resumed"]["message"] == "Done." and later.codes == []
+    assert "Write it down" in scripted_target.asked[0]
+
+
+def test_a_turn_that_the_disk_stops_goes_on_in_the_same_conversation(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was said is kept, and is done once when the next message comes; nothing new is begun before."""
+    rooms = open_rooms(load_settings(host.project, {"MEMORY_DIR": str(host.store)}), "ada", "one")
+    rooms.consent.record(True)
+    model = scripted_target.ScriptedModel([{"note": "bread"}, "Done.", "Here we are."])
+    with closing(rooms), closing(rooms.session(model)) as session:
+        with monkeypatch.context() as no_room:
+            no_room.setattr(JournalFile, "_write", _full_after(3))
+            with pytest.raises(TurnStopped, match="goes on with your next message"):
+                session.step("Write it down")
+        reply = session.step("And now?")
+
+    assert reply.data["resumed"]["message"] == "Done." and reply.message == "Here we are."
+    assert host.notes.count("bread") == 1
+
+
+def test_an_sdk_goes_on_only_in_a_conversation_opened_anew(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an SDK holds of a turn that the disk stopped cannot be taken back; the next process knows what was done."""
+
+    class Noting:
+        def act(self, turn: Turn, intent: Intent) -> Reply:
+            turn.agent.toolbox.call("note", {"text": "bread"})
+            return Reply("Done.", 1)
+
+        def keep(self, message: str) -> None: ...
+
+    def opened() -> Rooms:
+        return open_rooms(load_settings(host.project, {"MEMORY_DIR": str(host.store)}), "ada", "one")
+
+    rooms = opened()
+    rooms.consent.record(True)
+    with closing(rooms), closing(rooms.session(Noting())) as session:
+        with monkeypatch.context() as no_room:
+            no_room.setattr(JournalFile, "_write", _full_after(3))
+            with pytest.raises(TurnStopped):
+                session.step("Write it down")
+        with pytest.raises(TurnStopped, match="Open the conversation anew"):
+            session.step("And now?")
+    with closing(opened()) as rooms, closing(rooms.session(Noting())) as session:
+        resumed = session.finish()
+
+    assert resumed is not None and resumed.reply is None and resumed.turn.text == "Write it down"
+
+
+def _full_after(lines: int) -> Callable[[JournalFile, bytes], None]:
+    """Return what writes so many times into a journal, and then finds the disk full."""
+    write, left = JournalFile._write, iter(range(lines))
+
+    def limited(journal: JournalFile, data: bytes) -> None:
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(journal, data)
+
+    return limited

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memkit.agent import ReferenceAgent
+from memkit.agent import ReferenceAgent, Setting
 from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
 from memkit.llm.summaries import open_summariser
@@ -85,7 +85,7 @@ def test_the_summaries_of_a_conversation_stand_in_its_account(
     (tmp_path / "sums.yaml").write_text("- The user counts sheep in Porto.\n" * 20)
     monkeypatch.setenv("MEMKIT_CONTEXT_SUMMARY_MODEL", f"scripted:{tmp_path}/sums.yaml")
     monkeypatch.setenv("MEMKIT_CONTEXT_MAX_TOKENS", "2600")
-    agent: ReferenceAgent = open_chat(open_workspace(store), user="ada", provider="reference")
+    agent: ReferenceAgent = open_chat(open_workspace(store), Setting("ada"), provider="reference")
 
     for number in range(40):
         agent.step(f"Let us talk about sheep number {number} on the hill, and about how very woolly that sheep is.")

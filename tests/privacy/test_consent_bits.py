@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memkit.agent import Setting
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -101,7 +102,7 @@ def test_withdrawing_stops_a_chat_that_is_running(store: Path, ask: Ask) -> None
     """Another process withdraws; the next turn of this one stores nothing, in no file."""
     ask("consent", "grant", "--user", USER)
     with open_workspace(store) as workspace:
-        agent = open_chat(workspace, user=USER)
+        agent = open_chat(workspace, Setting(USER))
         agent.step("Remember that my cat is called Grimalkin")
         kept = lines_of(store)
         ask("consent", "withdraw", "--user", USER)

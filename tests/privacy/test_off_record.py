@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from memkit.use_cases.open_chat import open_chat
@@ -237,7 +238,7 @@ def test_what_was_said_before_agreeing_is_not_kept_afterwards(talk: Talk, places
 def test_an_agent_that_was_begun_off_the_record_stays_so(places: dict[str, Path]) -> None:
     """``/memory on`` cannot turn an incognito conversation into one that is kept."""
     with Workspace(places["store"]) as workspace:
-        agent = open_chat(workspace, user="ada", incognito=True)
+        agent = open_chat(workspace, Setting("ada", incognito=True))
 
         assert agent.is_off_record and not agent.may_remember()
         with pytest.raises(Exception, match="leave no trace"):

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
+from memkit.runtime.loop.config import Host
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.skills.running import RunRequest, follow
 from memkit.use_cases.run_skill import run_skill
@@ -197,7 +199,8 @@ def test_a_call_to_ask_about_is_refused_where_nobody_is(store: Path, capsys: pyt
     assert greet(store, capsys, code=1)["data"]["outcome"] == "denied"
     with open_workspace(store) as workspace:
         asked: list[str] = []
-        agreed = run_skill(workspace, "greet", RunRequest(), approve=lambda name, args, verdict: not asked.append(name))
+        host = Host(lambda name, args, verdict: not asked.append(name))
+        agreed = run_skill(workspace, "greet", RunRequest(), Setting(host=host))
     assert (agreed.outcome, asked, sent(store)) == ("succeeded", ["outbox"], ["one"])
 
 

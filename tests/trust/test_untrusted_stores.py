@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from foreign_store import CHECKED, Ask, commit, git
 
+from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.evolution.task import find_task
 from memkit.runtime.testing import FakeServer
@@ -91,7 +92,7 @@ def test_the_reference_model_talks_without_the_tools_of_the_store(foreign: Path,
     assert said["tool_calls"] == []
     assert not mark.exists()
     with open_workspace(foreign) as workspace:
-        agent = open_chat(workspace, user=None, provider="reference")
+        agent = open_chat(workspace, Setting(), provider="reference")
         offered = {spec.name for spec in agent.toolbox.specs()}
     assert "outbox" in offered
     assert not {"mark", "note"} & offered
@@ -210,7 +211,7 @@ def test_a_tool_that_changes_during_a_talk_does_not_run(foreign: Path, ask: Ask,
     """The check is made again before every call of a tool of the store."""
     ask("trust", "--yes")
     with open_workspace(foreign) as workspace:
-        agent = open_chat(workspace, user=None)
+        agent = open_chat(workspace, Setting())
         (foreign / "tools/words.sh").write_text("WORD=pulled\n")
         reply = agent.step("go on")
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import click
 
 from memkit.cli.arguments import read_pairs
-from memkit.cli.chat.conversation import Leaving, Outcomes, TerminalConversation, beginning, beginning_options
+from memkit.cli.chat.conversation import (
+    Leaving,
+    Outcomes,
+    SessionOptions,
+    TerminalConversation,
+    beginning,
+    beginning_options,
+)
 from memkit.cli.chat.pages import Outlet, PageShowing, open_page
 from memkit.cli.chat.talk import answer_lines, print_event, run_heartbeat, run_one_turn, talk, whole_input
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
+from memkit.runtime.loop.config import Host
 from memkit.use_cases.open_chat import open_chat
 
 
@@ -49,29 +58,22 @@ def chat(
         raise UsageError("With --no-input nobody is asked what to say: add -p TEXT, or use a pipe.")
     workspace = front.workspace
     user = user or workspace.settings["user"]
-    if heartbeat and user and not (begun["session"] or begun["picks"] or begun["fork"] or begun["no_memory"]):
-        begun["resume"] = any(card.agent_id == begun["agent"] for card in workspace.session_book.of(user))
-    begins = beginning(front, user, consents=consents, **begun)
+    options = SessionOptions(**begun)
+    if heartbeat and user and not (options.session or options.picks or options.fork or options.no_memory):
+        is_any = any(card.agent_id == options.agent for card in workspace.session_book.of(user))
+        options = replace(options, resume=is_any)
+    options.refuse_contradictions(user, consents=consents)
+    setting = beginning(front, user, options)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
     outlet = Outlet(print_event) if events else None if page is None else Outlet(PageShowing(page))
     still = page.still if page else lambda: None
-    approve = settle = None
+    host = Host(listen=outlet)
     if front.interactive:
         from memkit.cli.approval import Approvals
 
-        approve, settle = Approvals(still), Outcomes(still)
-    opening = partial(
-        open_chat,
-        workspace,
-        user=user,
-        provider=provider,
-        model=model,
-        context=read_pairs(pairs, "--context"),
-        approve=approve,
-        settle=settle,
-        listen=outlet,
-        **begins,
-    )
+        host = Host(Approvals(still), Outcomes(still), outlet)
+    setting = replace(setting, context=read_pairs(pairs, "--context"), host=host)
+    opening = partial(open_chat, workspace, setting, resume=options.resume, provider=provider, model=model)
     opened = with_trust(front, opening)
     conversation = TerminalConversation(workspace, opened, outlet=outlet)
     if consents and user is not None and not opened.consent.granted():

@@ -13,13 +13,13 @@ from typing import Any, Self, TypeVar
 
 import click
 
-from memkit.agent import ReferenceAgent
-from memkit.agent_session import lacks_room
+from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.memory.options import agent_option
 from memkit.cli.output import Diagnostic, Front, Session, diagnostic
 from memkit.errors import UsageError
+from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
@@ -222,44 +222,69 @@ _OPTIONS = (
 
 
 def beginning_options(command: Command) -> Command:
-    """Give a command the options that ``beginning`` takes."""
+    """Give a command the options that ``SessionOptions`` holds."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def beginning(
-    front: Front, user: str | None, *, agent: str | None, session: str | None, resume: bool, picks: str | None,
-    fork: str | None, name: str | None, no_memory: bool, incognito: bool, consents: bool,
-) -> dict[str, Any]:  # fmt: skip
-    """Return what ``open_chat`` is told about the session, after looking whether it fits together.
+@dataclass(frozen=True)
+class SessionOptions:
+    """What those options were given."""
+
+    agent: str | None
+    session: str | None
+    resume: bool
+    picks: str | None
+    fork: str | None
+    name: str | None
+    no_memory: bool
+    incognito: bool
+
+    @property
+    def needs_user(self) -> bool:
+        """Return whether they go back to what somebody said."""
+        return self.resume or self.picks is not None or self.fork is not None
+
+    def refuse_contradictions(self, user: str | None, *, consents: bool) -> None:
+        """Raise ``UsageError`` where they contradict each other, or need somebody who is not there."""
+        named = self.session is not None and self.fork is None
+        if sum((named, self.resume, self.picks is not None, self.fork is not None)) > 1:
+            raise UsageError(
+                "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
+            )
+        if self.no_memory and (self.incognito or self.needs_user):
+            raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
+        if consents and (self.incognito or self.no_memory):
+            raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
+        if self.session is not None:
+            _require_id(self.session)
+        if user is None and (self.needs_user or consents):
+            raise UsageError(f"Who is it? {NO_USER}")
+
+
+def beginning(front: Front, user: str | None, options: SessionOptions) -> Setting:
+    """Return for ``open_chat`` which session is meant, and what of it stays; a person may be asked which.
 
     Raises:
-        UsageError: The options contradict each other, or need somebody who is not there.
         NotFound: There is no session to go on with or to fork.
     """
-    if sum((session is not None and fork is None, resume, picks is not None, fork is not None)) > 1:
-        raise UsageError(
-            "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
-        )
-    if no_memory and (incognito or resume or picks is not None or fork is not None):
-        raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
-    if consents and (incognito or no_memory):
-        raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
-    if session is not None:
-        _require_id(session)
-    if user is None and (resume or picks is not None or consents or fork is not None):
-        raise UsageError(f"Who is it? {NO_USER}")
-    if picks is not None and user is not None:
-        session = (
-            _picked(front, user, agent) if picks == LIST else front.workspace.session_book.find(user, picks).session
-        )
+    session, fork = options.session, options.fork
+    if options.picks is not None and user is not None:
+        is_list = options.picks == LIST
+        book = front.workspace.session_book
+        session = _picked(front, user, options.agent) if is_list else book.find(user, options.picks).session
     if fork == LAST and user is not None:
-        fork = last_session(front.workspace, user, agent)
-    return {
-        "session": session, "resume": resume, "fork_of": fork, "name": name,
-        "remembers": not no_memory, "incognito": incognito, "agent_id": agent,
-    }  # fmt: skip
+        fork = last_session(front.workspace, user, options.agent)
+    return Setting(
+        user or NOBODY,
+        session or "",
+        remembers=not options.no_memory,
+        incognito=options.incognito,
+        name=options.name,
+        fork_of=fork,
+        agent_id=options.agent,
+    )
 
 
 def _require_id(session: str) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memkit.cli.arguments import is_able_terminal, typed_line
+from memkit.cli.arguments import GOES_ON, is_able_terminal, typed_line
 from memkit.cli.chat.conversation import TerminalConversation
-
-GOES_ON = "\\"
-"""At the end of a line it says that another one follows."""
 
 
 class Editor(Protocol):

@@ -13,8 +13,8 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from memkit.cli.arguments import GOES_ON
 from memkit.cli.chat.conversation import TerminalConversation
-from memkit.cli.chat.editor import GOES_ON
 from memkit.cli.chat.slash import COMMANDS, FILES
 from memkit.runtime.loop.agent_loop import HEARTBEAT
 from memkit.terminal import harmless, one_line

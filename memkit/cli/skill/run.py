@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from memkit.agent import Setting
 from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.trust import with_trust
+from memkit.runtime.loop.config import NO_HOST, Host
 from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.terminal import one_line
@@ -54,12 +56,14 @@ def run(
         workspace,
         name,
         RunRequest(given, values, from_step, resume, dry_run),
-        user=user or workspace.settings["user"],
-        session=session,
+        Setting(
+            user or workspace.settings["user"] or "",
+            session or "",
+            read_pairs(pairs, "--context"),
+            host=Host(Approvals()) if front.interactive else NO_HOST,
+        ),
         provider=provider,
         model=model,
-        context=read_pairs(pairs, "--context"),
-        approve=Approvals() if front.interactive else None,
         tell=_progress(front),
     )
     done = with_trust(front, running)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from memkit.errors import UsageError
 from memkit.generate.composition import plugin_of
 from memkit.generate.manifest import Manifest, ProjectFault, Stamp
+from memkit.generate.plugins import find_target
 from memkit.generate.releases import Release, Releases, installed_releases
 from memkit.generate.source import RELEASES, Source, installed_source
-from memkit.generate.targets import Target, find_target, load_target
+from memkit.generate.targets import Target, load_target
 
 _OWN = "memkit-agent"
 

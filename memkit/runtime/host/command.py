@@ -19,6 +19,7 @@ from ..memory.record.stamps import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
+from .sessions import lacks_room
 from .settings import Project, ProjectSettings, load_settings
 from .terminal import Questions, Showing, Streams, harmless
 
@@ -40,7 +41,10 @@ class AgentConversation(Protocol):
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A conversation that knows of a turn in which an earlier process was killed."""
+    """A conversation that is kept, and knows of a turn in which an earlier process was killed."""
+
+    fault: str | None
+    """Why the last turn is not kept; None where it is."""
 
     def finish(self) -> Resumed | None:
         """Say what becomes of such a turn; None without one."""
@@ -179,18 +183,20 @@ class Telling:
         """Answer one turn, print it, and return its exit code."""
         _check_words(text)
         data = {**conversation.step(text).data, "session": self.rooms.session_id}
-        code = ENDED.get(str(data.get("ended")), 0)
         missing = self.rooms.consent.missing()
+        notes = [_diagnostic("consent", missing, "info")] if missing else []
+        fault = conversation.fault if isinstance(conversation, Resumable) else None
+        notes += [_diagnostic("not-kept", fault, "warning")] if fault else []
+        code = ENDED.get(str(data.get("ended")), 1 if fault or lacks_room(data) else 0)
         if self.showing is None:
-            notes = [_diagnostic("consent", missing, "info")] if missing else []
             told = {} if self.resumed is None else {"resumed": self.resumed.to_data()}
             self.resumed = None
             line = _envelope({**data, **told}, notes, ok=code in (0, INTERRUPTED))
             print(line, file=self.streams.result, flush=True)
             return code
         self.showing.settle(str(data["message"]))
-        if missing:
-            print(f"consent: {missing}", file=self.streams.messages)
+        for note in notes:
+            print(f"{note['code']}: {harmless(note['message'])}", file=self.streams.messages)
         return code
 
 

@@ -14,6 +14,7 @@ from ..loop.bound import declared_tools
 from ..loop.config import NO_HOST
 from ..loop.consent import retraction_tool
 from ..loop.core import (
+    Acts,
     AgentConfig,
     AgentLoop,
     DeclaredTool,
@@ -25,7 +26,8 @@ from ..loop.core import (
 )
 from ..loop.plan_run import PlanningTools
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
-from .journal import JournalledTools
+from .journal import JournalledTools, account_of
+from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
 
 PLANNING = "plan_task"
@@ -47,20 +49,25 @@ NOBODY = "Nothing is stored or recalled long-term, because no user was named. Ad
 class UserConsent:
     """Whether one user agreed to long-term memory: in words or through the host, kept as an event of the archive."""
 
-    def __init__(self, archive: ArchivalStore, user: str | None, session: str, *, switched_off: bool = False) -> None:
+    def __init__(self, settings: ProjectSettings, archive: ArchivalStore, user: str | None, session: str) -> None:
         self.archive = archive
+        self._settings = settings
         self._user = user
         self._session = session
-        self._switched_off = switched_off
+        self._switched_off = settings.values["privacy"]["long_term"] == "off"
         self._answer = archive.consent(user) if user is not None else None
 
     def granted(self) -> bool:
         """Return whether something may be stored long-term now."""
         return self._answer is True and not self._switched_off
 
+    def is_possible(self) -> bool:
+        """Return whether anything could be stored long-term, if the user agreed."""
+        return self._user is not None and not self._switched_off
+
     def unasked(self) -> bool:
         """Return whether the user could decide and never did."""
-        return self._user is not None and self._answer is None and not self._switched_off
+        return self._answer is None and self.is_possible()
 
     def record(self, granted: bool, actor: str = "user") -> None:
         """Keep what the user, or the person who starts the agent, decided."""
@@ -68,6 +75,8 @@ class UserConsent:
             return
         self.archive.set_consent(self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session))
         self._answer = granted
+        if self.granted():
+            self._settings.make_store()
 
     def missing(self) -> str | None:
         """Return why nothing is stored, or None when something may be."""
@@ -126,6 +135,31 @@ class Rooms:
             memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=self.host
         )
 
+    def session(self, model: Any, *, messages: bool = True) -> Session:
+        """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
+
+        Raises:
+            SessionInUse: Another process has the session open.
+            JournalError: Its journal is damaged.
+        """
+        granted = self.consent.granted
+        terms = SessionTerms(
+            self.user_id,
+            self.session_id,
+            self.settings.state_folder / "context",
+            granted,
+            keeps_messages=messages,
+            forgets=True,
+            account=lambda turn: account_of(turn, self.host.settle),
+        )
+        session = Session(self.agent(model), terms, settings=self.settings.limits)
+        # The loop of the rooms keeps its calls by itself; an SDK decides when a tool runs.
+        self.toolbox.journal = session.journal if isinstance(model, Acts) else None
+        if granted():
+            self.settings.make_store()
+        session.open(may_read=granted())
+        return session
+
     @property
     def user_id(self) -> str:
         """Return whose memory it is."""
@@ -148,9 +182,8 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         with suppress(OSError):  # whoever writes there says why it cannot be
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
-    switched_off = settings.values["privacy"]["long_term"] == "off"
     archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
-    consent = UserConsent(archive, user, session, switched_off=switched_off)
+    consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
         MainContext.configured(limits),
         archive,
@@ -162,7 +195,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         user_id=user_id,
         session_id=session,
         consented=consent.granted,
-        names=settings.tools if user is not None and not switched_off else settings.tools & {SEARCHING},
+        names=settings.tools if consent.is_possible() else settings.tools & {SEARCHING},
     )
     config = AgentConfig(
         user_id, session, max_tokens=memory.main.max_tokens, context=settings.context, root=settings.memory_folder

@@ -1,150 +1,343 @@
-"""A session that goes on in a later process, and in it a turn in which the process before was killed.
+"""A session that goes on in a later process, and in it a turn that was cut off: by a kill, or by a full disk.
 
 What an SDK keeps of a session besides lies in a file per user and session, which nobody else can read.
 """
 
 from __future__ import annotations
 
+import copy
+import errno
 import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from ..loop.core import Acts, AgentLoop, AgentResponse
-from ..loop.journal import OpenTurn, Resumed, SessionJournal
-from ..loop.journal_file import JournalError, JournalFile
+from ..loop.journal import OpenTurn, Resumed, SessionJournal, done_in
+from ..loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
 from ..memory.gate.secrets import masked_tree
+from ..memory.record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
+from ..memory.record.lines import NoSealer, Sealer, shown
+from ..memory.record.stamps import parse_time, to_text, utc_now
+from ..memory.settings import MemorySettings
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
-from .journal import account_of
-from .rooms import Rooms
+from ..memory.tiers.tools import MemoryTools
+from .errors import AgentError
 
+CHECKPOINTS = "checkpoints"
+"""The folder of journals, beside that of sessions."""
+NOT_STORED = "There was no room to store what it says: say that again."
+NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
+NEW = Kept(0)
+"""What a session begins as."""
 PATIENCE = 30.0
 """Seconds to wait for another process that writes."""
 
 
-class KeptSession:
+class TurnStopped(JournalError):
+    """Say that a turn could not go on because the disk takes nothing, and what becomes of it."""
+
+    code = "turn-stopped"
+
+
+def account_of(turn: OpenTurn) -> str:
+    """Return what recall memory tells of a turn that does not go on: what it was and how far it came."""
+    at = f"{turn.opened_at:%Y-%m-%d %H:%M}"
+    return f"The turn of {at} UTC was not finished: {turn.text or 'no words of the user'}\n{done_in(turn)}"
+
+
+@dataclass(frozen=True)
+class SessionTerms:
+    """Whose session it is, where it lies, and what of it stays."""
+
+    user: str
+    session: str
+    folder: Path
+    """Where sessions are kept; the journals lie beside it."""
+    is_kept: Callable[[], bool]
+    """Says whether anything may stay now."""
+    sealer: Sealer = field(default_factory=NoSealer)
+    keeps_messages: bool = True
+    """False where something else keeps what the prompt held."""
+    forgets: bool = False
+    """Whether the session leaves the disk when its user no longer agrees; otherwise what they agreed to stays."""
+    account: Callable[[OpenTurn], str] | None = None
+    """Tells the model of a turn that does not go on; without it recall memory alone does, as ``account_of`` says."""
+    instead: str = "leave out --session for a new one"
+    """How to talk where another process has the session open."""
+
+
+class Session:
     """An agent whose session is written down step by step, as long as its user agrees to that.
 
     A process that is killed in a turn leaves the turn in the journal: the next one that opens the session goes on with
     it, repeats no call that was made, and asks about one of which nobody knows whether it was carried out.
     """
 
-    def __init__(self, agent: AgentLoop, rooms: Rooms, *, messages: bool = True) -> None:
-        """Put the session back; ``messages=False`` where something else keeps what the prompt held.
-
-        Raises:
-            SessionInUse: Another process has the session open.
-            JournalError: Its journal is damaged.
-        """
-        self._agent = agent
-        self._rooms = rooms
-        self._main = rooms.main if messages else None
-        state, whose = rooms.settings.state_folder, (rooms.user_id, rooms.session_id)
-        self._file = SessionFile(state / "context", *whose)
-        self._journal = SessionJournal(
-            JournalFile(state / "checkpoints" / f"{session_digest(*whose)}.jsonl", settled=state / "context"),
-            session=rooms.session_id,
-            is_kept=rooms.consent.granted,
-            save=self._save,
-            clock=_now,
-            new_moment=lambda: time.time_ns() // 1_000_000,
-            stamp={"user_id": rooms.user_id, "session_id": rooms.session_id},
-            masked=masked_tree,
-        )
-        self._cut_off: OpenTurn | None = None
-        self._stopped = False
-        """Whether the disk took nothing more in a turn, which only a new process can go on with."""
+    def __init__(
+        self,
+        agent: AgentLoop,
+        terms: SessionTerms,
+        *,
+        settings: MemorySettings,
+        clock: Callable[[], datetime] = utc_now,
+        begun: Kept = NEW,
+    ) -> None:
+        """Give the agent a journal; nothing is read before ``open``, and a new session is as ``begun`` says."""
+        self.agent = agent
+        self._main: Any = agent.memory.main
+        self.fault: str | None = None
+        """Why the last turn is not in the session file; None where it is."""
+        self._terms = terms
+        self._settings = settings
+        self._clock = clock
+        self._kept = begun
+        self._file = self._file_of(terms.session)
+        self._cut_off_after: int | None = None
+        """So many turns were over when one was cut off; None where none was."""
+        self._is_running = False
+        self._has_to_open_anew = False
+        self._unagreed: tuple[Any, ...] = ()
+        """The messages of turns in which the user did not agree that anything be kept."""
         self._replays = not isinstance(agent.model, Acts)
         """Whether the journal has what the model answered, so that a turn can be played again."""
-        agent.journal = self._journal
-        rooms.toolbox.journal = None if self._replays else self._journal
-        self._put_back()
+        self.journal = agent.journal = self._new_journal()
+        agent.tasks.on_change = self.keep
+
+    def _new_journal(self) -> SessionJournal:
+        terms = self._terms
+        whose = {"user_id": terms.user, "session_id": terms.session}
+        return SessionJournal(
+            JournalFile(
+                terms.folder.parent / CHECKPOINTS / f"{session_digest(terms.user, terms.session)}.jsonl",
+                settled=terms.folder,
+                hide=lambda entry: terms.sealer.seal(entry),
+                show=lambda entry: shown(entry, terms.sealer),
+                instead=terms.instead,
+            ),
+            session=terms.session,
+            is_kept=terms.is_kept,
+            save=self._save,
+            clock=self._clock,
+            new_moment=lambda: time.time_ns() // 1_000_000,
+            stamp=whose,
+            masked=masked_tree,
+        )
+
+    # --- what an earlier process left
+
+    def open(self, *, may_read: bool, fork_of: str | None = None) -> None:
+        """Put back what the session, or the one that it is a fork of, held when its last turn was over.
+
+        Raises:
+            SessionInUse: Somebody else has it open.
+            JournalError: Its journal is damaged.
+            AgentError: It is a session with another of the user's agents.
+        """
+        if may_read:
+            try:
+                self._put_back(fork_of)
+            except BaseException:
+                self.close()
+                raise
+
+    def _put_back(self, fork_of: str | None) -> None:
+        self.journal.hold()  # what is read afterwards nobody else changes
+        agent, file = self.agent, self._file if fork_of is None else self._file_of(fork_of)
+        kept = file.load(self._main if self._terms.keeps_messages else None)
+        self._require_agent(kept, fork_of or self._terms.session)
+        cut_off = self.journal.pending(None if kept is None else kept.turns)
+        if kept is None:
+            agent.turn_id = agent.memory.restore(
+                self._settings.conversation.keep, before=cut_off.turn_id if cut_off else None
+            )
+        else:
+            self._take_over(kept, fork_of)
+        self._cut_off_after = None if cut_off is None else agent.turn_id
+
+    def _take_over(self, kept: Kept, fork_of: str | None) -> None:
+        agent, fresh = self.agent, self._kept
+        self._kept = replace(kept, name=fresh.name or kept.name)
+        if fork_of is not None:
+            self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
+        agent.turn_id = kept.turns
+        agent.spent.update(self._kept.usage)
+        agent.toolbox.books.known_ids.update(dict.fromkeys(kept.known))
+        if isinstance(tools := agent.toolbox.memory, MemoryTools):
+            tools.note_known(kept.known)
+        self._restore_working()
+
+    def _restore_working(self) -> None:
+        """Put back the running task, unless nobody went on with it for too long, or it cannot be read."""
+        working = dict(self._kept.working or {})
+        at = working.pop("at", None)
+        with suppress(InvalidRecord, ValueError, KeyError, TypeError, AttributeError):
+            if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
+                self.agent.tasks.restore(working)
+
+    def _require_agent(self, kept: Kept | None, session: str) -> None:
+        if kept is not None and kept.agent_id != self._kept.agent_id:
+            whose = "the agent without a name" if kept.agent_id is None else f"the agent {kept.agent_id!r:.60}"
+            raise AgentError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
 
     def finish(self) -> Resumed | None:
         """Let a turn that was cut off go on to its end; None without one.
 
-        One that is too old, or whose model an SDK asked, is set aside: the model is told what was done in it.
+        One that is too old, or whose model an SDK asked, is set aside: what was done in it is told.
 
         Raises:
             TurnLeft: A person was asked about a call, and would rather decide later.
         """
-        turn = self._cut_off
-        if turn is None:
+        if self._cut_off_after is None:
             return None
-        self._journal.replay(turn)
-        age = (_now() - turn.last_step_at).total_seconds()
-        if not self._replays or age > self._rooms.settings.limits.checkpoint.ttl:
+        try:
+            turn = self.journal.pending(self._cut_off_after)
+        except SessionInUse:
+            raise
+        except JournalError as error:
+            raise TurnStopped(_told(error, was_opened=True)) from error
+        if turn is None:
+            self._cut_off_after = None
+            return None
+        self.journal.replay(turn)
+        age = (self._clock() - turn.last_step_at).total_seconds()
+        if not self._replays or age > self._settings.checkpoint.ttl:
             self._set_aside(turn)
             return Resumed(turn)
-        self._cut_off = None
-        self._rooms.memory.repeat_turn(turn.turn_id)
-        return Resumed(turn, self._run(lambda: self._agent.resume(turn)))
+        self._cut_off_after = None
+        if isinstance(tools := self.agent.toolbox.memory, MemoryTools):
+            tools.repeat_turn(turn.turn_id)
+        reply = self.run(lambda: self.agent.resume(turn))
+        remark = NOT_STORED if lacks_room(reply.data) else ""
+        return Resumed(turn, reply, is_kept=self.fault is None, remark=remark)
+
+    def _set_aside(self, turn: OpenTurn) -> None:
+        """Leave a turn unfinished; recall memory tells later what it was."""
+        agent, terms = self.agent, self._terms
+        told = (terms.account or account_of)(turn)
+        self._cut_off_after, agent.turn_id = None, turn.turn_id
+        if terms.account is not None:
+            agent.inject_observation(told, "journal")
+        if isinstance(tools := agent.toolbox.memory, MemoryTools):
+            tools.recall.append(terms.user, terms.session, turn.turn_id, "error", told)
+        self.journal.closed()
+
+    # --- turns
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user, after a turn that was cut off, and write the session down."""
         resumed = self.finish()
-        reply = self._run(lambda: self._agent.respond(text))
-        return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
+        return after(resumed, self.run(lambda: self.agent.respond(text)))
+
+    def run(self, turn: Callable[[], AgentResponse], *, is_off_record: bool = False) -> AgentResponse:
+        """Run one turn. One that the disk stops is as if it had been killed, and goes on with ``finish``.
+
+        Raises:
+            TurnStopped: The disk took nothing more; what was done stays done.
+        """
+        if self._has_to_open_anew:
+            raise TurnStopped("The last turn could not be kept. Open the conversation anew: it goes on with that turn.")
+        if self.fault is not None and not self._save():
+            raise TurnStopped(f"{self.fault} Nothing new is begun before that.")
+        try:
+            with self._as_if_killed_by_the_disk():
+                reply = turn()
+        finally:
+            if self._terms.forgets and not self._terms.is_kept():
+                self._file.forget()
+        if not is_off_record and not self._terms.is_kept():
+            self._unagreed = tuple(self._main.messages)
+        return reply
+
+    @contextmanager
+    def _as_if_killed_by_the_disk(self) -> Iterator[None]:
+        """Take back what the prompt held before a turn that the disk stops; one that fails otherwise is over."""
+        agent, main = self.agent, self._main
+        messages, summary, before = list(main.messages), main.summary, agent.turn_id
+        working = copy.deepcopy(agent.working.__dict__)
+        self._is_running = True
+        try:
+            yield
+        except (OSError, JournalError, StoreFull, StoreReadOnly) as error:
+            if not _is_of_disk(error):
+                self.journal.closed()
+                raise
+            was_opened = self.journal.is_open
+            self._cut_off_after = before if was_opened and self._replays else None
+            self._has_to_open_anew = was_opened and not self._replays  # what an SDK holds cannot be taken back
+            main.messages, main.summary, agent.turn_id = messages, summary, before
+            agent.working.__dict__.update(working)
+            if isinstance(error, SessionInUse | TurnLeft):
+                raise
+            raise TurnStopped(_told(error, was_opened=was_opened)) from error
+        except BaseException:
+            self.journal.closed()  # whoever listens is told that it failed; what was done in it is not done again
+            raise
+        finally:
+            self._is_running = False
+
+    # --- the file
+
+    def keep(self) -> None:
+        """Write the session down between two turns, where its task changed; within a turn its end does that."""
+        if self._terms.is_kept() and not self._is_running:
+            self._save()
 
     def close(self) -> None:
         """Let other processes into the session."""
-        self._journal.close()
+        self.journal.close()
 
-    def _set_aside(self, turn: OpenTurn) -> None:
-        told, agent = account_of(turn, self._rooms.host.settle), self._agent
-        self._cut_off = None
-        agent.turn_id = turn.turn_id
-        agent.inject_observation(told, "journal")
-        self._rooms.memory.recall.append(self._rooms.user_id, self._rooms.session_id, turn.turn_id, "error", told)
-        self._journal.closed()
-
-    def _put_back(self) -> None:
-        agent = self._agent
-        if self._rooms.consent.granted():
-            self._journal.hold()  # what is read afterwards nobody else changes
-        kept = self._file.load(self._main)
-        self._cut_off = self._journal.pending(None if kept is None else kept.turns)
-        if kept is not None:
-            agent.turn_id = kept.turns
-            agent.spent.update(kept.usage)
-            self._rooms.toolbox.books.known_ids.update(kept.known)
-            self._rooms.memory.note_known(kept.known)
-        elif self._cut_off is not None:
-            agent.turn_id = agent.memory.restore(before=self._cut_off.turn_id)
-
-    def _run(self, turn: Callable[[], AgentResponse]) -> AgentResponse:
-        if self._stopped:
-            raise JournalError(
-                "The last turn could not be kept. Open the conversation anew: it goes on with that turn."
-            )
-        try:
-            return turn()
-        except (JournalError, OSError):
-            self._stopped = True
-            raise
-        except BaseException:
-            self._journal.closed()  # a turn that failed is over: whoever waited for it is told
-            raise
-        finally:
-            if not self._rooms.consent.granted():
-                self._file.forget()
+    def _file_of(self, session: str) -> SessionFile:
+        return SessionFile(self._terms.folder, self._terms.user, session, self._terms.sealer)
 
     def _save(self) -> bool:
-        """Write the session down as it stands now."""
-        self._rooms.settings.make_store()
-        agent = self._agent
-        known = tuple(self._rooms.toolbox.books.known_ids)
-        self._file.save(self._main, Kept(agent.turn_id, known, usage=dict(agent.spent)))
+        """Write the session down as it stands now; return whether the disk took it."""
+        agent = self.agent
+        working = agent.tasks.to_data()
+        self._kept = replace(
+            self._kept,
+            turns=agent.turn_id,
+            known=tuple(agent.toolbox.books.known_ids),
+            usage=dict(agent.spent),
+            working=None if working is None else {**working, "at": to_text(self._clock())},
+        )
+        try:
+            self._file.save(self._main if self._terms.keeps_messages else None, self._kept, without=self._unagreed)
+        except OSError as error:
+            why = error.strerror or error
+            self.fault = (
+                f"The last turn of this session is not kept: {why}. It is with the next one, once that is mended."
+            )
+            return False
+        self.fault = None
         return True
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+def after(resumed: Resumed | None, reply: AgentResponse) -> AgentResponse:
+    """Return a reply that also tells of the turn that was cut off before it, if there was one."""
+    return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
+
+
+def lacks_room(data: Mapping[str, Any]) -> bool:
+    """Return whether the report of a turn tells of something that the disk had no room to store."""
+    return any(call["error"] and str(call["result"]).endswith(MAKE_ROOM) for call in data["tool_calls"])
+
+
+def _is_of_disk(error: Exception) -> bool:
+    return not isinstance(error, OSError) or error.errno in NO_DISK
+
+
+def _told(error: Exception, *, was_opened: bool) -> str:
+    said = f"{error.filename or 'The disk'}: {error.strerror}." if isinstance(error, OSError) else str(error)
+    if was_opened:
+        return f"{said} What you said is kept: the turn goes on with your next message once that is mended."
+    return f"{said} Nothing was done. Say it again once that is mended."
 
 
 # --- files of an SDK's own

@@ -63,14 +63,14 @@ class AgentLoop:
         self.host = host
         self.memory = memory if memory is not None else VirtualContextMemory(config=config)
         self.planner = planner
-        self.model = model_of(model)
+        self.model: Any = model_of(model)
         self.toolbox = toolbox if toolbox is not None else Tools(SessionTools(self.memory), config=config, host=host)
         self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
         self.tasks = TaskMemory(self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None))
         self.told = Announcements(host.listen)
-        self.journal = journal or NoJournal()
+        self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
         self.view = ModelView(self)

@@ -8,24 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
+from .config import AgentConfig, Host
 from .deadline import Deadline
-from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec
+from .events import Announcements
+from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
-from .model_view import CONSTRAINTS
+from .model_view import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .session_tools import answer_from_memory
-from .virtual_context import Block
-
-if TYPE_CHECKING:
-    from .agent_loop import AgentLoop
+from .tasks import TaskMemory
+from .tools import Tools
+from .virtual_context import Block, VirtualContextMemory
 
 FAILED_BEFORE = "warning: this failed before"
 SESSION_START = "(session start)"
 """What stands for the question where nobody asked."""
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
+
+
+class AgentParts(Protocol):
+    """What a turn needs of its agent; ``AgentLoop`` says of each what it is."""
+
+    config: AgentConfig
+    host: Host
+    memory: VirtualContextMemory
+    model: Any
+    toolbox: Tools
+    tasks: TaskMemory
+    view: ModelView
+    told: Announcements
+    journal: TurnJournal
+    turn_id: int
+    spent: dict[str, int]
+
+    @property
+    def is_first_of_user(self) -> bool:
+        """Return whether no user spoke in this session before this turn."""
+        ...
 
 
 @runtime_checkable
@@ -44,7 +66,7 @@ class Acts(Protocol):
 class Turn:
     """Goes through the steps of one turn over the parts of an agent."""
 
-    def __init__(self, agent: AgentLoop, text: str | None) -> None:
+    def __init__(self, agent: AgentParts, text: str | None) -> None:
         """Begin a turn of ``agent`` with the user's words ``text``; None where no user speaks."""
         self.agent = agent
         self.text = text

@@ -1,18 +1,28 @@
-"""A thread as the server keeps it: messages, and the steps in which runs call tools, in the order they happened."""
+"""A thread as the server keeps it, and its runs.
+
+A thread holds messages, and the steps in which runs call tools, in the order they happened. A run goes from queued over
+what the model says to the state that it ends in, each change told as an event.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..interface import Call, Message
+from ..errors import Refusal
+from ..interface import Answer, Call, Conversation, Message
 from ..openai_parts import new_id
-from .request import MessageOrder
+from ..sse import halves
+from .request import MessageOrder, RunOrder, function_names
 
-if TYPE_CHECKING:
-    from .run import Run
+Event = tuple[str, dict[str, Any]]
+"""The name of a streamed event and its data."""
+
+ENDED = ("completed", "failed", "cancelled", "incomplete", "expired")
+_SECONDS = 600
+"""How long a run may take; it is told and not enforced."""
 
 
 def now() -> int:
@@ -171,3 +181,208 @@ class Thread:
                 seen += [Message("tool", known[call.id], call_id=call.id) for call in entry.calls]
                 said = None
         return seen
+
+
+# --- runs
+
+
+class Run:
+    """One run of an assistant on a thread."""
+
+    def __init__(self, thread: Thread, assistant: Mapping[str, Any], order: RunOrder) -> None:
+        self.id = new_id("run")
+        self.thread = thread
+        self.order = order
+        self.model: str = order.given.get("model") or assistant["model"]
+        said = assistant["instructions"] if order.instructions is None else order.instructions
+        self.instructions = "\n\n".join(part for part in (said or "", order.additional_instructions) if part)
+        self.tools = tuple(assistant["tools"]) if order.tools is None else order.tools
+        self.metadata = dict(order.metadata)
+        self.status = "queued"
+        self.created_at = now()
+        self.times: dict[str, int] = {}
+        self.last_error: dict[str, str] | None = None
+        self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        self._answer: Answer | None = None
+        """What the model said and no client has seen yet."""
+        self._ready_at = 0.0
+        self._calls: RunStep | None = None
+        """The step whose calls wait for their outputs."""
+
+    @property
+    def active(self) -> bool:
+        """Return whether the run locks its thread."""
+        return self.status not in ENDED
+
+    def conversation(self, outputs: Mapping[str, str] | None = None, *, stream: bool | None = None) -> Conversation:
+        """Return what the model is asked to continue, ``outputs`` of the calls that the run waits for included."""
+        system = [Message("system", self.instructions)] if self.instructions else []
+        messages = self.thread.conversation(self.order.last_messages, outputs or {})
+        streamed = self.order.stream if stream is None else stream
+        return Conversation((*system, *messages), function_names(self.tools), self.model, streamed)
+
+    # --- what a client does
+
+    def check_outputs(self, outputs: Mapping[str, str]) -> None:
+        """Refuse outputs that the run does not wait for."""
+        if self.status != "requires_action" or self._calls is None:
+            raise Refusal(400, f'Runs in status "{self.status}" do not accept tool outputs.')
+        wanted = [call.id for call in self._calls.calls]
+        if set(wanted) != set(outputs):
+            raise Refusal(400, f"Expected tool outputs for call_ids {wanted}, got {list(outputs)}.")
+
+    def take_in(self, outputs: Mapping[str, str]) -> Iterator[Event]:
+        """Keep the outputs of the calls that the run waits for."""
+        step, self._calls = self._calls, None
+        if step is not None:
+            step.outputs.update(outputs)
+            step.end("completed")
+            yield "thread.run.step.completed", step.body()
+
+    def hear(self, answer: Answer, asked: Conversation, *, at_once: bool) -> None:
+        """Keep what the model said until the client looks at the run, and until the answer's delay is over."""
+        self._ready_at = 0.0 if at_once else time.monotonic() + answer.delay
+        taken = {call.id for step in self.thread.steps() for call in step.calls}
+        self._answer = replace(answer, calls=_named(answer.calls, taken))
+        self._count(asked, answer)
+
+    def cancel(self) -> None:
+        """Begin to end the run."""
+        if not self.active or self.status == "cancelling":
+            raise Refusal(400, f"Cannot cancel run with status '{self.status}'.")
+        self.status = "cancelling"
+
+    # --- how the run goes on
+
+    def proceed(self) -> Iterator[Event]:
+        """Go one state further, where the run does so by itself."""
+        if self.status == "cancelling":
+            if self._calls is not None:
+                self._calls.end("cancelled")
+                yield "thread.run.step.cancelled", self._calls.body()
+            yield from self._enter("cancelled")
+        elif self.status == "queued" and self._answer is not None:
+            yield from self._enter("in_progress")
+        elif self.status == "in_progress" and self._answer is not None and time.monotonic() >= self._ready_at:
+            answer, self._answer = self._answer, None
+            yield from self._say(answer)
+
+    def _say(self, answer: Answer) -> Iterator[Event]:
+        """Write the model's message, make its calls, and enter the state that follows."""
+        if answer.text or not (answer.calls or answer.stop):
+            yield from self._write(answer)
+        if answer.failure is not None:
+            self.last_error = {"code": "server_error", "message": answer.failure.message}
+            yield from self._enter("failed")
+        elif answer.stop == "length":
+            yield from self._enter("incomplete")
+        elif answer.calls:
+            yield from self._call(answer.calls)
+        else:
+            yield from self._enter("completed")
+
+    def _write(self, answer: Answer) -> Iterator[Event]:
+        part = {"type": "text", "text": {"value": answer.text, "annotations": []}}
+        message = ThreadMessage(
+            self.thread.id, MessageOrder("assistant", (part,)), assistant_id=self.order.assistant_id, run_id=self.id
+        )
+        step = self._step(message_id=message.id)
+        self.thread.history += [step, message]
+        yield "thread.run.step.created", step.body()
+        yield "thread.run.step.in_progress", step.body()
+        message.status = "in_progress"
+        yield "thread.message.created", message.body()
+        yield "thread.message.in_progress", message.body()
+        for text in halves(answer.text):
+            delta = {"content": [{"index": 0, "type": "text", "text": {"value": text}}]}
+            yield "thread.message.delta", {"id": message.id, "object": "thread.message.delta", "delta": delta}
+        message.incomplete = {"length": "max_tokens", "failed": "run_failed"}.get(answer.stop)
+        message.status = "incomplete" if message.incomplete else "completed"
+        yield f"thread.message.{message.status}", message.body()
+        step.end("failed" if answer.stop == "failed" else "completed")
+        yield f"thread.run.step.{step.status}", step.body()
+
+    def _call(self, calls: tuple[Call, ...]) -> Iterator[Event]:
+        step = self._calls = self._step(calls=calls)
+        self.thread.history.append(step)
+        yield "thread.run.step.created", step.body(bare=True)
+        yield "thread.run.step.in_progress", step.body(bare=True)
+        for index, call in enumerate(calls):
+            head = wire_call(replace(call, arguments=""), None)
+            parts: list[dict[str, Any]] = [{"index": index, **head}]
+            parts += [
+                {"index": index, "type": "function", "function": {"arguments": text}} for text in halves(call.sent)
+            ]
+            for part in parts:
+                delta = {"step_details": {"type": "tool_calls", "tool_calls": [part]}}
+                yield "thread.run.step.delta", {"id": step.id, "object": "thread.run.step.delta", "delta": delta}
+        yield from self._enter("requires_action")
+
+    def _step(self, calls: tuple[Call, ...] = (), message_id: str | None = None) -> RunStep:
+        return RunStep(self.thread.id, self.id, self.order.assistant_id, calls, message_id)
+
+    def _enter(self, status: str) -> Iterator[Event]:
+        self.status = status
+        name = {"in_progress": "started_at"}.get(status, f"{status}_at")
+        self.times.setdefault(name, now())
+        yield f"thread.run.{status}", self.body()
+
+    def _count(self, asked: Conversation, answer: Answer) -> None:
+        """Add the tokens of one answer."""
+        read, said = asked.tokens, answer.tokens
+        for key, count in (("prompt_tokens", read), ("completion_tokens", said), ("total_tokens", read + said)):
+            self.usage[key] += count
+
+    # --- what a client sees
+
+    def body(self) -> dict[str, Any]:
+        """Return the run as clients see it."""
+        given = self.order.given
+        return {
+            "id": self.id,
+            "object": "thread.run",
+            "created_at": self.created_at,
+            "assistant_id": self.order.assistant_id,
+            "thread_id": self.thread.id,
+            "status": self.status,
+            "started_at": self.times.get("started_at"),
+            "expires_at": self.created_at + _SECONDS if self.active else None,
+            "cancelled_at": self.times.get("cancelled_at"),
+            "failed_at": self.times.get("failed_at"),
+            "completed_at": self.times.get("completed_at"),
+            "required_action": self._required_action(),
+            "last_error": self.last_error,
+            "model": self.model,
+            "instructions": self.instructions,
+            "tools": list(self.tools),
+            "metadata": self.metadata,
+            "incomplete_details": {"reason": "max_completion_tokens"} if self.status == "incomplete" else None,
+            "usage": None if self.active else self.usage,
+            "temperature": given.get("temperature") or 1.0,
+            "top_p": given.get("top_p") or 1.0,
+            "max_prompt_tokens": given.get("max_prompt_tokens"),
+            "max_completion_tokens": given.get("max_completion_tokens"),
+            "truncation_strategy": given.get("truncation_strategy") or {"type": "auto", "last_messages": None},
+            "response_format": given.get("response_format") or "auto",
+            "tool_choice": given.get("tool_choice") or "auto",
+            "parallel_tool_calls": given["parallel_tool_calls"],
+        }
+
+    def _required_action(self) -> dict[str, Any] | None:
+        if self.status != "requires_action" or self._calls is None:
+            return None
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}}
+            for call in self._calls.calls
+        ]
+        return {"type": "submit_tool_outputs", "submit_tool_outputs": {"tool_calls": calls}}
+
+
+def _named(calls: Iterable[Call], taken: set[str]) -> tuple[Call, ...]:
+    """Return ``calls`` with their arguments as text, each with an id of its own: the protocol has none twice."""
+    named: list[Call] = []
+    for call in calls:
+        name = new_id("call") if call.id in {"", *taken} else call.id
+        taken.add(name)
+        named.append(replace(call, id=name, arguments=call.sent))
+    return tuple(named)

@@ -27,8 +27,7 @@ from .request import (
     read_run,
     read_thread,
 )
-from .run import Event, Run
-from .thread import Thread, now
+from .thread import Event, Run, Thread, now
 
 _Kept = TypeVar("_Kept")
 

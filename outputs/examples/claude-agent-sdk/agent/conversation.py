@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import ANTHROPIC, endpoint_of
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sessions import KeptSession
 
 from agent.claude_actor import ClaudeActor
 from agent.workplace import open_workplace
@@ -25,5 +24,5 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     endpoint = endpoint_of(rooms.settings, ANTHROPIC)
     with asyncio.Runner() as events, open_workplace() as workplace:
         claude = ClaudeActor(rooms, endpoint=endpoint, events=events, workplace=workplace)
-        with closing(KeptSession(rooms.agent(claude), rooms)) as session:
+        with closing(rooms.session(claude)) as session:
             yield session

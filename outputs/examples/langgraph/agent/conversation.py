@@ -9,7 +9,6 @@ import openai
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sessions import KeptSession
 from pydantic import SecretStr
 
 from agent.checkpoints import Checkpoints, path_of
@@ -24,9 +23,8 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
     with closing(Checkpoints(path)) as checkpoints:
         graph = GraphActor(rooms, chat_model=chat_model(endpoint), endpoint=endpoint, checkpoints=checkpoints)
-        agent = rooms.agent(graph)
-        with closing(KeptSession(agent, rooms, messages=False)) as session:
-            agent.turn_id = max(agent.turn_id, graph.take_up())
+        with closing(rooms.session(graph, messages=False)) as session:
+            session.agent.turn_id = max(session.agent.turn_id, graph.take_up())
             yield session
 
 

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import endpoint_of
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sessions import KeptSession
 
 from agent.responses_wire import ResponsesWire
 from agent.run_actor import RunActor
@@ -19,6 +18,6 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the thread."""
     with (
         ResponsesWire(endpoint_of(rooms.settings)) as wire,
-        closing(KeptSession(rooms.agent(RunActor(rooms, wire)), rooms)) as session,
+        closing(rooms.session(RunActor(rooms, wire))) as session,
     ):
         yield session

@@ -12,7 +12,6 @@ from agents import set_tracing_disabled
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sessions import KeptSession
 
 from agent.model import AgentModel
 from agent.runner_actor import RunnerActor
@@ -30,7 +29,7 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
         model = AgentModel(endpoint, client)
         actor = RunnerActor(rooms, model=model, endpoint=endpoint, events=events)
-        with closing(actor), closing(KeptSession(rooms.agent(actor), rooms, messages=False)) as session:
+        with closing(actor), closing(rooms.session(actor, messages=False)) as session:
             actor.take_up()
             yield session
 

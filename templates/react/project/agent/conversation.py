@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from memkit_runtime.host.command import AgentConversation
 from memkit_runtime.host.endpoints import endpoint_of
 from memkit_runtime.host.rooms import Rooms
-from memkit_runtime.host.sessions import KeptSession
 
 from agent.chat_model import ChatModel
 
@@ -18,6 +17,6 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with (
         ChatModel(endpoint_of(rooms.settings)) as model,
-        closing(KeptSession(rooms.agent(model), rooms)) as session,
+        closing(rooms.session(model)) as session,
     ):
         yield session
