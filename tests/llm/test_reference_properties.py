@@ -10,11 +10,11 @@ from growth import grows_with_its_length
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.rules.claims import read_claims
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import is_question, sentences_of
+from memkit.llm.rules.questions import is_question
 from memkit.llm.rules.reading import open_goals
 from memkit.llm.rules.small_talk import greeting
+from memkit.llm.rules.statements import read_statements, sentences_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolCall
@@ -113,7 +113,7 @@ def test_no_text_with_a_question_mark_is_a_statement(text: str) -> None:
     for sentence in sentences_of(f"{text}?"):
         if sentence.endswith("?"):
             assert is_question(sentence)
-            assert read_claims(sentence) == []
+            assert read_statements(sentence) == []
 
 
 @QUICK
