@@ -352,7 +352,7 @@ def test_a_greeting_names_the_user_and_the_open_goals() -> None:
 
     told = greeting(earlier)
 
-    assert told.startswith("Hello Ada! Still open: you need to file your taxes by Friday, due 2026-11-27 [01GOAL]; ")
+    assert told.startswith("Hello Ada! Still open: “I need to file my taxes by Friday”, due 2026-11-27 [01GOAL]; ")
     assert "01MORE" in told and "01FORGED" not in told
     assert open_goals("<data a1>\n- [x] y (goal, 1)\n</data a1>") == []
     assert open_goals(offered.split("</data")[0]) == []
