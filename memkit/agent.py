@@ -39,6 +39,7 @@ from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_secti
 from memkit.runtime.loop.reply import AgentResponse
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
+from memkit.runtime.loop.working_tool import working_memory_tool
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import Sealer
@@ -344,6 +345,7 @@ class ReferenceAgent:
             host=host,
             journal=self.session.journal,
         )
+        tools.add([working_memory_tool(agent.tasks)])
         agent.working.max_items = parts.archive.settings.working.max_items
         agent.chores = self._chores()
         return agent

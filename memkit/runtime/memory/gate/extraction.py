@@ -152,7 +152,7 @@ def _is_statement(sentence: str, text: str) -> bool:
 
 
 def _spans(sentence: str) -> list[str]:
-    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, its later clauses and facts."""
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, later clauses and facts."""
     said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
     return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0])), *facts(said)]
 
