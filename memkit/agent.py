@@ -29,6 +29,7 @@ from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
+from memkit.runtime.loop.working_tool import working_memory_tool
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
@@ -339,6 +340,7 @@ class ReferenceAgent:
             config=self._config,
             host=host,
         )
+        tools.add([working_memory_tool(agent.tasks)])
         agent.working.max_items = parts.archive.settings.working.max_items
         return agent
 

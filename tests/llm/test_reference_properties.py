@@ -10,11 +10,11 @@ from growth import grows_with_its_length
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.rules.claims import read_claims
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import is_question, sentences_of
+from memkit.llm.rules.questions import is_question
 from memkit.llm.rules.reading import open_goals
 from memkit.llm.rules.small_talk import greeting
+from memkit.llm.rules.statements import read_statements, sentences_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolCall
@@ -113,7 +113,7 @@ def test_no_text_with_a_question_mark_is_a_statement(text: str) -> None:
     for sentence in sentences_of(f"{text}?"):
         if sentence.endswith("?"):
             assert is_question(sentence)
-            assert read_claims(sentence) == []
+            assert read_statements(sentence) == []
 
 
 @QUICK
@@ -352,7 +352,7 @@ def test_a_greeting_names_the_user_and_the_open_goals() -> None:
 
     told = greeting(earlier)
 
-    assert told.startswith("Hello Ada! Still open: you need to file your taxes by Friday, due 2026-11-27 [01GOAL]; ")
+    assert told.startswith("Hello Ada! Still open: “I need to file my taxes by Friday”, due 2026-11-27 [01GOAL]; ")
     assert "01MORE" in told and "01FORGED" not in told
     assert open_goals("<data a1>\n- [x] y (goal, 1)\n</data a1>") == []
     assert open_goals(offered.split("</data")[0]) == []

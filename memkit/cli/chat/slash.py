@@ -14,6 +14,7 @@ from memkit.cli.chat.conversation import OFF_RECORD, TerminalConversation
 from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
 from memkit.errors import NotFound, UsageError
+from memkit.runtime.loop.tiers import working_lines
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import TurnAccount, explain_turn
 from memkit.use_cases.memory import undo_turn
@@ -228,7 +229,6 @@ APART = "summary_"
 
 def show_context(conversation: TerminalConversation, _argument: str) -> str:
     """Return how many tokens of the prompt each tier takes, as bars, and what the session cost."""
-    working = conversation.agent.tasks.working.lines()
     usage = conversation.agent.context_usage()
     budget, tiers = usage["budget"], [("in all", usage["used"]), *usage["tiers"].items()]
     return "\n".join(
@@ -236,10 +236,14 @@ def show_context(conversation: TerminalConversation, _argument: str) -> str:
             f"The prompt may have {budget:,} tokens.",
             *(meter(name, tokens, budget) for name, tokens in tiers),
             cost(conversation.agent.spent),
-            *(["The task at hand:"] if working else []),
-            *(f"  {one_line(line, 120)}" for line in working),
         ]
     )
+
+
+def show_task(conversation: TerminalConversation, _argument: str) -> str:
+    """Return the task at hand: what is done of it, wanted, decided, and what comes next."""
+    working = working_lines(conversation.agent.tasks.working)
+    return "\n".join(one_line(line, 160) for line in working) or "No task is at hand."
 
 
 def meter(name: str, tokens: int, budget: int) -> str:
@@ -361,6 +365,7 @@ COMMANDS: dict[str, SlashCommand] = {
     ),
     "/core": SlashCommand(show_core, "Show core memory, which is in every prompt."),
     "/context": SlashCommand(show_context, "Show how full the prompt is, tier by tier."),
+    "/task": SlashCommand(show_task, "Show the task at hand: what is done, wanted, decided and next."),
     "/search": SlashCommand(search, "Search long-term memory.", "WORDS"),
     "/skills": SlashCommand(show_skills, "List the store's skills, or show one.", "[NAME]", skills_of),
     "/policy": SlashCommand(show_policy, "List the rules that judge every action, or show one.", "[NAME]", policies_of),

@@ -1,4 +1,4 @@
-"""Read what the user wants done: a task to plan, an action for a tool, or something to forget."""
+"""Read what the user wants done: a task to plan or an action for a tool."""
 
 from __future__ import annotations
 
@@ -78,33 +78,12 @@ PLAN = regex(
 )
 HOW_WOULD = regex(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
 """What a task of a known domain may be asked with; other "how" questions are for skills and memory."""
-FORGET = regex(
-    r"^(?:(?:no|nah|nope|haha|lol|oh|ok(?:ay)?|wait|sorry|actually|please|hey|and|can you|could you|would you|"
-    r"i want you to|i'd like you to|you (?:should|can|may|must))[\s,]+){0,4}"
-    r"(?:(?:do not|don't|dont|no need to|never|you (?:do not|don't) (?:need|have) to)\s+(?:remember|store|keep|"
-    r"save|note)\b(?P<a>.{0,400})"
-    r"|(?:forget|delete|remove|erase|unlearn|unremember|wipe|drop)\b(?! to\b)(?P<b>.{0,400})"
-    r"|(?P<last>scratch that|strike that|take (?:that|it) back|undo (?:that|it)|never ?mind(?: that)?|"
-    r"(?:that|it) was (?:just |only )?(?:a joke|a lie|wrong to store)|"
-    r"(?:i was |i'm |just )?(?:just |only )?(?:joking|kidding)|i (?:was lying|lied|made (?:that|it) up)|"
-    r"you (?:should not|shouldn't) have (?:stored|saved|remembered|kept) (?:that|this|it)|that(?:'s|"
-    r" is) (?:private|none of your business|not for you))"
-    r"|(?:i was |i'm )(?:just |only )?(?:joking|kidding|lying) about\s+(?P<c>.{1,400})"
-    r"|i lied about\s+(?P<d>.{1,400}))$",
-    re.IGNORECASE,
-)
 THINGS = regex(
     r"\b(?:tables?|databases?|files?|folders?|director(?:y|ies)|branch(?:es)?|servers?|buckets?|clusters?|"
     r"namespaces?|containers?|volumes?|repo(?:sitory|s)?|rows?)\b|[/\\]",
     re.IGNORECASE,
 )
 """What is deleted outside memory, by tools."""
-LAST = regex(
-    r"|(?:about )?(?:that|this|it|that again|the last (?:one|thing|part|fact)|that (?:one|last (?:one|bit|part)|"
-    r"please)|what i (?:just )?(?:said|told you)|(?:any of )?(?:that|this))"
-    r"(?:,? (?:please|again|ok|okay|now|either))?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -237,23 +216,3 @@ def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return re.sub(r'\\(["\\])', r"\1", value[1:-1]) if value[0] == '"' else value[1:-1]
     return value.strip("\"'").rstrip(",.")
-
-
-def read_forget(text: str) -> str | None:
-    """Return what the user wants forgotten, an empty text for what was said last, or None.
-
-    >>> read_forget("Don't remember that."), read_forget("forget my dog's name"), read_forget("hello")
-    ('', "my dog's name", None)
-    """
-    match = FORGET.match(text.strip().rstrip(".! "))
-    if not match:
-        return None
-    if match["last"]:
-        return ""
-    rest = next(group for name in "abcd" if (group := match[name]) is not None).strip(" ,")
-    if LAST.fullmatch(rest):
-        return ""
-    if match["b"] is not None and THINGS.search(rest):
-        return None
-    rest = re.sub(r"^(?:that|about|what (?:you know|i said|i told you) about)\s+(?=\w)", "", rest, flags=re.IGNORECASE)
-    return re.sub(r",? please$", "", rest, flags=re.IGNORECASE)

@@ -42,6 +42,9 @@ class BoundTool:
     """Whether calls must wait for each other."""
     idempotent: bool = True
     """Whether a call whose outcome nobody knows may simply be made again."""
+    replayed: bool = False
+    """Whether a call runs again, twice doing what once does, when a turn that was cut off is played again: what it
+    changes is kept with the session, which was last written down before the turn."""
 
 
 class AnsweredErrors:

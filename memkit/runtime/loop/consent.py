@@ -148,6 +148,6 @@ def retraction_tool(retire: Retire, books: Books) -> BoundTool:
         books.note({"op": "retract", "id": record_id, "decision": "retired"})
         return f"Retired [{record_id}], which said: {visible(text)}"
 
-    properties = {"id": {"type": "string", "description": "The record's id, as a search or an insert gave it."}}
-    text = "Take a memory back. Use it when the user says not to remember, or to forget, something."
+    properties = {"id": {"type": "string"}}
+    text = "Take a record back when the user says not to remember it, or to forget it."
     return BoundTool(ToolSpec(NAME, text, {"type": "object", "properties": properties, "required": ["id"]}), retract)

@@ -351,6 +351,8 @@ class JournalledCalls:
             return None
         if found["books"]:
             self._toolbox.books.take_over(found["books"])
+        if not found["error"]:
+            self._toolbox.play_again(call.name, call.args)
         return str(found["result"]), bool(found["error"])
 
     def objection(self, call: ToolCall) -> str | None:

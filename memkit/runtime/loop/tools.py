@@ -100,6 +100,12 @@ class Tools:
         tool = self._tools.get(name)
         return tool is None or tool.idempotent  # what does not exist does nothing
 
+    def play_again(self, name: str, args: Mapping[str, JSON] | str) -> None:
+        """Do again what a call did to the session before its turn was cut off, where that went with the process."""
+        tool = self._tools.get(name)
+        if tool is not None and tool.replayed:
+            tool.run(read_arguments(args) or {})
+
     def begin_turn(self, user_text: str | None, turn_id: int | None) -> None:
         """Open the books of a new turn and stamp what the memory tools do in it."""
         with self.books.serial, self.books.lock:

@@ -428,8 +428,8 @@ class TestCall:
         assert tools.call("archival_memory_insert", {"text": "Alice likes tea"}).startswith("admitted: [")
         assert "It repeats" in tools.call("archival_memory_insert", {"text": "Alice likes tea"})
 
-    def test_specs_say_when_to_use_each_tool(self, tools: MemoryTools) -> None:
-        """Five tools, each with a description of when to use it and a closed JSON schema."""
+    def test_specs_describe_each_tool(self, tools: MemoryTools) -> None:
+        """Five tools, each with a description and a closed JSON schema."""
         specs = tools.specs()
 
         assert [spec["name"] for spec in specs] == [
@@ -439,7 +439,7 @@ class TestCall:
             "core_memory_replace",
             "conversation_search",
         ]
-        assert all("Use it" in spec["description"] for spec in specs)
+        assert all(spec["description"].endswith(".") for spec in specs)
         assert all(spec["parameters"]["additionalProperties"] is False for spec in specs)
 
     def test_a_new_turn_forgets_old_events(self, tools: MemoryTools) -> None:

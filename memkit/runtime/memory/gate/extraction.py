@@ -22,6 +22,7 @@ from ..words.wording import (
     sentences,
     words,
 )
+from .facts import facts
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -151,9 +152,9 @@ def _is_statement(sentence: str, text: str) -> bool:
 
 
 def _spans(sentence: str) -> list[str]:
-    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, later clauses and facts."""
     said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
-    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
+    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0])), *facts(said)]
 
 
 def _says(span: str, text: str, allowed: frozenset[str]) -> bool:

@@ -130,6 +130,7 @@ NOT_THIS = (
     regex(r"(?i)^(?P<new>.+?)(?:\s*[,;–—-]+\s*|\s+)(?:and\s+)?not\s+(?P<old>.+)$"),
     regex(r"(?i)^(?P<new>.+?)[,;]?\s+(?:instead of|rather than)\s+(?P<old>.+)$"),
 )
+ONLY = regex(r"(?i)^(?:just|only|merely|simply|any)\s+")
 BUT_THAT = regex(r"(?i)^not\s+(?P<old>.+?)[,;]?\s+(?:but|it's|it is|rather)\s+(?P<new>.+)$")
 CHANGE = (
     regex(r"(?i)^(?:please\s+)?(?:change|rename|correct)\s+(?P<old>.+?)\s+(?:to|into)\s+(?P<new>.+)$"),
@@ -165,6 +166,8 @@ def refined(text: str, feedback: str) -> str | None:
 
     >>> refined("Ada lives in Berlin", "She lives in Paris, not Berlin")
     'Ada lives in Paris'
+    >>> refined("User prefers Python", "Actually, I prefer Python 3.11+, not just 'Python'")
+    'User prefers Python 3.11+'
     >>> refined("Ada drinks espresso", "add in the morning")
     'Ada drinks espresso in the morning'
     >>> refined("Ada drinks espresso", "hm") is None
@@ -212,9 +215,14 @@ def _other_value(text: str, said: str) -> str | None:
         match = pattern.match(said if pattern is BUT_THAT else LEAD_IN.sub("", said))
         if match is None:
             continue
-        old, new = _bare(match["old"]), _bare(match["new"])
+        # "Python 3.11+, not just 'Python'" is about Python, too.
+        new, whole = _bare(match["new"]), _bare(match["old"])
+        old = next((one for one in (whole, _bare(ONLY.sub("", match["old"]))) if _only_place(text, one)), "")
         place = _only_place(text, old)
-        return _replaced(text, old, _without_what_stands(text[: place[0]], new)) if place else None
+        if place is None:
+            return None
+        told, named = _without_what_stands(text[: place[0]], new), _only_place(new, old)
+        return _replaced(text, old, new[named[0] :] if named and told == new else told)
     return None
 
 
@@ -233,12 +241,17 @@ RULES: tuple[Callable[[str, str], str | None], ...] = (_whole, _changed, _remove
 
 def _without_what_stands(before: str, new: str) -> str:
     """Return ``new`` without the words that lead to its value in the text as well: "she lives in Paris" is "Paris"."""
-    leading, words = before.lower().split(), new.split(" ")
+    leading, words = [_level(word) for word in before.split()], new.split(" ")
     for count in range(min(len(leading), len(words) - 1), 0, -1):
         for start in range(len(words) - count):
-            if [word.lower() for word in words[start : start + count]] == leading[-count:]:
+            if [_level(word) for word in words[start : start + count]] == leading[-count:]:
                 return " ".join(words[start + count :])
     return new
+
+
+def _level(word: str) -> str:
+    """Return a word as it is compared: the user prefers what I prefer."""
+    return word.lower().removesuffix("s")
 
 
 def _replaced(text: str, old: str, new: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from ..gate.duplicates import likeness
 from ..gate.extraction import draft_from_tool, says_own_words
+from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, accounted
 from ..record.errors import Refused
@@ -310,6 +311,10 @@ class MemoryTools:
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
         checked = checked_arguments(name, args)
+        if name == "archival_memory_insert" and self._origin.actor == "agent":
+            pieces = facts(checked["text"])
+            if len(pieces) > 1:
+                return self._inserted_apart(pieces, checked)
         self._origin = self._origin._replace(first_id=self._first_id(name, checked))
         earlier = self._written_before(name, checked)
         if earlier is not None:
@@ -325,6 +330,25 @@ class MemoryTools:
         if name == "archival_memory_insert":
             return self._told_insert(self.archival_memory_insert(**checked))
         return str(getattr(self, name)(**checked))
+
+    def _inserted_apart(self, pieces: Sequence[str], args: Mapping[str, Any]) -> str:
+        """Insert the facts of one text, each as a record of its own; the one most like it corrects the old record."""
+        old = self.archive.get(args["supersedes"], user_id=self.user_id) if "supersedes" in args else None
+        corrects = max(pieces, key=lambda piece: likeness(piece, old.record.text if old else ""))
+        told: list[str] = []
+        ids: list[str] = []
+        refused: list[Refused] = []
+        for piece in pieces:
+            left_out = () if piece == corrects else ("supersedes",)
+            one = {key: value for key, value in args.items() if key not in left_out} | {"text": piece}
+            try:
+                told.append(self.call("archival_memory_insert", one))
+                ids.append(str(self.events[-1]["id"]))
+            except Refused as error:
+                refused.append(error)
+        if not told:
+            raise refused[0]
+        return "\n".join([*told, *(f"refused: {error}" for error in refused), f"ids: {', '.join(ids)}"])
 
     def _told_insert(self, record_id: str) -> str:
         return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
