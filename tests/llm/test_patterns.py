@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
 
 import memkit.llm.rules
 import memkit.runtime.memory
 from memkit.runtime.memory.words.text import regex
 
 
+def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
+    """Yield the patterns that a constant is or holds."""
+    if isinstance(value, type(regex(""))):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from patterns_in(one)
+    elif isinstance(value, dict):
+        yield from patterns_in([*value, *value.values()])
+
+
 def test_every_pattern_compiles() -> None:
     """No text can meet a pattern that is not one."""
-    for package in (memkit.llm.rules, memkit.runtime.memory):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(found.name)
-    kind = type(regex(""))
-
-    patterns = [one for one in gc.get_objects() if isinstance(one, kind)]
+    patterns = [
+        pattern
+        for package in (memkit.llm.rules, memkit.runtime.memory)
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for pattern in patterns_in(list(vars(importlib.import_module(found.name)).values()))
+    ]
 
     assert len(patterns) > 200
     assert all(one.groups >= 0 for one in patterns)
