@@ -129,6 +129,7 @@ class AgentSession:
         if fork_of is not None:
             self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
         agent.turn_id = kept.turns
+        agent.toolbox.books.taint(kept.taint)
         agent.spent.update(self._kept.usage)
         agent.toolbox.books.known_ids.update(dict.fromkeys(kept.known))
         if isinstance(tools := agent.toolbox.memory, MemoryTools):
@@ -221,6 +222,7 @@ class AgentSession:
             turns=agent.turn_id,
             known=tuple(agent.toolbox.books.known_ids),
             usage=dict(agent.spent),
+            taint=agent.toolbox.books.standing,
             working=None if working is None else {**working, "at": to_text(self._clock())},
         )
         try:

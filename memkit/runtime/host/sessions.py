@@ -111,6 +111,7 @@ class KeptSession:
         self._cut_off = self._journal.pending(None if kept is None else kept.turns)
         if kept is not None:
             agent.turn_id = kept.turns
+            self._rooms.toolbox.books.taint(kept.taint)
             agent.spent.update(kept.usage)
             self._rooms.toolbox.books.known_ids.update(kept.known)
             self._rooms.memory.note_known(kept.known)
@@ -139,7 +140,8 @@ class KeptSession:
         self._rooms.settings.make_store()
         agent = self._agent
         known = tuple(self._rooms.toolbox.books.known_ids)
-        self._file.save(self._main, Kept(agent.turn_id, known, usage=dict(agent.spent)))
+        taint = self._rooms.toolbox.books.standing
+        self._file.save(self._main, Kept(agent.turn_id, known, usage=dict(agent.spent), taint=taint))
         return True
 
 

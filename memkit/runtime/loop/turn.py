@@ -17,6 +17,7 @@ from .journal import JournalledCalls
 from .model_view import CONSTRAINTS
 from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .session_tools import answer_from_memory
+from .taint import joined
 from .virtual_context import Block
 
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ class Turn:
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
-        books = self.agent.toolbox.books
+        books, working = self.agent.toolbox.books, self.agent.working
+        if working.task is not None:
+            working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
         self.agent.tasks.use(citations)
         message = books.receipts(reply.text)

@@ -171,7 +171,7 @@ OFFERS = st.tuples(
 @given(st.lists(OFFERS, max_size=12))
 @settings(max_examples=40, deadline=None)
 def test_nothing_said_under_taint_changes_what_was_there(steps: list[tuple[str, str, int]]) -> None:
-    """Whatever a tainted agent does, in whatever order: clean records and core memory stay, and no clean one appears."""
+    """Whatever a tainted agent does, in whatever order: clean records and core stay, and no clean one appears."""
     with ArchivalStore() as store:
         ids = [store.offer(Draft(text), person()).id for text in ("Ada sails", "Ada lives in Berlin", "Bob has a cat")]
         store.edit_core("ada", "human", "Name: Ada", person())

@@ -213,6 +213,15 @@ class ArchiveReader:
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
 
+    def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
+        """Return what steers a prompt of this user that ``record`` enters: its taint, or that another user shared it.
+
+        What a person put there at the command line, or approved, is vouched for.
+        """
+        if record.taint or record.user_id == user_id or record.actor == "person":
+            return record.taint
+        return () if record.trust == "verified" and record.actor != "user" else (f"record:{record.id}",)
+
     def today(self) -> date:
         """Return the day by the archive's clock."""
         return self._clock().date()

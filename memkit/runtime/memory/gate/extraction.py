@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 (lists of words read better as text)
 """Turns what somebody wants remembered into a draft: whose words it is, its type, its tags, and when it holds."""
 
 import re

@@ -179,16 +179,6 @@ def union(*taints: Sequence[str]) -> tuple[str, ...]:
     return tuple(origins)
 
 
-def taint_for(record: Record, user_id: str) -> tuple[str, ...]:
-    """Return what steers a prompt of ``user_id`` that ``record`` enters: its taint, or that another user shared it.
-
-    What a person put there at the command line, or approved, is vouched for.
-    """
-    if record.taint or record.user_id == user_id or record.actor == "person":
-        return record.taint
-    return () if record.trust == "verified" and record.actor != "user" else (f"record:{record.id}",)
-
-
 def lowest_trust(*trusts: str) -> str:
     """Return the least trusted of ``trusts``."""
     return min(trusts, key=TRUSTS.index)

@@ -15,7 +15,7 @@ from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, ac
 from ..record.errors import Refused
 from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
-from ..record.record import Draft, Origin, Record, taint_for, union
+from ..record.record import Draft, Origin, Record, union
 from ..record.stamps import CHANCE_BITS, encode
 from ..settings import MemorySettings
 from ..words.wording import content_words
@@ -69,6 +69,9 @@ class ToolArchive(Protocol):
         agent_id: str | None = None,
     ) -> list[Record]:
         """Return the newest records that hold, sure enough for a prompt."""
+
+    def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
+        """Return what steers a prompt of this user that ``record`` enters."""
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -463,7 +466,7 @@ class MemoryTools:
 
     def taint_of(self, record: Record) -> tuple[str, ...]:
         """Return what steers a prompt that this record enters."""
-        return taint_for(record, self.user_id)
+        return self.archive.taint_of(record, self.user_id)
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
