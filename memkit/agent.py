@@ -178,7 +178,8 @@ class ReferenceAgent:
         """Return the user's goals that are open when a session begins; none in one that goes on."""
         if self.turns:
             return ()
-        return [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        offered = [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        return [item for item in offered if not item.taint]
 
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""
@@ -264,12 +265,15 @@ class ReferenceAgent:
             reply = self.session.run(turn, is_off_record=self.is_off_record)
         return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
-    def take_back(self, record_id: str, reason: str) -> str:
-        """Reject a record in the user's name and return its text, which cannot be stored again."""
+    def take_back(self, record_id: str, reason: str, taint: Sequence[str] = ()) -> tuple[str, str | None]:
+        """Reject a record in the user's name and return its text; under taint it waits, under the id returned."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
+        origin = self._origin._replace(turn_id=self.turns)
+        origin = origin._replace(actor="agent", taint=tuple(taint)) if taint else origin
+        waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
-            self.parts.archive.mark("reject", record_id, self._origin._replace(turn_id=self.turns), reason=reason)
-        return stored.record.text if stored else ""
+            waiting = self.parts.archive.mark("reject", record_id, origin, reason=reason)
+        return (stored.record.text if stored else ""), waiting
 
     def reload_core(self) -> None:
         """Take over the core sections as the archive has them now."""

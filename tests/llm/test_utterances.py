@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,10 +76,10 @@ def agent_over(archive: ArchivalStore) -> AgentLoop:
         methods=[Method("by_hand", "deliver ?p ?to", [], ["carry ?p ?to"])],
     )
 
-    def retire(record_id: str, reason: str) -> str:
+    def retire(record_id: str, reason: str, taint: Sequence[str]) -> tuple[str, str | None]:
         stored = archive.get(record_id, user_id="ada")
-        archive.mark("reject", record_id, Origin(actor="user", user_id="ada"), reason=reason)
-        return stored.record.text if stored else ""
+        waiting = archive.mark("reject", record_id, Origin(actor="user", user_id="ada"), reason=reason)
+        return (stored.record.text if stored else ""), waiting
 
     main, recall = MainContext(max_tokens=8000), RecallMemory(None, lambda: NOON)
     tools = MemoryTools(main, archive, recall=recall, user_id="ada", session_id=None)

@@ -81,7 +81,9 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """The first rule that matches names the type; otherwise a fact."""
 
-INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
+INTERJECTION = re.compile(
+    r"(?i)^(?:(?:no|nope|nah|yes|yeah|well|oh|sorry|correction)[,.:!;]+|(?:actually|in fact)[,.:!;]*)\s+"
+)
 ASKED_FOR = re.compile(
     r"(?i)^(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?(?:remember|note|keep in mind|make a note|"
     r"save|store|"
