@@ -176,7 +176,8 @@ class ReferenceAgent:
         """Return the user's goals that are open when a session begins; none in one that goes on."""
         if self.turns:
             return ()
-        return [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        offered = [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        return [item for item in offered if not item.taint]
 
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""
@@ -230,11 +231,18 @@ class ReferenceAgent:
         """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
         return self.session.finish()
 
-    def step(self, text: str) -> AgentResponse:
-        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
+    def step(self, text: str, *, all_said: bool = False) -> AgentResponse:
+        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that.
+
+        With ``all_said`` the message is the user's own words whatever its length.
+        """
         resumed = self.finish()
         self._agent.persona = self._persona()
-        return self._run(lambda: self._agent.respond(text), resumed)
+        return self._run(lambda: self._agent.respond(text, all_said=all_said), resumed)
+
+    def clean(self) -> int:
+        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        return self.session.clean()
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
@@ -264,12 +272,15 @@ class ReferenceAgent:
         with self.consent.held():
             return after(resumed, self.session.run(turn, is_off_record=self.is_off_record))
 
-    def take_back(self, record_id: str, reason: str) -> str:
-        """Reject a record in the user's name and return its text, which cannot be stored again."""
+    def take_back(self, record_id: str, reason: str, taint: Sequence[str] = ()) -> tuple[str, str | None]:
+        """Reject a record in the user's name and return its text; under taint it waits, under the id returned."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
+        origin = self._origin._replace(turn_id=self.turns)
+        origin = origin._replace(actor="agent", taint=tuple(taint)) if taint else origin
+        waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
-            self.parts.archive.mark("reject", record_id, self._origin._replace(turn_id=self.turns), reason=reason)
-        return stored.record.text if stored else ""
+            waiting = self.parts.archive.mark("reject", record_id, origin, reason=reason)
+        return (stored.record.text if stored else ""), waiting
 
     def reload_core(self) -> None:
         """Take over the core sections as the archive has them now."""

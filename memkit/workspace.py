@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, UsageError
+from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
@@ -360,6 +361,10 @@ class Workspace:
     ) -> Origin:
         """Return the origin of what a person does at the command line, to what one agent of theirs has for itself."""
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
+
+    def writer(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
+        """Return the origin of what is written at the command line: a person, or the agent that runs it."""
+        return self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
 
     def leave_traces(self, wanted: bool) -> None:
         """Let what happens from now on be written down, or let none of it be: no record, count or event."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
 from memkit.store.change import change_file
-from memkit.store.config import DEFAULTS, FORMAT, flat
+from memkit.store.config import DEFAULTS, flat
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
@@ -39,32 +39,6 @@ def _with_value(content: str, keys: Sequence[str], value: Any) -> str:
         place[keys[-1]] = value
 
     return edited(content, change)
-
-
-UNSTATED = 0
-"""The format of a store whose ``memkit.yaml`` states none, as one written by hand may; it is read as format 1."""
-
-
-@dataclass(frozen=True)
-class MigrationStep:
-    """What turns a store of one format into one of the next."""
-
-    words: str
-    apply: Callable[[Path], str | None]
-    """Does it to the store at a path in one commit, and returns the commit's id; None where there is no repository."""
-
-
-def _state_the_format(root: Path) -> str | None:
-    return change_manifest(root, "format", 1, "State the format of the store")
-
-
-STEPS: Mapping[int, MigrationStep] = {UNSTATED: MigrationStep("state the format in memkit.yaml", _state_the_format)}
-"""By the format that each begins from; together they lead to ``FORMAT``."""
-
-
-def steps_from(stated: int) -> list[MigrationStep]:
-    """Return what leads from a format to the one that this version writes, in order; nothing from that one itself."""
-    return [STEPS[number] for number in range(stated, FORMAT)]
 
 
 @dataclass(frozen=True)

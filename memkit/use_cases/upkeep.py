@@ -22,7 +22,7 @@ from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git_objects import GitObjects
-from memkit.store.manifest import UNSTATED, steps_from
+from memkit.store.migrations import UNSTATED, steps_beside, steps_from
 from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
 from memkit.workspace import Workspace, open_workspace
@@ -276,6 +276,6 @@ def migrate_store(workspace: Workspace, *, dry_run: bool = False) -> Migration:
     """
     setting = workspace.settings.values["format"]
     before = None if setting.origin == DEFAULT else setting.value
-    steps = steps_from(UNSTATED if before is None else before)
+    steps = [*steps_from(UNSTATED if before is None else before), *steps_beside(workspace.root)]
     commits = () if dry_run else tuple(filter(None, [step.apply(workspace.root) for step in steps]))
     return Migration(before, FORMAT, tuple(step.words for step in steps), commits)

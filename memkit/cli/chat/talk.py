@@ -83,7 +83,9 @@ def answer(conversation: TerminalConversation, text: str, listen: Outlet | None 
         return _asked_of_the_program(conversation, run_slash(conversation, text))
     resumed = finish_turn(conversation)
     with nullcontext() if listen is None else conversation.agent.heard_by(listen):
-        data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
+        data = dict(conversation.agent.step(text, all_said=conversation.all_said).data) | {
+            "session": conversation.session
+        }
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     for outlet in (listen, conversation.outlet):
         if outlet is not None:
@@ -115,6 +117,7 @@ def _asked_of_the_program(conversation: TerminalConversation, message: str) -> d
     """Return the data of an answer that no model and no memory had a part in."""
     return {
         "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "trust": "untrusted" if conversation.agent.toolbox.books.standing else "trusted", "left_out": {"tainted": 0},
         "context_usage": conversation.agent.context_usage(),
         "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
         "session_usage": dict(conversation.agent.spent),

@@ -37,7 +37,7 @@ class BoundTool:
     foreign: bool = False
     """Whether the result comes from outside: it is fenced and cut."""
     open_world: bool = True
-    """Whether a foreign result may hold text of strangers, and so lowers the trust of the turn."""
+    """Whether a foreign result may hold text of strangers, and so taints the turn."""
     serial: bool = True
     """Whether calls must wait for each other."""
     idempotent: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -103,8 +103,11 @@ def consent_in(text: str | None) -> bool | None:
 
 # Take back a memory that the user asks to have forgotten; no other words can start it.
 
-Retire = Callable[[str, str], str]
-"""Retires one record for a reason and returns its text; a tombstone keeps the value from coming back."""
+Retire = Callable[[str, str, Sequence[str]], tuple[str, str | None]]
+"""Retires one record for a reason and returns its text; a tombstone keeps the value from coming back.
+
+Where something may have steered which one is meant, it waits for a person, and the id of the proposal is returned too.
+"""
 
 ASKS = (
     r"\b(?:do not|don't|dont|no need to|please don't|never|don't need to|don't have to)\s+(?:remember|store|"
@@ -144,7 +147,11 @@ def retraction_tool(retire: Retire, books: Books) -> BoundTool:
             raise RetractionRefused("Only the user can have a memory taken back, in words of this turn.")
         if record_id not in books.known_ids:
             raise RetractionRefused(f"{record_id} was neither found nor written in this session. Search for it first.")
-        text = retire(record_id, "the user asked to forget it")
+        text, waiting = retire(record_id, "the user asked to forget it", books.ledger.taint)
+        if waiting is not None:
+            why = {"code": "tainted", "message": "Text from outside stood in the prompt."}
+            books.note({"op": "retract", "id": waiting, "decision": "quarantined", "reasons": [why]})
+            return f"Not retired yet: text from outside is in the prompt, so that waits for a person as [{waiting}]."
         books.note({"op": "retract", "id": record_id, "decision": "retired"})
         return f"Retired [{record_id}], which said: {visible(text)}"
 

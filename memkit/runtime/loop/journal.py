@@ -256,7 +256,7 @@ def _is_outcome(entry: Entry) -> bool:
         {"result", "error"} <= entry.keys()
         and isinstance(books, dict)
         and (not books or all(isinstance(books.get(key), list) for key in ("calls", "operations", "policy")))
-        and (not books or ("plan" in books and isinstance(books.get("trust"), str)))
+        and (not books or ("plan" in books and isinstance(books.get("taint", []), list)))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from .books import usage_of
@@ -10,9 +11,10 @@ from .events import Announcements
 from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
 from .prompt import Persona, Prompt, TurnParts
+from .taint import BROUGHT, marked, without_outside, without_tainted
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
-from .virtual_context import Block, VirtualContextMemory
+from .virtual_context import Block, Found, VirtualContextMemory, is_data
 
 CONSTRAINTS = "constraints"
 """The block for which old messages leave the prompt."""
@@ -75,18 +77,37 @@ class ModelView:
         self._words, self.recalled = words, ""
 
     def add(self, message: Message) -> None:
-        """Append a message to the conversation."""
-        self._given.memory.add(message)
+        """Append a message to the conversation; all but what the user says is composed under what stands there."""
+        books = self._given.toolbox.books
+        is_spoken = message.get("role") == "user" and not is_data(message)
+        taint = (BROUGHT,) if is_spoken and books.brought.strip() else () if is_spoken else books.ledger.taint
+        self._given.memory.add(marked(message, taint))
         self._tell_paged()
+
+    def leave_outside(self) -> None:
+        """Take out of the prompt what came from outside and was answered; what was made of it stays."""
+        main = self._given.memory.main
+        left = without_outside(main.messages)
+        if left != list(main.messages):
+            main.restore(left, main.summary)
+
+    def clean(self) -> int:
+        """Take everything tainted out of the prompt, and return how many messages left."""
+        main, books, working = self._given.memory.main, self._given.toolbox.books, self._given.working
+        before = len(main.messages)
+        kept = without_tainted(main.messages)
+        main.restore(kept, "" if books.standing else main.summary)
+        if working.taint:
+            working.__dict__.update(WorkingMemory(max_items=working.max_items).__dict__)
+        self.recalled = ""
+        books.clean()
+        return before - len(kept)
 
     def show(self, blocks: Sequence[Block], query: str) -> str:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
-        blocks = self._fitting(blocks)
+        blocks = self._fitting(self._clean_of(blocks))
         ids = [record_id for block in blocks for record_id in block.ids]
         self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
-        for block in blocks:
-            for item in block.found:
-                self._given.toolbox.books.lower_trust(item.trust)
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
 
@@ -108,6 +129,19 @@ class ModelView:
         tiers = self._prompt.usage(self._parts)
         self._tell_paged()
         return usage_of(tiers, main.max_tokens)
+
+    def _clean_of(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return of recalled blocks what is clean, and enter what is left out."""
+        tainted = [(block.tier, item) for block in blocks for item in block.found if item.taint]
+        held = [item.id for tier, item in tainted if tier == CONSTRAINTS and item.id]
+        self._given.toolbox.books.leave_out([item.id or "" for _, item in tainted], held)
+        clean = [replace(block, found=tuple(item for item in block.found if not item.taint)) for block in blocks]
+        if held:
+            told = Found("archive", f"({len(held)} constraints came from outside and wait for a person; not shown)")
+            clean = [
+                replace(block, found=(*block.found, told)) if block.tier == CONSTRAINTS else block for block in clean
+            ]
+        return [block for block in clean if block.found]
 
     @property
     def _is_read(self) -> bool:

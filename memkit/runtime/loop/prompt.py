@@ -10,6 +10,7 @@ from .bound import TOOL_OVERHEAD, bare, required, terse, tool_text, whole
 from .errors import LoopError, PromptTooLarge
 from .fencing import fence
 from .interface import Guard, MainContext, Message, ToolSpec
+from .taint import unmarked
 
 RULES = """How you work:
 - Search long-term memory before you say that you do not know something about the user.
@@ -292,7 +293,7 @@ class Prompt:
 
     def _written(self, turn: TurnParts) -> list[Message]:
         """Return the system message, the conversation, and recalled data before the last words."""
-        history: list[Message] = list(self._main.messages)
+        history: list[Message] = list(map(unmarked, self._main.messages))
         if turn.words is not None and not any(map(_is_spoken, history)):
             history = [{"role": "user", "content": turn.words}, *history]
         if turn.recalled:

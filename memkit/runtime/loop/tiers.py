@@ -57,6 +57,8 @@ class WorkingMemory:
     results: dict[str, JSON] = field(default_factory=dict)
     scratchpad: str = ""
     variables: dict[str, JSON] = field(default_factory=dict)
+    taint: list[str] = field(default_factory=list)
+    """What may have steered what is noted here."""
     max_items: int = 20
 
     def start(self, task: str) -> None:

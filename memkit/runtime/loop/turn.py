@@ -19,7 +19,9 @@ from .journal import JournalledCalls
 from .model_view import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .session_tools import answer_from_memory
+from .taint import joined
 from .tasks import TaskMemory
+from .tiers import WorkingMemory
 from .tools import Tools
 from .virtual_context import Block, VirtualContextMemory
 
@@ -42,6 +44,7 @@ class AgentParts(Protocol):
     told: Announcements
     journal: TurnJournal
     turn_id: int
+    working: WorkingMemory
     spent: dict[str, int]
 
     @property
@@ -158,7 +161,9 @@ class Turn:
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
-        books = self.agent.toolbox.books
+        books, working = self.agent.toolbox.books, self.agent.working
+        if working.task is not None:
+            working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
         self.agent.tasks.use(citations)
         message = books.receipts(reply.text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 10
+FORMAT = 11
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
@@ -276,9 +276,9 @@ class CorpusIndex:
             yield line
 
     def session_writes(self, session_id: str, user_id: str) -> int:
-        """Return how many records people, agents and tools wrote of a user in a session."""
+        """Return how many records of a user agents inferred in a session."""
         # Another user may have a session of the same name, and both write what is shared.
-        query = "SELECT written FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
+        query = "SELECT written FROM records WHERE session_id=? AND (actor='agent' OR actor LIKE 'agent:%')"
         return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
 
     def sealed(self) -> int:

@@ -111,9 +111,11 @@ class RecallMemory:
     def _is_own(self, turn: SessionTurn) -> bool:
         return self._agents is None or turn.agent_id in self._agents
 
-    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
+    def append(
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
+    ) -> SessionTurn:
         """Keep one turn, secrets masked, and return it as kept."""
-        turn = self.stamped(user_id, session_id, turn_id, role, text)
+        turn = self.stamped(user_id, session_id, turn_id, role, text, taint)
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
@@ -125,10 +127,13 @@ class RecallMemory:
                 self._write(turn)
         return turn
 
-    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
+    def stamped(
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
+    ) -> SessionTurn:
         """Return a turn of this moment as it would be kept, secrets masked."""
         agent_id = self._agents[0] if self._agents else None
-        return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
+        steered = tuple(map(mask, taint))
+        return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id, steered)
 
     def turns(self, session_id: str, user_id: str) -> list[SessionTurn]:
         """Return the turns of one session of this user, oldest first."""

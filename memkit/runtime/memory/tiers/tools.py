@@ -16,7 +16,7 @@ from ..interface import ACCOUNTED, Decision, Hit, SearchReport, StoredRecord, ac
 from ..record.errors import Refused
 from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
-from ..record.record import Draft, Origin, Record, lowest_trust
+from ..record.record import Draft, Origin, Record, union
 from ..record.stamps import CHANCE_BITS, encode
 from ..settings import MemorySettings
 from ..words.wording import content_words
@@ -70,6 +70,9 @@ class ToolArchive(Protocol):
         agent_id: str | None = None,
     ) -> list[Record]:
         """Return the newest records that hold, sure enough for a prompt."""
+
+    def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
+        """Return what steers a prompt of this user that ``record`` enters."""
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -145,10 +148,19 @@ class MemoryTools:
         user_text: str | None,
         turn_id: int | None,
         *,
-        trust_cap: str = "verified",
+        taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
         task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events."""
+        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events.
+
+        Args:
+            user_text: What the user said; None where nobody spoke.
+            turn_id: The number of the turn.
+            taint: What may have steered the prompt as the turn begins; ``note_taint`` adds to it.
+            parents: Ids of records that entered the prompt since the user spoke, where they did so in an earlier turn.
+            task_tags: What the task at hand is about.
+        """
         self._origin = Origin(
             actor="agent",
             user_id=self.user_id,
@@ -156,11 +168,16 @@ class MemoryTools:
             agent_id=self.agent_id,
             turn_id=turn_id,
             user_text=user_text or "",
-            trust_cap=trust_cap,
+            taint=tuple(taint),
+            parents=tuple(parents),
         )
         self._task_tags = tuple(task_tags)
         self._recalled = {}
         self.events = []
+
+    def note_taint(self, origins: Iterable[str]) -> None:
+        """Take in that text of these origins stands in the prompt."""
+        self._origin = self._origin._replace(taint=union(self._origin.taint or (), tuple(origins)))
 
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
@@ -196,11 +213,6 @@ class MemoryTools:
     def _program(self) -> Origin:
         return Origin(actor="program", user_id=self.user_id, session_id=self.session_id, agent_id=self.agent_id)
 
-    @property
-    def trust(self) -> str:
-        """Return the lowest trust of what this turn recalled."""
-        return lowest_trust(self._origin.trust_cap, *(record.trust for record in self._recalled.values()))
-
     def reload_core(self) -> None:
         """Take over the core sections that the archive holds."""
         self.main.core.update(self.archive.core_sections(self.user_id, self.agent_id))
@@ -217,8 +229,7 @@ class MemoryTools:
         """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
         said = _either(text, content, "text")
         origin = self._stamped()
-        old = self.archive.get(supersedes, user_id=self.user_id) if supersedes else None
-        echoed = self._echo_of(said, origin, old.record if old else None)
+        echoed = self._echo_of(said, origin)
         taken: dict[str, Any] = {}
         if echoed is not None:
             decision = self.archive.echo(echoed.id, origin)
@@ -229,7 +240,6 @@ class MemoryTools:
                 type=type,
                 tags=_tags(tags),
                 supersedes=supersedes,
-                corrected=old.record if old else None,
                 today=self.archive.today(),
             )
             decision = self.archive.offer(draft, origin, consented=self.consented())
@@ -285,7 +295,10 @@ class MemoryTools:
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
-        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        """Let the outcome of an action move the confidence of the records it used, and return which those were.
+
+        In a tainted turn it moves none.
+        """
         if not self.consented():
             return []
         learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
@@ -301,7 +314,9 @@ class MemoryTools:
         found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
         turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
-        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown)
+        taint = union(*(turn.taint for turn in turns))
+        self.note_taint(taint)
+        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown, taint=list(taint))
         return turns
 
     def specs(self) -> list[dict[str, Any]]:
@@ -388,6 +403,8 @@ class MemoryTools:
         hits, crowded_out = self._fitting(listed[:k])
         constraints, overflow = self._constraints(query, {hit.id for hit in listed}) if not type else ([], [])
         self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
+        taint = union(*(self.taint_of(hit.record) for hit in [*hits, *constraints]))
+        self.note_taint(taint)
         self._record(
             "archival_memory_search",
             query=mask(query),
@@ -395,6 +412,7 @@ class MemoryTools:
             abstained=report.abstained,
             lost=accounted(report.losers),
             left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
+            taint=list(taint),
         )
         return hits, constraints, len(overflow)
 
@@ -428,13 +446,13 @@ class MemoryTools:
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-            if record.id not in shown and _applies(record, asked)
+            if record.id not in shown and _applies(record, asked) and not self.taint_of(record)
         ]
         return fitting[:limit], fitting[limit:]
 
-    def _echo_of(self, text: str, origin: Origin, corrected: Record | None) -> Record | None:
+    def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
-        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin, corrected):
+        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin):
             return None  # what is longer is refused; nobody needs to compare it first
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
@@ -467,7 +485,12 @@ class MemoryTools:
         return f"Nothing changed: {why}."
 
     def _stamped(self) -> Origin:
-        return self._origin._replace(session_id=self.session_id, trust_cap=self.trust)
+        parents = union(self._origin.parents, tuple(self._recalled)) if self._origin.actor == "agent" else ()
+        return self._origin._replace(session_id=self.session_id, parents=parents)
+
+    def taint_of(self, record: Record) -> tuple[str, ...]:
+        """Return what steers a prompt that this record enters."""
+        return self.archive.taint_of(record, self.user_id)
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
@@ -483,7 +506,7 @@ class MemoryTools:
         """Take in what was said and may not be kept: it is found as long as this process lasts."""
         role, text = str(message.get("role", "user")), str(message.get("content") or "")
         where = self.user_id, self.session_id or "", self._origin.turn_id
-        self.unkept.append(self.recall.stamped(*where, role, text))
+        self.unkept.append(self.recall.stamped(*where, role, text, tuple(message.get("taint") or ())))
         del self.unkept[:-MOST_UNKEPT]
 
     def _keep_turn(self, message: Message) -> None:
@@ -497,7 +520,8 @@ class MemoryTools:
             role = str(message.get("role", "user"))
             if self._was_kept(role, bounded):
                 return
-            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded)
+            taint = tuple(message.get("taint") or ())
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint)
 
     def _was_kept(self, role: str, text: str) -> bool:
         """Return whether recall memory has this of a turn that is played again, once for each time it has it."""
