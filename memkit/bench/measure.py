@@ -13,7 +13,8 @@ from typing import Protocol
 
 from memkit.bench.datasets import Dialogue
 from memkit.errors import UsageError
-from memkit.runtime.memory.index.search import Embedder, reciprocal_ranks
+from memkit.runtime.embeddings.interface import Embedder
+from memkit.runtime.embeddings.nearest import Similarity
 from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
 from memkit.runtime.memory.tiers.conversation import Recipe
 from memkit.runtime.memory.words.text import STOP_WORDS, folded
@@ -37,8 +38,8 @@ class Ranker(Protocol):
 class RecipeRanker:
     """memkit's own search with some of its ingredients."""
 
-    def __init__(self, dialogue: Dialogue, recipe: Recipe) -> None:
-        self._conversation = Conversation(dialogue.turns, recipe)
+    def __init__(self, dialogue: Dialogue, recipe: Recipe, embedder: Embedder | None = None) -> None:
+        self._conversation = Conversation(dialogue.turns, recipe, Similarity(embedder) if embedder else None)
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns as ``conversation_search`` ranks them."""
@@ -103,7 +104,7 @@ RECIPES = {
 }
 """Each has the ingredients of the one before and one more; captions brings relative dates with it."""
 MEANING = ("vectors", "hybrid")
-"""By an embedding model alone, and its ranks fused with those of the default."""
+"""By an embedding model alone, and its scores fused with those of the default."""
 MODES = (PEER, *RECIPES, *MEANING)
 
 
@@ -114,8 +115,8 @@ class MeaningRanker:
         self._embedder = embedder
         self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
         whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
-        self._turns = embedder.embed([turn.text for turn in dialogue.turns])
-        self._sessions = embedder.embed([" ".join(whole[name]) for name in self._names])
+        self._turns = embedder.embed_batch([turn.text for turn in dialogue.turns])
+        self._sessions = embedder.embed_batch([" ".join(whole[name]) for name in self._names])
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns by the angle of their vectors."""
@@ -128,26 +129,9 @@ class MeaningRanker:
     def _nearest(self, query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
         import numpy  # comes with the peer
 
-        (asked,) = self._embedder.embed([query])
+        (asked,) = self._embedder.embed_batch([query])
         angles = (numpy.asarray(vectors) @ numpy.asarray(asked)).tolist() if vectors else []
         return sorted((place for place, angle in enumerate(angles) if angle > 0), key=lambda place: -angles[place])
-
-
-class HybridRanker:
-    """Words and meaning, fused by reciprocal rank as the archive fuses them."""
-
-    def __init__(self, words: Ranker, meaning: Ranker) -> None:
-        self._arms = (words, meaning)
-
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns that either arm finds."""
-        sums = reciprocal_ranks(arm.turns(query, today) for arm in self._arms)
-        return sorted(sums, key=lambda place: (-sums[place], place))
-
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions that either arm finds."""
-        sums = reciprocal_ranks(arm.sessions(query, today) for arm in self._arms)
-        return sorted(sums, key=lambda session: (-sums[session], session))
 
 
 def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
@@ -158,8 +142,7 @@ def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> R
         return RecipeRanker(dialogue, RECIPES[mode])
     if embedder is None:
         raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
-    meaning = MeaningRanker(dialogue, embedder)
-    return meaning if mode == "vectors" else HybridRanker(RecipeRanker(dialogue, RECIPES["default"]), meaning)
+    return MeaningRanker(dialogue, embedder) if mode == "vectors" else RecipeRanker(dialogue, Recipe(), embedder)
 
 
 ALL = "all"

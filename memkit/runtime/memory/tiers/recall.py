@@ -18,7 +18,7 @@ from ..log.files import make_private, whole_file
 from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
-from .conversation import ConversationIndex, Utterance
+from .conversation import ConversationIndex, Similar, Utterance
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
 
 SLACK = 100
@@ -28,8 +28,9 @@ SLACK = 100
 class NewestTurns:
     """At most ``most`` turns, oldest first."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, similar: Similar | None = None) -> None:
         self._most = most
+        self._similar = similar
         self._turns: list[SessionTurn] = []
         self._searched: ConversationIndex | None = None
         """The same turns for searching; made when somebody first asks."""
@@ -51,7 +52,7 @@ class NewestTurns:
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
         """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
         if self._searched is None:
-            self._searched = ConversationIndex(map(_utterance, self._turns))
+            self._searched = ConversationIndex(map(_utterance, self._turns), similar=self._similar)
         start = self._start(oldest)
         ranked = self._searched.rank(query, today)
         return [(score, self._turns[place]) for score, place in ranked if place >= start]
@@ -86,7 +87,10 @@ class RecallMemory:
         ttl: float = 7 * 86400.0,
         max_items: int = 1000,
         sealer: Sealer | None = None,
+        *,
+        similar: Similar | None = None,
     ) -> None:
+        self._similar = similar
         self._sealer = sealer or NoSealer()
         self._path = path
         self._clock = clock
@@ -173,7 +177,7 @@ class RecallMemory:
         """
         scored = self.ranked(query, user_id)
         if beside:
-            others = NewestTurns(self._max_items)
+            others = NewestTurns(self._max_items, self._similar)
             others.add(beside)
             scored += others.ranked(query, self._clock().date(), self._oldest())
             scored.sort(key=lambda one: -one[0])
@@ -248,7 +252,7 @@ class RecallMemory:
         """Return the newest turns of a user, those that other processes wrote meanwhile included."""
         if user_id not in self._newest:
             files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
-            newest = NewestTurns(self._max_items)
+            newest = NewestTurns(self._max_items, self._similar)
             newest.add(filter(self._is_own, self._all(user_id)) if files is None else ())
             self._newest[user_id] = files, newest
         self._newest.move_to_end(user_id)
@@ -259,7 +263,7 @@ class RecallMemory:
             return newest
         anew, turns = files.news()
         if anew:
-            newest = NewestTurns(self._max_items)
+            newest = NewestTurns(self._max_items, self._similar)
             self._newest[user_id] = files, newest
         newest.add(turn for turn in turns if turn.user_id == user_id and self._is_own(turn))
         return newest
