@@ -8,15 +8,18 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import count
 from statistics import median
-from typing import Protocol
+from typing import Any, Protocol
 
 from memkit.bench.datasets import Dialogue
 from memkit.errors import UsageError
 from memkit.runtime.embeddings.interface import Embedder
 from memkit.runtime.embeddings.nearest import Similarity
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
-from memkit.runtime.memory.tiers.conversation import Recipe
+from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 from memkit.runtime.memory.words.text import STOP_WORDS, folded
 
 PEER = "rank_bm25"
@@ -103,9 +106,47 @@ RECIPES = {
     "default": Recipe(),
 }
 """Each has the ingredients of the one before and one more; captions brings relative dates with it."""
+RECORDS = "records"
+"""The turns imported as records, each by itself, and searched as ``memory search`` does."""
 MEANING = ("vectors", "hybrid")
 """By an embedding model alone, and its scores fused with those of the default."""
-MODES = (PEER, *RECIPES, *MEANING)
+MODES = (PEER, *RECIPES, RECORDS, *MEANING)
+
+
+class RecordRanker:
+    """Long-term memory that a conversation was imported into."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._archive = ArchivalStore(None)
+        self._sessions = [turn.session for turn in dialogue.turns]
+        decisions = self._archive.import_many(map(_offered, dialogue.turns, count()))
+        self._places: defaultdict[str | None, list[int]] = defaultdict(list)
+        """Of what was laid together in one record there are several."""
+        for place, decision in enumerate(decisions):
+            self._places[decision.id].append(place)
+        self._archive.leaves_traces = False  # one question must not move the answers to the next
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns whose records are found."""
+        hits = self._archive.search(query, user_id=IMPORTER, k=MOST_RECORDS).hits
+        return [place for hit in hits for place in self._places[hit.id]]
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions of the turns found, the best first."""
+        return list(dict.fromkeys(self._sessions[place] for place in self.turns(query, today)))
+
+
+IMPORTER = "bench"
+MOST_RECORDS = 100
+
+
+def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
+    """Return a turn as an import offers it: who spoke and what was shown stand in its text."""
+    said = f"{' '.join(sorted(turn.speakers))}: {turn.text}" if turn.speakers else turn.text
+    extra: dict[str, Any] = {"session_id": turn.session or "conversation", "turn_id": number}
+    if turn.day is not None:
+        extra["created_at"] = f"{turn.day}T12:00:00Z"
+    return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER)
 
 
 class MeaningRanker:
@@ -140,6 +181,8 @@ def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> R
         return PeerRanker(dialogue)
     if mode in RECIPES:
         return RecipeRanker(dialogue, RECIPES[mode])
+    if mode == RECORDS:
+        return RecordRanker(dialogue)
     if embedder is None:
         raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
     return MeaningRanker(dialogue, embedder) if mode == "vectors" else RecipeRanker(dialogue, Recipe(), embedder)
