@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from .books import usage_of
+from .books import trust_of, usage_of
 from .events import Announcements
 from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
 from .prompt import Persona, Prompt, TurnParts
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
-from .virtual_context import Block, VirtualContextMemory
+from .virtual_context import Block, Found, VirtualContextMemory
 
 CONSTRAINTS = "constraints"
 """The block for which old messages leave the prompt."""
+FITTING = {"archive": "remembered", "recall": "said before"}
+"""What the block of a tier is called whose pieces fit the user's words."""
 NO_PROMPT = ("system", "tools", "recalled", "working")
 """Tiers that nothing is in where no model is asked."""
 
@@ -79,11 +81,28 @@ class ModelView:
         self._given.memory.add(message)
         self._tell_paged()
 
-    def show(self, blocks: Sequence[Block], query: str) -> str:
+    def fitting_memory(self, words: str, shown: str) -> tuple[list[Block], Sequence[Mapping[str, JSON]]]:
+        """Return what memory holds that fits the user's words or the task and is not ``shown``, and what lost."""
+        memory, main, working = self._given.toolbox.memory, self._given.memory.main, self._given.working
+        find = getattr(memory, "recall_for_turn", None)
+        if find is None:
+            return [], ()
+        said = [str(message.get("content") or "") for message in main.messages]
+        task = " ".join([working.task, *(goal.text for goal in working.goals)]) if working.task else ""
+        recalled = find(words, task, "\n".join([shown, main.render_core(), *said]))
+        found: dict[str, list[Found]] = {}
+        for piece in recalled.pieces:
+            trust = trust_of(piece.hit.record) if piece.hit else "verified"
+            found.setdefault(FITTING[piece.tier], []).append(Found(piece.tier, piece.text, piece.fit, piece.id, trust))
+        if recalled.tainted:
+            self._given.toolbox.books.note({"op": "recall_left_out", "left_out": {"tainted": recalled.tainted}})
+        return [Block(name, tuple(items)) for name, items in found.items()], recalled.lost
+
+    def show(self, blocks: Sequence[Block], query: str, lost: Sequence[Mapping[str, JSON]] = ()) -> str:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
         blocks = self._fitting(blocks)
         ids = [record_id for block in blocks for record_id in block.ids]
-        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
+        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids}, lost)
         for block in blocks:
             for item in block.found:
                 self._given.toolbox.books.lower_trust(item.trust)

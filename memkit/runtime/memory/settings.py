@@ -54,6 +54,8 @@ class Weights(NamedTuple):
 class RetrievalSettings(NamedTuple):
     """How recall chooses and ranks."""
 
+    per_turn: int = 5
+    """So many pieces that fit the user's words are put into the prompt of a turn; 0 for none."""
     min_confidence: float = 0.7
     """Holds for what enters a prompt."""
     constraints_limit: int = 100

@@ -101,6 +101,18 @@ class ConversationIndex:
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
         return self._meant(query, ranked) if self._similar else ranked
 
+    def shares(self, query: str, today: date | None = None) -> dict[int, float]:
+        """Return the share of the question's weight that each turn holds itself, of those that hold any of it."""
+        shares: defaultdict[int, float] = defaultdict(float)
+        whole = 0.0
+        for term in self._terms(query, today):
+            held = self._postings.get(term, {})
+            worth = _worth(len(self._own), max(1, len(held)))
+            whole += worth
+            for place in held:
+                shares[place] += worth
+        return {place: share / whole for place, share in shares.items()}
+
     def rank_sessions(self, query: str, today: date | None = None) -> list[tuple[float, str]]:
         """Return (score, session) of the sessions that share a word with ``query``, best first."""
         scores = self._session_scores(self._terms(query, today))

@@ -51,11 +51,22 @@ class NewestTurns:
 
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
         """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
+        start = self._start(oldest)
+        ranked = self._index.rank(query, today)
+        return [(score, self._turns[place]) for score, place in ranked if place >= start]
+
+    def holding(self, query: str, today: date, oldest: str, least: float) -> list[tuple[float, SessionTurn]]:
+        """Return the turns from ``oldest`` on that hold ``least`` of the question's words, with their share of them."""
+        start = self._start(oldest)
+        held = self._index.shares(query, today)
+        fitting = [(share, place) for place, share in held.items() if share >= least and place >= start]
+        return [(share, self._turns[place]) for share, place in sorted(fitting, key=lambda one: (-one[0], -one[1]))]
+
+    @property
+    def _index(self) -> ConversationIndex:
         if self._searched is None:
             self._searched = ConversationIndex(map(_utterance, self._turns), similar=self._similar)
-        start = self._start(oldest)
-        ranked = self._searched.rank(query, today)
-        return [(score, self._turns[place]) for score, place in ranked if place >= start]
+        return self._searched
 
     def _start(self, oldest: str) -> int:
         return max(bisect_left(self._turns, oldest, key=_at), len(self._turns) - self._most)
@@ -188,6 +199,12 @@ class RecallMemory:
         """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
         with self._lock:
             return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
+
+    def holding(self, query: str, user_id: str, least: float) -> list[tuple[float, SessionTurn]]:
+        """Return what this user and the agent said that holds a share of ``query``'s words, the best first."""
+        with self._lock:
+            found = self._newest_of(user_id).holding(query, self._clock().date(), self._oldest(), least)
+        return [(share, turn) for share, turn in found if turn.role in ("user", "assistant")]
 
     def drop_expired(self, user_id: str | None = None) -> int:
         """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
