@@ -62,7 +62,7 @@ class RetrievalSettings(NamedTuple):
     vectors: str = "off"
     """``off``, or where the host finds the model; the room itself computes no vectors."""
     vector_model: str = ""
-    """Name and dimension of the model whose vectors this store uses, written when the first one is made."""
+    """Name, dimension and digest of the model whose vectors this store uses, written when the first one is made."""
     vector_floor: float = 0.6
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""

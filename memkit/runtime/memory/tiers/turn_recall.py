@@ -19,7 +19,10 @@ class Piece(NamedTuple):
 
     tier: str
     """archive | recall"""
+    said: str
+    """Its own words."""
     text: str
+    """What is shown of it."""
     fit: float
     """How well, from 0 to 1."""
     id: str | None = None
@@ -39,7 +42,7 @@ class TurnRecall(NamedTuple):
 
     pieces: tuple[Piece, ...] = ()
     lost: tuple[Mapping[str, str], ...] = ()
-    """``{id, reason}`` of records: taint, shown (it stands in the prompt), rank or budget."""
+    """``{id, reason}`` of records: taint, rank, budget, or why the search dropped one."""
     tainted: int = 0
     """So many pieces were left out because outside text may have steered them."""
 
@@ -53,11 +56,11 @@ def pieces_of(hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]]) -
         fit = min(fit, hit.parts["relevance"])
         record = hit.record
         told = f"{record.type}, {record.confidence:.2f}, {record.source}, {record.created_at[:10]}"
-        pieces.append(Piece("archive", f"{record.text} ({told})", fit, hit.id, hit, _taint(record)))
+        pieces.append(Piece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, _taint(record)))
     for share, turn in turns:
         said = " ".join(turn.text.split())
         excerpt = said if len(said) <= EXCERPT else f"{said[:EXCERPT]} …"
-        pieces.append(Piece("recall", f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=_taint(turn)))
+        pieces.append(Piece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=_taint(turn)))
     return sorted(pieces, key=lambda piece: -piece.fit)
 
 
@@ -77,11 +80,10 @@ def recall_for_turn(
     lost: list[Mapping[str, str]] = []
     standing, tainted = _flat(shown), 0
     for piece in pieces:
-        text = piece.hit.record.text if piece.hit else piece.text.partition(": ")[2].removesuffix(" …")
+        if (piece.id and piece.id in shown) or _flat(piece.said) in standing:
+            continue
         cost = count(piece.line)
-        if (piece.id and piece.id in shown) or _flat(text) in standing:
-            reason = "shown"
-        elif piece.taint:
+        if piece.taint:
             reason, tainted = "taint", tainted + 1
         elif len(chosen) >= most:
             reason = "rank"
@@ -90,7 +92,7 @@ def recall_for_turn(
         else:
             chosen.append(piece)
             budget -= cost
-            standing += f"\n{_flat(text)}"
+            standing += f"\n{_flat(piece.said)}"
             continue
         if piece.id:
             lost.append({"id": piece.id, "reason": reason})
