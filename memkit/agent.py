@@ -37,6 +37,7 @@ from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.conversation import Similar
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
 from memkit.runtime.memory.tiers.tools import MemoryTools
@@ -73,6 +74,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    similar: Similar | None = None
+    """Says how near turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
     """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
@@ -120,9 +123,8 @@ class ReferenceAgent:
         self.setting = setting
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
-        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer).of_agent(
-            setting.agent_id
-        )
+        recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
+        self.recall = recall.of_agent(setting.agent_id)
         self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, parts.summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None

@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = {
         "hostile": "quarantine",
     },
     "retrieval": {
+        "per_turn": 5,
         "min_confidence": 0.7,
         "constraints_limit": 100,
         "vectors": "off",

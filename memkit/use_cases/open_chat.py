@@ -97,6 +97,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, domains)),
         observe=workspace.audit.append,
         sealer=workspace.sealer,
+        similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
         summarise=open_summariser(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.embeddings.agreement import set_model
 from memkit.errors import UsageError
 from memkit.llm.summaries import Retelling
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -236,7 +235,7 @@ def rebuild_vectors(workspace: Workspace) -> str:
         raise UsageError(
             "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
         )
-    set_model(workspace.root, workspace.embedder)
+    workspace.agree_on_model()
     with open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice) as agreed:
         agreed.archive.rebuild()
         agreed.archive.follow(agreed.vectors)

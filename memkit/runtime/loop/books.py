@@ -211,12 +211,12 @@ class Books:
             self.ledger.operations.append(dict(operation))
             self._admit(operation)
 
-    def recalled(self, operation: Mapping[str, JSON]) -> None:
+    def recalled(self, operation: Mapping[str, JSON], lost: Sequence[JSON] = ()) -> None:
         """Enter a recall that the host did itself, where it found something, and tell of it."""
         if ids := ids_of(operation):
             self.note(operation)
             self._memory.note_recalled(ids)
-        self._tell_recall(operation)
+        self._tell_recall(operation, lost)
 
     def recall_skipped(self, reason: str) -> None:
         """Enter that nothing was looked up for this turn, and why."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,6 +18,8 @@ from .virtual_context import Block, Found, VirtualContextMemory, is_data
 
 CONSTRAINTS = "constraints"
 """The block for which old messages leave the prompt."""
+FITTING = {"archive": "remembered", "recall": "said before"}
+"""What the block of a tier is called whose pieces fit the user's words."""
 NO_PROMPT = ("system", "tools", "recalled", "working")
 """Tiers that nothing is in where no model is asked."""
 
@@ -103,11 +105,26 @@ class ModelView:
         books.clean()
         return before - len(kept)
 
-    def show(self, blocks: Sequence[Block], query: str) -> str:
+    def fitting_memory(self, words: str, shown: str) -> tuple[list[Block], Sequence[Mapping[str, JSON]]]:
+        """Return what memory holds that fits the user's words or the task and is not ``shown``, and what lost."""
+        memory, main, working = self._given.toolbox.memory, self._given.memory.main, self._given.working
+        find = getattr(memory, "recall_for_turn", None)
+        if find is None:
+            return [], ()
+        said = [str(message.get("content") or "") for message in main.messages]
+        task = " ".join([working.task, *(goal.text for goal in working.goals)]) if working.task else ""
+        recalled = find(words, task, "\n".join([shown, main.render_core(), *said]))
+        found: dict[str, list[Found]] = {}
+        for piece in recalled.pieces:
+            found.setdefault(FITTING[piece.tier], []).append(Found(piece.tier, piece.text, piece.fit, piece.id))
+        self._given.toolbox.books.leave_out([""] * recalled.tainted, [])
+        return [Block(name, tuple(items)) for name, items in found.items()], recalled.lost
+
+    def show(self, blocks: Sequence[Block], query: str, lost: Sequence[Mapping[str, JSON]] = ()) -> str:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
         blocks = self._fitting(self._clean_of(blocks))
         ids = [record_id for block in blocks for record_id in block.ids]
-        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
+        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids}, lost)
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
 

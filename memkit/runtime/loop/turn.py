@@ -112,7 +112,7 @@ class Turn:
         return read_intent(text)
 
     def recall(self, intent: Intent) -> str:
-        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
+        """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
         if not intent.recall:
             self.agent.toolbox.books.recall_skipped(intent.kind)
@@ -120,7 +120,9 @@ class Turn:
         memory = self.agent.memory
         found = {CONSTRAINTS: memory.constraints(intent.query), FAILED_BEFORE: memory.warnings(intent.query)}
         blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
-        return "\n".join(filter(None, [opening, self.agent.view.show(blocks, intent.query)]))
+        shown = "\n".join([opening, *(item.line for block in blocks for item in block.found)])
+        fitting, lost = self.agent.view.fitting_memory(intent.query, shown)
+        return "\n".join(filter(None, [opening, self.agent.view.show([*blocks, *fitting], intent.query, lost)]))
 
     def open_session(self) -> str:
         """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""

@@ -25,6 +25,7 @@ from .fence import fence, fence_turns
 from .recall import RecallMemory
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
@@ -32,6 +33,8 @@ RUNNING = 40
 """What a turn that is still running may have said itself, which is no find."""
 MOST_UNKEPT = 1000
 """So many turns that may not be kept can be searched."""
+RECALLED_AT_MOST = 3
+"""So many times what a turn is given is looked at: some of it stands in the prompt, or may not enter it."""
 RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
 
@@ -245,6 +248,33 @@ class MemoryTools:
             decision = self.archive.offer(draft, origin, consented=self.consented())
             taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
         return self._concluded("archival_memory_insert", decision, **taken)
+
+    def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
+        """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
+
+        ``retrieval.per_turn: 0`` switches it off.
+        """
+        settings = self.archive.settings.retrieval
+        if settings.per_turn <= 0:
+            return TurnRecall()
+        hits: dict[str, Hit] = {}
+        lost: dict[str, str] = {}
+        for query in dict.fromkeys((words, task)):
+            if content_words(query):
+                report = self.archive.search(
+                    query, user_id=self.user_id, k=RECALLED_AT_MOST * settings.per_turn,
+                    min_confidence=settings.min_confidence, task_tags=self._task_tags, session_id=self.session_id,
+                    agent_id=self.agent_id,
+                )  # fmt: skip
+                hits = {hit.id: hit for hit in report.hits} | hits
+                lost |= {loser.id: loser.reason for loser in report.losers}
+        turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
+        earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
+        pieces = pieces_of(sorted(hits.values(), key=lambda hit: (-hit.score, hit.id)), earlier)
+        budget = int(self.main.max_tokens * SHARE)
+        found = recall_for_turn(pieces, settings.per_turn, budget, self.main.count, shown)
+        other = [{"id": id, "reason": reason} for id, reason in lost.items() if id not in hits]
+        return found._replace(lost=(*found.lost, *other)[:ACCOUNTED])
 
     def archival_memory_search(
         self,
