@@ -8,38 +8,28 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.host.sessions import Session, SessionTerms, after
-from memkit.runtime.htn.language.domain import Domain
-from memkit.runtime.htn.language.methods import Method
+from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
-from memkit.runtime.loop.chores import Chore, Chores
-from memkit.runtime.loop.config import NO_HOST
+from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
-from memkit.runtime.loop.core import (
-    AgentConfig,
-    AgentLoop,
-    DeclaredTool,
-    Host,
-    HybridPlanner,
-    Persona,
-    Proposals,
-    TaskMemory,
-    Tools,
-)
 from memkit.runtime.loop.events import Listener
-from memkit.runtime.loop.interface import JSON, CallKey, Model
+from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
-from memkit.runtime.loop.off_record import PromptHeld
 from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.planner import HybridPlanner, Proposals
 from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_section
+from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse
 from memkit.runtime.loop.session_tools import SessionTools
+from memkit.runtime.loop.tasks import TaskMemory
+from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
+from memkit.runtime.loop.working_tool import working_memory_tool
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
@@ -47,10 +37,16 @@ from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
+from memkit.runtime.memory.tiers.conversation import Similar
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
 from memkit.runtime.memory.tiers.tools import MemoryTools
 from memkit.store.audit import recordable
+
+if TYPE_CHECKING:
+    from memkit.domains.files import StoreDomain
+    from memkit.runtime.loop.chores import Chore, Chores
+    from memkit.runtime.loop.off_record import PromptHeld
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""
@@ -69,9 +65,7 @@ class Parts:
     model: Model
     guard: PolicyJudge
     persona: str
-    domains: Mapping[str, Domain] = field(default_factory=dict)
-    learned: Mapping[str, Sequence[Method]] = field(default_factory=dict)
-    """Methods that a model proposed earlier, by domain."""
+    domains: Mapping[str, StoreDomain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()
     objection: Callable[[str], str | None] = lambda name: None
     """Says why a declared tool may not run now; asked before each call of one."""
@@ -80,6 +74,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    similar: Similar | None = None
+    """Says how near turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
     """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
@@ -127,9 +123,8 @@ class ReferenceAgent:
         self.setting = setting
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
-        self.recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer).of_agent(
-            setting.agent_id
-        )
+        recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
+        self.recall = recall.of_agent(setting.agent_id)
         self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, parts.summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
@@ -183,7 +178,8 @@ class ReferenceAgent:
         """Return the user's goals that are open when a session begins; none in one that goes on."""
         if self.turns:
             return ()
-        return [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        offered = [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
+        return [item for item in offered if not item.taint]
 
     def may_remember(self) -> bool:
         """Return whether anything of this session may outlast it."""
@@ -214,6 +210,8 @@ class ReferenceAgent:
             self._before_off.put_back(self._agent)
             self._before_off = None
         elif not on:
+            from memkit.runtime.loop.off_record import PromptHeld
+
             self._before_off = PromptHeld.by(self._agent)
         self._set_traces(wanted=on)
 
@@ -235,11 +233,18 @@ class ReferenceAgent:
         """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
         return self.session.finish()
 
-    def step(self, text: str) -> AgentResponse:
-        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
+    def step(self, text: str, *, all_said: bool = False) -> AgentResponse:
+        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that.
+
+        With ``all_said`` the message is the user's own words whatever its length.
+        """
         resumed = self.finish()
         self._agent.persona = self._persona()
-        return self._run(lambda: self._agent.respond(text), resumed)
+        return self._run(lambda: self._agent.respond(text, all_said=all_said), resumed)
+
+    def clean(self) -> int:
+        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        return self.session.clean()
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
@@ -251,6 +256,7 @@ class ReferenceAgent:
 
     def heartbeat(self) -> AgentResponse:
         """Look after what is due while no user waits, and let the model act where something is pending."""
+        self._agent.chores = self._chores()
         return self._run(self._agent.heartbeat, self.finish())
 
     def carry_out(self, instruction: str) -> AgentResponse:
@@ -268,12 +274,15 @@ class ReferenceAgent:
         with self.consent.held():
             return after(resumed, self.session.run(turn, is_off_record=self.is_off_record))
 
-    def take_back(self, record_id: str, reason: str) -> str:
-        """Reject a record in the user's name and return its text, which cannot be stored again."""
+    def take_back(self, record_id: str, reason: str, taint: Sequence[str] = ()) -> tuple[str, str | None]:
+        """Reject a record in the user's name and return its text; under taint it waits, under the id returned."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
+        origin = self._origin._replace(turn_id=self.turns)
+        origin = origin._replace(actor="agent", taint=tuple(taint)) if taint else origin
+        waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
-            self.parts.archive.mark("reject", record_id, self._origin._replace(turn_id=self.turns), reason=reason)
-        return stored.record.text if stored else ""
+            waiting = self.parts.archive.mark("reject", record_id, origin, reason=reason)
+        return (stored.record.text if stored else ""), waiting
 
     def reload_core(self) -> None:
         """Take over the core sections as the archive has them now."""
@@ -321,10 +330,7 @@ class ReferenceAgent:
 
     def _put_together(self, memory_tools: Any, memory: VirtualContextMemory) -> AgentLoop:
         parts, proposals = self.parts, Proposals()
-        planners = {
-            name: DomainPlanner(domain, parts.learned.get(name, ()), proposals)
-            for name, domain in parts.domains.items()
-        }
+        planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
         host = replace(self.setting.host, observe=self._observed)
         remembers = isinstance(memory_tools, MemoryTools)
@@ -347,12 +353,15 @@ class ReferenceAgent:
             config=self._config,
             host=host,
         )
+        tools.add([working_memory_tool(agent.tasks)])
         agent.working.max_items = parts.archive.settings.working.max_items
-        agent.chores = self._chores()
         return agent
 
     def _chores(self) -> Chores:
         """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
+        from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
+        from memkit.runtime.loop.chores import Chores
+
         every: list[Chore] = [PageOutChore(self.main)]
         if self.setting.remembers and self.setting.long_term:
             archive, user, clock = self.parts.archive, self.setting.user, self.parts.clock
@@ -404,10 +413,10 @@ class _ObjectingTools(Tools):
 class DomainPlanner:
     """A domain with what it knows; what plans in it is loaded when the first plan is asked for."""
 
-    def __init__(self, domain: Domain, learned: Sequence[Method], proposals: Proposals) -> None:
-        self.domain = domain
-        self.learned = learned
+    def __init__(self, known: StoreDomain, proposals: Proposals) -> None:
+        self._known = known
         self._proposals = proposals
+        self.known_tasks = known.tasks
 
     def __getattr__(self, name: str) -> Any:
         """Return what the planner itself has of that name."""
@@ -417,7 +426,8 @@ class DomainPlanner:
     def _planner(self) -> Any:
         from memkit.runtime.htn.planner import HTNPlanner
 
-        return HTNPlanner(domain=self.domain, llm_decompose=self._proposals, learned=self.learned)
+        known = self._known
+        return HTNPlanner(domain=known.domain, llm_decompose=self._proposals, learned=known.learned)
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:

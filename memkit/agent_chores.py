@@ -107,7 +107,8 @@ class DueGoals:
 
     def _found(self) -> list[Record]:
         today = self.clock().date()
-        goals = self.archive.records(user_id=self.user, types=("goal",))
+        held = self.archive.records(user_id=self.user, types=("goal",))
+        goals = [goal for goal in held if not self.archive.taint_of(goal, self.user)]
         own = (goal for goal in goals if goal.user_id == self.user and is_for(goal, self.session, self.agent))
         return sorted((goal for goal in own if _has_come(goal, today)), key=lambda goal: str(goal.extra["due"]))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memkit.errors import MemkitError, UsageError
+from memkit.errors import EnvironmentFault, MemkitError, UsageError
+from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.interface import StoreKeys
@@ -24,16 +26,17 @@ from memkit.store.layout import MANIFEST, find_store
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
-    from memkit.embeddings.local import LocalEmbedder
-    from memkit.embeddings.nearest import NearestIndex
     from memkit.interchange.memkit import MachineState
     from memkit.llm.patience import Patience
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
+    from memkit.runtime.embeddings.local import LocalEmbedder
+    from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
     from memkit.runtime.loop.interface import DeclaredTool, Model
     from memkit.runtime.memory.interface import Gate
     from memkit.runtime.memory.log.log import Log
+    from memkit.runtime.memory.tiers.conversation import Similar
     from memkit.runtime.memory.tiers.recall import RecallMemory
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
@@ -109,7 +112,7 @@ class Workspace:
         """
         if name is None:
             return self.archive
-        from memkit.store.tree_log import TreeLog, index_folder, moment_of
+        from memkit.store.commit_logs import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
         if not moment.holds_store:
@@ -202,7 +205,7 @@ class Workspace:
     @cached_property
     def embedder(self) -> LocalEmbedder:
         """Return the model that ``retrieval.vectors`` names, loaded from its folder."""
-        from memkit.embeddings.local import LocalEmbedder
+        from memkit.runtime.embeddings.local import LocalEmbedder
 
         if self.settings.is_chosen("retrieval.vectors"):
             self.trust.require("This store would load the embedding model that retrieval.vectors names")
@@ -210,12 +213,40 @@ class Workspace:
 
     @cached_property
     def vectors(self) -> NearestIndex:
-        """Return the index of vectors; raises ``StoreFault`` where they are of another model than the store's."""
-        from memkit.embeddings.agreement import agree_on_model
-        from memkit.embeddings.nearest import NearestIndex
+        """Return the index of vectors; raises ``OtherModel`` where they are of another model than the store's."""
+        from memkit.runtime.embeddings.interface import hold_to
+        from memkit.runtime.embeddings.nearest import NearestIndex
 
-        agree_on_model(self.root, str(self.settings["retrieval.vector_model"]), self.embedder)
+        agreed = str(self.settings["retrieval.vector_model"])
+        hold_to(agreed, self.embedder)
+        if not agreed:
+            # Where the store cannot be written the question can still be answered, and the next one agrees.
+            with suppress(EnvironmentFault):
+                self.agree_on_model()
         return NearestIndex(self.embedder)
+
+    def similar(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return how near texts are to a question in meaning, as the store's model sees it."""
+        return self._similarity(query, texts)
+
+    @cached_property
+    def _similarity(self) -> Similarity:
+        from memkit.runtime.embeddings.nearest import Similarity
+
+        return Similarity(self.embedder)
+
+    @property
+    def by_meaning(self) -> Similar | None:
+        """Return ``similar`` where the store searches by meaning."""
+        return self.similar if self._has_vectors else None
+
+    def agree_on_model(self) -> None:
+        """Write into the store that its vectors are of the model at hand from now on."""
+        from memkit.runtime.embeddings.interface import identity
+        from memkit.store.manifest import change_manifest
+
+        model = self.embedder
+        change_manifest(self.root, "retrieval.vector_model", identity(model), f"Search by the vectors of {model.name}")
 
     @cached_property
     def keys(self) -> KeyRing:
@@ -302,7 +333,9 @@ class Workspace:
         from memkit.runtime.memory.tiers.recall import RecallMemory
 
         policy = self.memory_settings.recall
-        return RecallMemory(self.sessions, self.clock, policy.ttl, policy.max_items, self.sealer)
+        return RecallMemory(
+            self.sessions, self.clock, policy.ttl, policy.max_items, self.sealer, similar=self.by_meaning
+        )
 
     @property
     def skill_runs(self) -> RunLog:
@@ -316,7 +349,7 @@ class Workspace:
         """Return what this machine alone holds on people."""
         from memkit.interchange.memkit import MachineState
         from memkit.runtime.memory.tiers.recall import RecallMemory
-        from memkit.store.checkpoints import Checkpoints
+        from memkit.store.sessions import Checkpoints
 
         recall = RecallMemory(self.sessions, self.clock, sealer=self.sealer)
         steps = Checkpoints(self.checkpoints, self.sealer)
@@ -360,6 +393,10 @@ class Workspace:
         """Return the origin of what a person does at the command line, to what one agent of theirs has for itself."""
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
 
+    def writer(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
+        """Return the origin of what is written at the command line: a person, or the agent that runs it."""
+        return self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
+
     def leave_traces(self, wanted: bool) -> None:
         """Let what happens from now on be written down, or let none of it be: no record, count or event."""
         self.archive.leaves_traces = self.audit.is_kept = wanted
@@ -369,7 +406,7 @@ class Workspace:
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
-        from memkit.store.tracked import require_untracked
+        from memkit.store.git import require_untracked
 
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
         try:

@@ -8,14 +8,18 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import count
 from statistics import median
-from typing import Protocol
+from typing import Any, Protocol
 
 from memkit.bench.datasets import Dialogue
 from memkit.errors import UsageError
-from memkit.runtime.memory.index.search import Embedder, reciprocal_ranks
+from memkit.runtime.embeddings.interface import Embedder
+from memkit.runtime.embeddings.nearest import Similarity
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
-from memkit.runtime.memory.tiers.conversation import Recipe
+from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 from memkit.runtime.memory.words.text import STOP_WORDS, folded
 
 PEER = "rank_bm25"
@@ -37,8 +41,8 @@ class Ranker(Protocol):
 class RecipeRanker:
     """memkit's own search with some of its ingredients."""
 
-    def __init__(self, dialogue: Dialogue, recipe: Recipe) -> None:
-        self._conversation = Conversation(dialogue.turns, recipe)
+    def __init__(self, dialogue: Dialogue, recipe: Recipe, embedder: Embedder | None = None) -> None:
+        self._conversation = Conversation(dialogue.turns, recipe, Similarity(embedder) if embedder else None)
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns as ``conversation_search`` ranks them."""
@@ -102,9 +106,47 @@ RECIPES = {
     "default": Recipe(),
 }
 """Each has the ingredients of the one before and one more; captions brings relative dates with it."""
+RECORDS = "records"
+"""The turns imported as records, each by itself, and searched as ``memory search`` does."""
 MEANING = ("vectors", "hybrid")
-"""By an embedding model alone, and its ranks fused with those of the default."""
-MODES = (PEER, *RECIPES, *MEANING)
+"""By an embedding model alone, and its scores fused with those of the default."""
+MODES = (PEER, *RECIPES, RECORDS, *MEANING)
+
+
+class RecordRanker:
+    """Long-term memory that a conversation was imported into."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._archive = ArchivalStore(None)
+        self._sessions = [turn.session for turn in dialogue.turns]
+        decisions = self._archive.import_many(map(_offered, dialogue.turns, count()))
+        self._places: defaultdict[str | None, list[int]] = defaultdict(list)
+        """Of what was laid together in one record there are several."""
+        for place, decision in enumerate(decisions):
+            self._places[decision.id].append(place)
+        self._archive.leaves_traces = False  # one question must not move the answers to the next
+
+    def turns(self, query: str, today: date | None) -> list[int]:
+        """Return the turns whose records are found."""
+        hits = self._archive.search(query, user_id=IMPORTER, k=MOST_RECORDS).hits
+        return [place for hit in hits for place in self._places[hit.id]]
+
+    def sessions(self, query: str, today: date | None) -> list[str]:
+        """Return the sessions of the turns found, the best first."""
+        return list(dict.fromkeys(self._sessions[place] for place in self.turns(query, today)))
+
+
+IMPORTER = "bench"
+MOST_RECORDS = 100
+
+
+def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
+    """Return a turn as an import offers it: who spoke and what was shown stand in its text."""
+    said = f"{' '.join(sorted(turn.speakers))}: {turn.text}" if turn.speakers else turn.text
+    extra: dict[str, Any] = {"session_id": turn.session or "conversation", "turn_id": number}
+    if turn.day is not None:
+        extra["created_at"] = f"{turn.day}T12:00:00Z"
+    return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER)
 
 
 class MeaningRanker:
@@ -114,8 +156,8 @@ class MeaningRanker:
         self._embedder = embedder
         self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
         whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
-        self._turns = embedder.embed([turn.text for turn in dialogue.turns])
-        self._sessions = embedder.embed([" ".join(whole[name]) for name in self._names])
+        self._turns = embedder.embed_batch([turn.text for turn in dialogue.turns])
+        self._sessions = embedder.embed_batch([" ".join(whole[name]) for name in self._names])
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns by the angle of their vectors."""
@@ -128,26 +170,9 @@ class MeaningRanker:
     def _nearest(self, query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
         import numpy  # comes with the peer
 
-        (asked,) = self._embedder.embed([query])
+        (asked,) = self._embedder.embed_batch([query])
         angles = (numpy.asarray(vectors) @ numpy.asarray(asked)).tolist() if vectors else []
         return sorted((place for place, angle in enumerate(angles) if angle > 0), key=lambda place: -angles[place])
-
-
-class HybridRanker:
-    """Words and meaning, fused by reciprocal rank as the archive fuses them."""
-
-    def __init__(self, words: Ranker, meaning: Ranker) -> None:
-        self._arms = (words, meaning)
-
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns that either arm finds."""
-        sums = reciprocal_ranks(arm.turns(query, today) for arm in self._arms)
-        return sorted(sums, key=lambda place: (-sums[place], place))
-
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions that either arm finds."""
-        sums = reciprocal_ranks(arm.sessions(query, today) for arm in self._arms)
-        return sorted(sums, key=lambda session: (-sums[session], session))
 
 
 def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
@@ -156,10 +181,11 @@ def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> R
         return PeerRanker(dialogue)
     if mode in RECIPES:
         return RecipeRanker(dialogue, RECIPES[mode])
+    if mode == RECORDS:
+        return RecordRanker(dialogue)
     if embedder is None:
         raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
-    meaning = MeaningRanker(dialogue, embedder)
-    return meaning if mode == "vectors" else HybridRanker(RecipeRanker(dialogue, RECIPES["default"]), meaning)
+    return MeaningRanker(dialogue, embedder) if mode == "vectors" else RecipeRanker(dialogue, Recipe(), embedder)
 
 
 ALL = "all"

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -51,8 +50,8 @@ def forget_typed_ahead() -> None:
 # Named values on the command line: ``k=v`` is text, ``k:=JSON`` has a type.
 
 
-def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
-    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither."""
+def read_pairs(pairs: Sequence[str], option: str, reserved: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither, or is reserved."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -62,6 +61,8 @@ def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
             raise UsageError(f"{option} {pair!r} is not K=V or K:=JSON.")
         if key in values:
             raise UsageError(f"{option} {key} is given twice.")
+        if key in reserved:
+            raise UsageError(f"{option} {key}: that is what the conversation makes of it, and no host can set it.")
         values[key] = _json(value, pair, option) if typed else value
     return values
 
@@ -115,6 +116,8 @@ def fitted(text: str) -> str:
     """Return ``text`` as the terminal shows it best; unchanged where it goes into a file or a pipe."""
     if not sys.stdout.isatty():
         return text
+    import shutil
+
     width = shutil.get_terminal_size().columns
     return "\n".join(broken(line, width) for line in text.split("\n"))
 

@@ -12,7 +12,7 @@ from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, diagnostic
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "default",
-    "vectors", "hybrid",
+    "records", "vectors", "hybrid",
 )  # fmt: skip
 """As the benchmark has them; named here too, so that help and completion import nothing."""
 MOST = 10_000

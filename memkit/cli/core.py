@@ -48,7 +48,9 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
     """
     workspace = front.workspace
     owner = workspace.user(user)
-    decision = workspace.archive.edit_core(owner, section, text, workspace.person(owner, agent=agent), reason=reason)
+    decision = workspace.archive.edit_core(
+        owner, section, text, workspace.writer(owner)._replace(agent_id=agent), reason=reason
+    )
     if decision.decision != "refused":
         workspace.commit_memory()
     report_decision(front, decision, extra={"section": section})

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
-from memkit.store.bump import PARTS
-from memkit.store.rollback import RolledBack
+from memkit.store.yaml_edit import PARTS
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.store.file_history import RolledBack
     from memkit.use_cases.files import Committed, Trace
 
 NO_HOOKS = (
@@ -62,8 +62,7 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
     """Say what a person should know of a commit that was made, and return that as findings."""
-    from memkit.store.git import DETACHED, Git
-    from memkit.store.hooks import hooks_of
+    from memkit.store.git import DETACHED, Git, hooks_of
     from memkit.store.trust import Trust
 
     git = Git(root)

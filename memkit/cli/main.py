@@ -1,4 +1,4 @@
-"""The entry point: a table of commands that are imported when they run, and the one place that maps errors to exits."""
+"""The entry point, and the one place that maps errors to exits."""
 
 from __future__ import annotations
 
@@ -8,63 +8,14 @@ from collections.abc import Collection, Sequence
 
 import click
 
-from memkit import __version__
-from memkit.cli.lazy import Commands, LazyGroup
+from memkit.cli.commands import COMMANDS, cli
 from memkit.cli.output import Diagnostic, Front, diagnostic, envelope
 from memkit.cli.streams import discard, given_arguments, prepare_streams, say, usage_line
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless
 
-COMMANDS: Commands = {
-    "init": ("memkit.cli.store:init", "Make a store: memory, skills and policies as text in a git repository."),
-    "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
-    "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
-    "memory": ("memkit.cli.memory.group:memory", "Add, search, correct and govern long-term memory."),
-    "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
-    "consent": ("memkit.cli.privacy:consent", "Grant, withdraw and list consent to long-term memory."),
-    "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
-    "sessions": ("memkit.cli.sessions.group:sessions", "List, search, show, rename and remove conversations."),
-    "skill": ("memkit.cli.skill.group:skill", "Write, find, follow and carry skills."),
-    "policy": ("memkit.cli.policy.group:policy", "Write, list, check and test policies."),
-    "domain": (
-        "memkit.cli.domain.group:domain",
-        "Write, check, test and draw planning domains.",
-    ),
-    "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
-    "evolve": ("memkit.cli.evolve:evolve", "Evolve a program in a sandbox, and look at its runs."),
-    "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
-    "rule": ("memkit.cli.lint:rule", "Say what a lint rule checks, and why."),
-    "diff": ("memkit.cli.review:diff", "Say by meaning what changed between two commits, or since one."),
-    "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
-    "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
-    "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
-    "eject": ("memkit.cli.eject:eject", "Put the runtime's sources into a generated project, to change them."),
-    "targets": ("memkit.cli.project:targets", "List the SDKs that gen renders for, and what each needs."),
-    "key": ("memkit.cli.privacy:key", "List, export, import and destroy the keys that open sealed text."),
-    "fsck": ("memkit.cli.store:fsck", "Check every line of the archive, and what sessions left."),
-    "index": ("memkit.cli.store:index", "Say how the index stands, or rebuild it."),
-    "git": ("memkit.cli.store:git", "Set up how git merges and shows shards."),
-    "commit": ("memkit.cli.store:commit", "Commit memory that is not in git yet."),
-    "migrate": ("memkit.cli.store:migrate", "Bring an older store to the format of this version."),
-    "config": ("memkit.cli.store:config", "Show every setting and where its value came from, or change one."),
-    "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),
-    "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
-    "doctor": ("memkit.cli.store:doctor", "Check this machine and the store, and say what is missing."),
-    "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
-    "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
-}
 YOUNG_OBJECTS = 100_000
 """New objects between two collections of garbage."""
-
-
-@click.group(
-    cls=LazyGroup,
-    table=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(__version__, prog_name="memkit")
-def cli() -> None:
-    """Agent memory you can review: skills, policies and long-term memory as plain text in git."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.errors import NegativeAnswer, UsageError
-from memkit.terminal import harmless, is_unsafe
+from memkit.errors import MemkitError, NegativeAnswer, UsageError
+from memkit.terminal import harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
     from memkit.workspace import Workspace
@@ -202,6 +202,31 @@ class User(click.ParamType[str]):
         if not value.strip():
             self.fail("Whose memory? A user's name is not empty.", param, ctx)
         return value
+
+
+class SessionName(click.ParamType[str]):
+    """A session: its id, its name, or how its id begins."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
+        from click.shell_completion import CompletionItem
+
+        from memkit.runtime.memory.record.errors import ArchiveError
+
+        front = ctx.ensure_object(Front)
+        try:
+            cards = front.workspace.session_book.of(front.workspace.user(ctx.params.get("user")))
+        except (MemkitError, ArchiveError, OSError):
+            return []  # a shell that completes has no place for what went wrong
+        words = {card.session: card.name or card.first for card in cards}
+        words |= {card.name: card.session for card in cards if card.name}
+        return [
+            CompletionItem(word, help=one_line(about, 60))
+            for word, about in words.items()
+            if word.startswith(incomplete)
+        ]
 
 
 BEGINNING = 4

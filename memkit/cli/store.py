@@ -12,14 +12,14 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
-from memkit.cli.persons import agent_at_work
 from memkit.cli.trust import with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
+from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.config import SettingValue, load_settings
 from memkit.store.layout import find_store
-from memkit.store.setting_meanings import meaning_of
-from memkit.store.shard_text import as_it_is, readable
+from memkit.store.manifest import meaning_of
+from memkit.store.shard_merge import as_it_is, readable
 from memkit.store.trust import Trust
 from memkit.terminal import shell_word
 

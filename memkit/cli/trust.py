@@ -9,7 +9,6 @@ import click
 
 from memkit.cli.arguments import forget_typed_ahead
 from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
-from memkit.cli.persons import require_person
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store
@@ -42,6 +41,8 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
     demands = trust.demands()
     if show:
         _show(front, trust, demands)
+    from memkit.cli.persons import require_person
+
     require_person("'memkit trust'")
     if digest is not None and digest.strip().lower() != demands.digest:
         raise NegativeAnswer(

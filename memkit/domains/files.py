@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memkit.errors import NotFound, UsageError
-from memkit.hddl.interface import SUFFIX, holds_problem, read_domain, read_problem
 from memkit.resources import resource
 from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
-from memkit.runtime.htn.language.domain import Domain, Problem
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
-from memkit.store.yaml import Document, load_yaml
+from memkit.store.parsed import Kind, parsed
+
+if TYPE_CHECKING:
+    from memkit.runtime.htn.language.domain import Domain, Problem
+    from memkit.runtime.htn.language.methods import Method
+    from memkit.store.schema import SchemaFinding
+    from memkit.store.yaml import Document
 
 FOLDER = "domains"
-PROBLEMS = f"{FOLDER}/problems"
-"""Where the problems of each domain lie, in a folder of its name."""
+PROBLEMS, LEARNED = f"{FOLDER}/problems", f"{FOLDER}/learned"
+"""Where the problems of each domain lie, in a folder of its name, and its learned methods, in a file of its name."""
+SUFFIX = ".hddl"
+"""Of HDDL; what reads it is imported when there is such a file."""
 SUFFIXES = (".yaml", SUFFIX)
 _FAULTS: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
 """What a finding is called that is of a kind of its own."""
@@ -32,19 +38,74 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
     ends in ``.hddl`` is HDDL, anything else YAML.
     """
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import read_domain
+
         return read_domain(path, name=name)
+    from memkit.store.yaml import load_yaml
+
     return document_domain(load_yaml(path, name=name), stem)
 
 
 def document_domain(document: Document, stem: str | None = None) -> Domain:
     """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
-    _refuse(document, domain_findings(document, stem))
-    return Domain.from_data(document.data)
+    from memkit.runtime.htn.language.domain import Domain
+
+    _refuse(document, _misfits(document, stem))
+    try:
+        return Domain.from_data(document.data)
+    except HtnError as error:
+        _refuse(document, [_fault(error)])
+        raise
 
 
 def load_domains(root: Path) -> dict[str, Domain]:
     """Return every domain of the store at ``root`` by name, or raise for the first file that is wrong."""
     return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in domain_files(root)}
+
+
+Learned = Callable[[str, "Domain"], Sequence["Method"]]
+"""Returns the learned methods of a domain, by its name, that held up."""
+
+
+class StoreDomain:
+    """A domain of a store as its agent knows it: the tasks at once, all else when the first plan is asked for."""
+
+    def __init__(self, root: Path, path: Path, learned: Learned) -> None:
+        self._root = root
+        self._path = path
+        self._learned = learned
+        self.tasks: Sequence[str] = ()
+        """Those that there are methods for, as terms."""
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Return what people wrote; raises ``UsageError`` as ``load_domain`` does."""
+        return load_domain(self._path, name=f"{FOLDER}/{self._path.name}", stem=self._path.stem)
+
+    @cached_property
+    def learned(self) -> Sequence[Method]:
+        """Return the methods that a model proposed and that held up, where there are any."""
+        if not (self._root / LEARNED / f"{self._path.stem}.yaml").exists():
+            return ()
+        return self._learned(self._path.stem, self.domain)
+
+
+def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
+    """Return the domains of the store at ``root`` by name; ``learned`` reads their learned methods where there are any.
+
+    Raises:
+        UsageError: A file is wrong; the message says where.
+    """
+    files = {checked_name(path.stem, "domain"): path for path in domain_files(root)}
+    domains = {name: StoreDomain(root, path, learned) for name, path in files.items()}
+    tasks = parsed(root, FOLDER, files, lambda name: [_term(method) for method in domains[name].domain.methods])
+    for name, known in domains.items():
+        known.tasks = sorted({*tasks[name], *map(_term, known.learned)})
+    return domains
+
+
+def _term(method: Method) -> str:
+    return " ".join([method.head.name, *map(str, method.head.args)])
 
 
 def domain_files(root: Path) -> list[Path]:
@@ -75,6 +136,8 @@ def domain_file(named: str, root: Path | None = None, *, starters: bool = True) 
         if root is not None and known[named].is_relative_to(root):
             require_inside(root, known[named], f"{FOLDER}/{known[named].name}")
         return known[named]
+    from memkit.store.schema import suggestion
+
     listed = f" Known: {', '.join(sorted(known))}; or name a file." if known else " 'memkit domain new' starts one."
     raise NotFound(f"There is no domain {named!r}.{suggestion(named, sorted(known)) or listed}")
 
@@ -108,20 +171,31 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
     The domain has one method more where the initial tasks of an HDDL problem have variables of their own.
     """
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import read_problem
+
         return read_problem(path, domain, name=name)
+    from memkit.store.yaml import load_yaml
+
     return document_problem(load_yaml(path, name=name), domain), domain
 
 
 def is_problem(path: Path) -> bool:
     """Return whether a file holds a problem, whether or not that can be used; raises ``UsageError`` as reading does."""
     if path.suffix.lower() == SUFFIX:
+        from memkit.hddl.interface import holds_problem
+
         return holds_problem(path)
+    from memkit.store.yaml import load_yaml
+
     data = load_yaml(path).data
     return isinstance(data, dict) and "tasks" in data and not {"operators", "methods"} & data.keys()
 
 
 def document_problem(document: Document, domain: Domain) -> Problem:
     """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
+    from memkit.runtime.htn.language.domain import Problem
+    from memkit.store.schema import SchemaFinding, check, load_schema
+
     _refuse(document, check(document.data, load_schema("problem")))
     try:
         asked = {key: value for key, value in document.data.items() if key != EXPECT}
@@ -133,6 +207,24 @@ def document_problem(document: Document, domain: Domain) -> Problem:
 
 def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
     """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    from memkit.runtime.htn.language.domain import Domain
+
+    if findings := _misfits(document, stem):
+        return findings
+    try:
+        Domain.from_data(document.data)
+    except HtnError as error:
+        return [_fault(error)]
+    return []
+
+
+DOMAIN = Kind("domain", FOLDER, domain_findings)
+
+
+def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
+    """Return what is wrong with a document before anybody asks what it means."""
+    from memkit.store.schema import SchemaFinding, check, load_schema
+
     findings = check(document.data, load_schema("domain"))
     if findings:
         return findings
@@ -140,14 +232,13 @@ def domain_findings(document: Document, stem: str | None = None) -> list[SchemaF
     if stem is not None and name != stem and NAME.fullmatch(name):
         message = f"The domain is named {name!r}, and its file {stem!r}. Give both one name."
         findings.append(SchemaFinding("name", ("name",), message))
-    try:
-        Domain.from_data(document.data)
-    except HtnError as error:
-        findings.append(SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message))
     return findings
 
 
-DOMAIN = Kind("domain", FOLDER, domain_findings)
+def _fault(error: HtnError) -> SchemaFinding:
+    from memkit.store.schema import SchemaFinding
+
+    return SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message)
 
 
 def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:

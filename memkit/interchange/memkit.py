@@ -25,7 +25,7 @@ from memkit.runtime.memory.record.record import Draft, Record
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, held_sessions
 from memkit.store.audit import AuditLog
-from memkit.store.checkpoints import Checkpoints
+from memkit.store.sessions import Checkpoints
 
 Line = Mapping[str, JSON]
 

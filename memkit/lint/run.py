@@ -22,9 +22,8 @@ from memkit.lint.interface import (
     SourceFile,
     Suppression,
 )
-from memkit.store.file_bytes import file_bytes, why_not
 from memkit.store.git_folder import known_git_folder
-from memkit.store.layout import MANIFEST
+from memkit.store.layout import MANIFEST, file_bytes, why_not
 
 
 def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> RuleSelection:

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.guard.core import Guard, policy_faults
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
-from memkit.store.yaml import Document, load_yaml
+from memkit.store.parsed import Kind, parsed
+
+if TYPE_CHECKING:
+    from memkit.store.schema import SchemaFinding
+    from memkit.store.yaml import Document
 
 FOLDER = "policies"
 _TEMPLATE = """\
@@ -50,30 +52,27 @@ class PolicyFile:
     document: Document
 
 
-@dataclass(frozen=True)
-class LoadedPolicies:
-    """The policies of a folder, compiled: all of them, or none and a guard that denies every call."""
-
-    guard: Guard
-    files: tuple[PolicyFile, ...] = ()
-
-
-def load_set(folder: Path) -> LoadedPolicies:
-    """Return the policies in ``folder`` with their guard; a set that does not load denies every call."""
-    try:
-        files = load_policies(folder)
-        return LoadedPolicies(Guard([policy.data for policy in files]), tuple(files))
-    except (UsageError, PolicySetError) as error:
-        return LoadedPolicies(Guard.broken(str(error)))
-
-
 def load_guard(folder: Path) -> Guard:
     """Return the guard of the policies in ``folder``; a set that does not load gives one that denies every call."""
-    return load_set(folder).guard
+    try:
+        return Guard(list(policy_data(folder).values()))
+    except (UsageError, PolicySetError) as error:
+        return Guard.broken(str(error))
+
+
+def policy_data(folder: Path) -> dict[str, Any]:
+    """Return what the policies in ``folder`` say, by name; raises ``UsageError`` as ``load_policies`` does."""
+    files = {path.stem: path for path in policy_paths(folder)}
+    return parsed(folder.parent, FOLDER, files, lambda name: _load_of_folder(files[name]).data)
 
 
 def load_policies(folder: Path) -> list[PolicyFile]:
     """Return the policies in ``folder`` by name, or raise ``UsageError`` with the place of the first fault."""
+    return [_load_of_folder(path) for path in policy_paths(folder)]
+
+
+def policy_paths(folder: Path) -> list[Path]:
+    """Return the files of the policies in ``folder``; raises ``UsageError`` where they cannot be, or lie elsewhere."""
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".yaml" and not path.name.startswith("."))
     except FileNotFoundError:
@@ -82,16 +81,24 @@ def load_policies(folder: Path) -> list[PolicyFile]:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
     for path in paths:
         require_inside(folder.parent, path, f"{FOLDER}/{path.name}")
-    return [load_policy(path, name=f"{FOLDER}/{path.name}") for path in paths]
+    return paths
+
+
+def _load_of_folder(path: Path) -> PolicyFile:
+    return load_policy(path, name=f"{FOLDER}/{path.name}")
 
 
 def load_policy(path: Path, *, name: str | None = None) -> PolicyFile:
     """Return the policy in a file, or raise ``UsageError`` with line and column of the first fault."""
+    from memkit.store.yaml import load_yaml
+
     return _valid(load_yaml(path, name=name), path.stem)
 
 
 def read_policy(content: bytes, *, name: str, path: str) -> PolicyFile:
     """Return the policy in the bytes of a file that lies at ``path``; raises ``UsageError`` as ``load_policy`` does."""
+    from memkit.store.yaml import load_yaml
+
     return _valid(load_yaml(content, name=name), Path(path).stem)
 
 
@@ -106,6 +113,8 @@ def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
     """Return one policy; raises ``NotFound`` with the nearest name."""
     known = {policy.name: policy for policy in policies}
     if name not in known:
+        from memkit.store.schema import suggestion
+
         near = suggestion(name, list(known)) or " 'memkit policy list' names those there are."
         raise NotFound(f"There is no policy {name!r}.{near}")
     return known[name]
@@ -117,6 +126,8 @@ def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
     The kinds are those of the schema, ``name`` for a name that is not the file's, and ``condition`` for a match that
     does not compile.
     """
+    from memkit.store.schema import SchemaFinding, check, load_schema
+
     findings = check(document.data, load_schema("policy"))
     name = document.data.get("name") if isinstance(document.data, dict) else None
     if isinstance(name, str) and name != stem and NAME.fullmatch(name):

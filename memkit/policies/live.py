@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.policies.files import load_policies
+from memkit.policies.files import policy_data
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
 from memkit.store.git import Git
@@ -78,7 +78,7 @@ class LiveGuard:
         return gone
 
     def _load(self) -> Guard:
-        policies = [policy.data for policy in load_policies(self._folder)]
+        policies = list(policy_data(self._folder).values())
         if self._loaded is None or policies != self._loaded[0]:  # else read again because a file was young
             try:
                 self._loaded = policies, Guard(policies)

@@ -16,7 +16,7 @@ from memkit.policies.files import FOLDER, PolicyFile
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import EFFECTS, Call
 from memkit.runtime.guard.proof import Case, Proof, TestResult, guard_of_one, prove, read_case
-from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
+from memkit.store.layout import MAX_BYTES, file_bytes, why_not
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import Document, load_yaml
 

@@ -21,8 +21,7 @@ from memkit.policies.files import FOLDER, load_policies, read_policy
 from memkit.runtime.guard.core import Call, Guard, Verdict
 from memkit.runtime.guard.interface import EFFECTS, strength
 from memkit.store.git import Git
-from memkit.store.git_objects import REGULAR, GitObjects
-from memkit.store.revisions import parting, resolve
+from memkit.store.git_objects import REGULAR, GitObjects, parting, resolve
 
 
 def call_data(call: Call) -> dict[str, Any]:

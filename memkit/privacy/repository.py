@@ -129,7 +129,7 @@ class Repository:
 
     def _listed(self, *arguments: str) -> list[str]:
         # From the root of the work tree: elsewhere git lists only what lies below.
-        printed = self.git.run("-C", str(self.top), f"--work-tree={self.top}", *arguments)
+        printed = self.git.run("-C", str(self.top), "--work-tree", str(self.top), *arguments)
         return list(filter(None, printed.decode("utf-8", "surrogateescape").split("\0")))
 
     def _setting(self, key: str) -> str:

@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 from memkit.errors import UsageError
 from memkit.review.interface import End, Note
 from memkit.store.git import Git
-from memkit.store.git_objects import REGULAR, GitObjects
-from memkit.store.revisions import missing_from, parting, resolve
+from memkit.store.git_objects import REGULAR, GitObjects, missing_from, parting, resolve
 
 MOST_COMPARED = 400
 """Pairs of a file that is gone and one that is new whose content is compared; of more, only equal ones are found."""

@@ -32,7 +32,7 @@ def _searchable(skill: Skill) -> str:
     return " ".join([skill.name, skill.name, skill.description, *skill.when_to_use, *examples, *skill.steps])
 
 
-SHORT = 120
+SHORT = 60
 """Characters of a description where many skills are listed; when to use one matters more there."""
 
 

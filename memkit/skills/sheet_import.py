@@ -23,8 +23,7 @@ from memkit.skills.sheet import (
     title,
 )
 from memkit.skills.skill import Skill, read_skill
-from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
-from memkit.store.layout import NAME
+from memkit.store.layout import MAX_BYTES, NAME, file_bytes, why_not
 from memkit.store.yaml import YamlError, load_yaml
 from memkit.terminal import is_unsafe, one_line
 

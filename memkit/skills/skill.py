@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.store.kind import Kind
 from memkit.store.layout import NAME, checked_name, require_inside
-from memkit.store.schema import SchemaFinding, check, load_schema, suggestion
-from memkit.store.yaml import Document, load_yaml
+from memkit.store.parsed import Kind, parsed
+
+if TYPE_CHECKING:
+    from memkit.store.schema import SchemaFinding
+    from memkit.store.yaml import Document
 
 FOLDER = "skills"
 
@@ -81,17 +83,26 @@ class Skill:
 
 def load_skill(path: Path, *, name: str | None = None) -> Skill:
     """Return the skill in a file; raises ``UsageError`` with line and column for the first thing that is wrong."""
+    return read_skill(_data(path, name))
+
+
+def _data(path: Path, name: str | None) -> Any:
+    from memkit.store.yaml import load_yaml
+
     document = load_yaml(path, name=name)
     for finding in skill_findings(document, path.stem):
         line, column = finding.position(document)
         raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
-    return read_skill(document.data)
+    return document.data
 
 
 def load_skills(root: Path) -> dict[str, Skill]:
     """Return every skill of the store at ``root`` by name, or raise for the first file that is wrong."""
-    paths = sorted((root / FOLDER).glob("*.yaml"))
-    return {path.stem: _load_of_store(root, path) for path in paths}
+    paths = {path.stem: path for path in sorted((root / FOLDER).glob("*.yaml"))}
+    for path in paths.values():
+        require_inside(root, path, f"{FOLDER}/{path.name}")
+    found = parsed(root, FOLDER, paths, lambda name: _data(paths[name], f"{FOLDER}/{paths[name].name}"))
+    return {name: read_skill(data) for name, data in found.items()}
 
 
 def load_named_skill(root: Path, name: str) -> Skill:
@@ -104,6 +115,8 @@ def load_named_skill(root: Path, name: str) -> Skill:
     path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
     if not os.path.lexists(path):
         known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
+        from memkit.store.schema import suggestion
+
         near = suggestion(name, known) or " 'memkit skill list' names those there are."
         raise NotFound(f"There is no skill {name!r}.{near}")
     return _load_of_store(root, path)
@@ -117,6 +130,8 @@ def _load_of_store(root: Path, path: Path) -> Skill:
 
 def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
     """Return what keeps a document from being the skill ``stem``: its shape, and a name that is not the file's."""
+    from memkit.store.schema import SchemaFinding, check, load_schema
+
     findings = check(document.data, load_schema("skill"))
     name = document.data.get("name") if isinstance(document.data, dict) else None
     if isinstance(name, str) and name != stem and NAME.fullmatch(name):

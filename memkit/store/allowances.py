@@ -21,13 +21,9 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
-from memkit.store.file_bytes import file_bytes
-from memkit.store.git import Git
-from memkit.store.hooks import files_beside, hooks_of
+from memkit.store.git import Git, files_beside, hooks_of
 from memkit.store.key_use import asked_for
-from memkit.store.layout import MANIFEST
-from memkit.store.schema_files import SCHEMA_FILES
-from memkit.store.yaml import YamlError, load_yaml
+from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")
 """What the starter's tool runs: memkit ships it, so it needs nobody's word."""
@@ -248,6 +244,8 @@ class _Reading:
 
 def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield name and command of each check in a skill's file; of one that does not load, nothing runs."""
+    from memkit.store.yaml import YamlError, load_yaml
+
     try:
         text = file_bytes(path)
         # A key may be written with escapes, as "check\x73".

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.store.files import write_whole
-from memkit.store.git import Git
-from memkit.store.hooks import hooks_of
-from memkit.store.tracked import require_untracked
+from memkit.store.git import Git, hooks_of, require_untracked
 from memkit.store.trust import Trust
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
-from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.files import make_private
 from memkit.store.layout import MANIFEST
+from memkit.store.parsed import parsed
 
 FORMAT = 1
 """The store format that this version writes; a store with a higher number needs a newer memkit."""
@@ -62,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = {
         "hostile": "quarantine",
     },
     "retrieval": {
+        "per_turn": 5,
         "min_confidence": 0.7,
         "constraints_limit": 100,
         "vectors": "off",
@@ -145,22 +143,13 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
-    """Return the checked content of ``memkit.yaml``, from the cache while the file's size and time stay the same.
-
-    Parsing YAML costs more than a whole search, so the parsed form is kept as JSON beside the index.
-    """
+    """Return the checked content of ``memkit.yaml``, as it was parsed before while the file stays as it is."""
     path = root / MANIFEST
     try:
-        stat = path.stat()
+        path.stat()
     except OSError as error:
         raise StoreFault(f"{path} cannot be read: {error.strerror}.") from error
-    stamp = [stat.st_size, stat.st_mtime_ns]
-    cached = cache_folder(root) / "manifest.json"
-    known = _cached(cached, stamp)
-    if known is not None:
-        return known
-    data = _parsed_manifest(path)
-    _remember(cached, stamp, data)
+    data: dict[str, Any] = parsed(root, "manifest", {MANIFEST: path}, lambda _: _parsed_manifest(path))[MANIFEST]
     return data
 
 
@@ -198,29 +187,6 @@ def _refuse_unfinished(root: Path) -> None:
     git = Git(root)
     if git.is_repository():
         git.require_quiet()
-
-
-def _cached(path: Path, stamp: list[int]) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(entry, dict) or entry.get("stamp") != stamp or not isinstance(entry.get("data"), dict):
-        return None
-    data: dict[str, Any] = entry["data"]
-    return data
-
-
-def _remember(path: Path, stamp: list[int], data: dict[str, Any]) -> None:
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        make_private(path.parent)
-        scratch.write_text(json.dumps({"stamp": stamp, "data": data}), encoding="utf-8")
-        scratch.replace(path)
-    except OSError:
-        # A store that cannot be written can still be read; it is only parsed again next time.
-        with suppress(OSError):
-            scratch.unlink()
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import StoreFault
-from memkit.store.file_bytes import file_bytes
+from memkit.store.layout import file_bytes
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WORK_TREE = re.compile(r'^\s*worktree\s*=\s*"?(?P<path>[^"\n]+)', re.MULTILINE | re.IGNORECASE)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.runtime.memory.record.stamps import to_text
 from memkit.store.git import Git
 
 REGULAR = "100644"
@@ -166,3 +169,90 @@ def _branch_ref(git: Git, name: str) -> str:
     if "\0" in name or name.startswith("-") or not git.run("check-ref-format", "--normalize", reference, check=False):
         raise UsageError(f"{name!r:.100} cannot name a branch.")
     return reference
+
+
+def resolve(git: Git, revision: str) -> str:
+    """Return the id of the commit that a person calls ``revision``.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: There is no such commit; the message says where the history of the clone may end too early.
+    """
+    try:
+        return GitObjects(git).commit_id(revision)
+    except EnvironmentFault:
+        raise
+    except UsageError as error:
+        hint = _shallow_hint(git)
+        raise UsageError(f"{str(error).removesuffix('.')}.{hint}") if hint else error from None
+
+
+def parting(git: Git, one: str, other: str) -> str:
+    """Return the commit where two revisions parted.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: There is no such revision, or they have no commit in common.
+    """
+    found = git.run("merge-base", resolve(git, one), resolve(git, other), check=False).strip()
+    if not found:
+        raise UsageError(f"{one} and {other} have no commit in common.{_shallow_hint(git)}")
+    return found
+
+
+def missing_from(git: Git, one: str, other: str) -> int:
+    """Return how many commits lead to ``one``, an id, and not to ``other``; 0 where nobody can tell."""
+    printed = git.run("rev-list", "--count", one, f"^{other}", check=False).strip()
+    return int(printed or 0)
+
+
+def is_shallow(git: Git) -> bool:
+    """Return whether the clone lacks its older commits."""
+    return git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
+
+
+def _shallow_hint(git: Git) -> str:
+    return " This clone is shallow: 'git fetch --unshallow' brings the older commits." if is_shallow(git) else ""
+
+
+_HEADER = re.compile(r"(?P<commit>[0-9a-f]{40,64}) \d+ (?P<line>\d+)(?: \d+)?")
+MOST_RANGES = 200
+"""More lines than this are not named one by one: git is asked about the whole file."""
+
+
+@dataclass(frozen=True)
+class LineCommit:
+    """A commit as somebody reads it who asks where a line comes from."""
+
+    commit: str
+    author: str
+    committed_at: str
+    subject: str
+
+
+def line_commits(git: Git, path: str, numbers: Sequence[int]) -> dict[int, LineCommit]:
+    """Return the commit that brought each of these lines; one that is not committed yet has none.
+
+    Lines are followed through merges, renames and moves from shard to shard.
+    """
+    ranges = [word for number in sorted(set(numbers)) for word in ("-L", f"{number},{number}")]
+    chosen = ranges if len(ranges) <= 2 * MOST_RANGES else []
+    printed = git.run("blame", "--porcelain", "--no-textconv", "-M", "-C", *chosen, "--", path, check=False)
+    lines: dict[int, str] = {}
+    facts: dict[str, dict[str, str]] = {}
+    commit = ""
+    for line in printed.split("\n"):
+        if header := _HEADER.fullmatch(line):
+            commit = header["commit"]
+            lines[int(header["line"])] = commit
+        elif commit and not line.startswith("\t"):
+            key, _, value = line.partition(" ")
+            facts.setdefault(commit, {})[key] = value
+    known = {id: _read(id, about) for id, about in facts.items() if id.strip("0")}
+    return {number: known[id] for number, id in lines.items() if id in known and number in numbers}
+
+
+def _read(commit: str, about: dict[str, str]) -> LineCommit:
+    moment = datetime.fromtimestamp(int(about["committer-time"]), UTC)
+    author = f"{about['author']} {about['author-mail']}"
+    return LineCommit(commit, author, to_text(moment), about["summary"])

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from memkit.errors import EnvironmentFault, MissingExtra
-from memkit.store.git_programs import own_programs
+from memkit.errors import EnvironmentFault, MissingExtra, StoreFault
 
 if TYPE_CHECKING:
     import subprocess
@@ -60,6 +62,9 @@ _SET = {
 }  # fmt: skip
 _LISTING_SECONDS = 20.0
 """A setting can include a pipe."""
+_PATIENCE = 5.0
+"""Seconds after which it is looked whether git waits for a pipe; a large repository takes longer, and may."""
+_READ_ON_THE_WAY = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
 _INHERITED = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_CONFIG_(NOSYSTEM|SYSTEM|GLOBAL)"
     r"|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
@@ -158,7 +163,11 @@ class GitProcess:
 
         child = self._started(arguments, settings, variables, inherited)
         try:
-            output, errors = child.communicate(given, timeout=seconds)
+            try:
+                output, errors = child.communicate(given, timeout=min(seconds or _PATIENCE, _PATIENCE))
+            except subprocess.TimeoutExpired:
+                self._require_no_pipe(arguments)
+                output, errors = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             _stop(child)
             raise EnvironmentFault(f"git {arguments[0]} did not end within {seconds:.0f} seconds.") from None
@@ -166,6 +175,14 @@ class GitProcess:
             _stop(child)
             raise
         return EndedGit(child.returncode, output, errors)
+
+    def _require_no_pipe(self, arguments: Sequence[str]) -> None:
+        """Raise ``StoreFault`` where git waits for a pipe in the working tree, which it would do for ever."""
+        named = dict(pairwise(arguments)).get("--work-tree")
+        for parent, _, files in os.walk(named or self._named.get("GIT_WORK_TREE") or self.folder):
+            for path in (Path(parent, name) for name in _READ_ON_THE_WAY.intersection(files)):
+                if path.is_fifo():
+                    raise StoreFault(f"{path} is no file, and git waits for it. Put a file in its place.")
 
     def _started(
         self,
@@ -225,3 +242,29 @@ def _drain(complaints: IO[bytes]) -> None:
 def _stop(child: subprocess.Popen[bytes]) -> None:
     child.terminate()
     child.wait()
+
+
+ATTRIBUTES = "merge=memkit diff=memkit"
+
+
+def own_programs(store: str = ".") -> dict[str, str]:
+    """Return the settings that make git merge shards line by line and show them as sentences.
+
+    ``store`` is where the store lies in its working tree: its keys open what is sealed.
+
+    Git runs them in the top folder of a working tree, which is no place to import from: ``-P``. Where memkit cannot run
+    any more, a merge falls back on git's own, with its markers, and a diff on the text as it is: neither may take one
+    side in silence or end a ``git log``. The text is never cached, because git would keep what was opened of a sealed
+    line among its objects.
+    """
+    memkit = f"{shlex.quote(sys.executable)} -P -m memkit git"
+    return {
+        "merge.memkit.name": "memkit: every line of both sides, once",
+        "merge.memkit.driver": (
+            f"{memkit} merge-driver %O %A %B %P; s=$?; "
+            "test $s -le 1 || { git merge-file -L ours -L base -L theirs %A %O %B; s=$?; }; exit $s"
+        ),
+        "diff.memkit.textconv": (
+            f'f() {{ {memkit} textconv --store {shlex.quote(store)} "$1" 2>/dev/null || cat "$1"; }}; f'
+        ),
+    }

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from memkit.errors import MemkitError
+from memkit.store.parsed import SETTLED
 
 Value = TypeVar("Value")
 Stamp = tuple[tuple[str, int, int, int], ...]
 
-SETTLED = 50_000_000
-"""Nanoseconds after which a further change of a file surely has another time: clocks of file systems are coarse."""
 TRIES = 3
 """How often a set is loaded that changes while it is read, before the next turn has to do."""
 

@@ -1,13 +1,16 @@
-"""Where things lie in a store, and how the store is found."""
+"""Where things lie in a store, how the store is found, and how a file of it is read: nothing larger than allowed."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from memkit.errors import NoStore, StoreFault, UsageError
-from memkit.runtime.memory.log import machine_key
+from memkit.resources import resource
+from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.files import require_inside as leads_inside
 from memkit.runtime.memory.log.files import require_private
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
@@ -88,7 +91,7 @@ def keys_home() -> Path:
         UsageError: ``MEMKIT_KEYS`` is a relative path.
     """
     try:
-        return machine_key.keys_home()
+        return clone.keys_home()
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -96,3 +99,49 @@ def keys_home() -> Path:
 def _from_environment() -> Path | None:
     value = os.environ.get("MEMKIT_STORE")
     return Path(value) if value else None
+
+
+MAX_BYTES = 1_000_000
+
+
+def file_bytes(path: Path) -> bytes:
+    """Return at most one byte more than a file of a store may have.
+
+    Raises:
+        OSError: It cannot be read, or is a pipe, a device or a folder.
+        ValueError: The path cannot name a file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, NO_FILE)
+        return file.read(MAX_BYTES + 1)
+
+
+NO_FILE = "This is not a regular file."
+
+
+def why_not(error: OSError | ValueError) -> str:
+    """Return the sentence that says why a file cannot be read."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return reason if reason == NO_FILE else f"The file cannot be read: {reason}."
+
+
+SCHEMA_FILES: Mapping[str, str] = {
+    "memkit": ".memkit.schema.json",
+    "skill": "skills/.schema.json",
+    "policy": "policies/.schema.json",
+    "domain": "domains/.schema.json",
+}
+"""What a file is → where its schema lies in a store: beside the files, so that all of them name it alike."""
+
+
+def schema_files() -> dict[str, bytes]:
+    """Return the content of each schema by its path in a store."""
+    return {path: resource(f"schemas/{kind}.schema.json").read_bytes() for kind, path in SCHEMA_FILES.items()}
+
+
+def schema_comment(root: Path, kind: str) -> str:
+    """Return the first line of a new file, which tells editors its schema; nothing in a store that carries none."""
+    place = root / SCHEMA_FILES[kind]
+    return f"# yaml-language-server: $schema={place.name}\n" if place.is_file() else ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
 from memkit.store.change import change_file
+from memkit.store.config import DEFAULTS, flat
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
@@ -37,3 +39,65 @@ def _with_value(content: str, keys: Sequence[str], value: Any) -> str:
         place[keys[-1]] = value
 
     return edited(content, change)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One setting, explained."""
+
+    key: str
+    meaning: str
+    takes: str
+    """Which values it may have, in words."""
+    default: Any
+
+
+def meanings() -> list[Meaning]:
+    """Return every setting with its meaning, in the order of the built-in defaults."""
+    schema = load_schema("memkit")
+    found = []
+    for key, default in flat(DEFAULTS).items():
+        place: Mapping[str, Any] = schema
+        for name in key.split("."):
+            place = place["properties"][name]
+        found.append(Meaning(key, str(place["description"]), _values(place, schema), default))
+    return found
+
+
+def meaning_of(key: str) -> Meaning | None:
+    """Return what one setting means; None where there is none of this name."""
+    return next((one for one in meanings() if one.key == key), None)
+
+
+def _values(place: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Return which values a place of the schema takes."""
+    if "$ref" in place:
+        return {"fraction": "0 to 1", "duration": "a number and s, m, h or d"}[str(place["$ref"]).rpartition("/")[2]]
+    if "enum" in place:
+        return ", ".join(map(str, place["enum"]))
+    if "anyOf" in place:
+        return " or ".join(str(one.get("title") or _values(one, schema)) for one in place["anyOf"])
+    kinds = place["type"] if isinstance(place["type"], list) else [place["type"]]
+    words = {"integer": "a whole number", "string": "text", "boolean": "true, false", "array": "a list", "null": "null"}
+    said = " or ".join(words[kind] for kind in kinds)
+    return f"{said} from {place['minimum']}" if "minimum" in place else said
+
+
+def settings_page() -> str:
+    """Return the page of all settings, in Markdown."""
+    rows = [
+        f"| `{one.key}` | {one.meaning} | {one.takes} | `{json.dumps(one.default, ensure_ascii=False)}` |"
+        for one in meanings()
+    ]
+    return "\n".join([*INTRODUCTION, "| setting | meaning | values | default |", "|---|---|---|---|", *rows, ""])
+
+
+INTRODUCTION = (
+    "# Settings",
+    "",
+    "Everything that `memkit.yaml` may say. A flag goes before a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
+    "`context.max_tokens`), a variable before `memkit.yaml`, and that before the default. `memkit config show` prints",
+    "what holds and where it came from, `memkit config show KEY` what one means, and `memkit config set KEY VALUE`",
+    "changes it in one commit. `make outputs` writes this page from the schema of `memkit.yaml` and the defaults.",
+    "",
+)

@@ -18,9 +18,8 @@ from typing import Any
 import yaml as pyyaml
 
 from memkit.errors import UsageError
-from memkit.store.file_bytes import MAX_BYTES, file_bytes, why_not
-from memkit.store.scalars import Ambiguity, ambiguity, resolve_plain
-from memkit.store.spans import raw_offsets
+from memkit.store.layout import MAX_BYTES, file_bytes, why_not
+from memkit.store.scalars import Ambiguity, ambiguity, raw_offsets, resolve_plain
 
 MAX_DEPTH = 64
 BYTE_ORDER_MARK = "\ufeff"

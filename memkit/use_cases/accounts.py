@@ -100,7 +100,7 @@ def blame_record(workspace: Workspace, record_id: str, *, user: str | None = Non
     Raises:
         NotFound: This user has no such record.
     """
-    from memkit.store.line_commits import line_commits
+    from memkit.store.git_objects import line_commits
 
     archive = workspace.archive
     stored = archive.get(record_id, user_id=user)

@@ -10,7 +10,7 @@ from pathlib import Path
 from memkit.bench.datasets import Dialogue, load_dataset
 from memkit.bench.measure import MEANING, MODES, Measurement, measure, ranker
 from memkit.errors import UsageError
-from memkit.runtime.memory.index.search import Embedder
+from memkit.runtime.embeddings.interface import Embedder
 
 FAR = 5
 """Where k is more than one in so many of the candidates, chance alone finds much."""
@@ -59,7 +59,7 @@ def bench_retrieval(
 def _embedder(model: Path | None) -> Embedder | None:
     if model is None:
         return None
-    from memkit.embeddings.local import LocalEmbedder
+    from memkit.runtime.embeddings.local import LocalEmbedder
 
     return LocalEmbedder(model)
 

@@ -28,10 +28,9 @@ from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
 from memkit.runtime.htn.core import Budget, Domain
 from memkit.store.change import change_files
+from memkit.store.file_history import RolledBack, roll_back
 from memkit.store.files import write_whole
-from memkit.store.layout import MANIFEST, checked_name
-from memkit.store.rollback import RolledBack, roll_back
-from memkit.store.schema_files import schema_comment
+from memkit.store.layout import MANIFEST, checked_name, schema_comment
 from memkit.store.yaml import Document
 
 # List the planning domains of a store.

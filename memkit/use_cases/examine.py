@@ -20,10 +20,9 @@ from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills.skill import load_skills
-from memkit.store.git import Git
+from memkit.store.git import Git, require_untracked
 from memkit.store.layout import find_store
-from memkit.store.session_repair import damaged_sessions
-from memkit.store.tracked import require_untracked
+from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted
 from memkit.use_cases.list_targets import list_targets
 from memkit.workspace import Workspace, open_workspace

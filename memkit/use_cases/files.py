@@ -12,14 +12,14 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.review.difference import KINDS
 from memkit.review.interface import SubjectChange
 from memkit.skills.changes import version_key
-from memkit.store.bump import Part, bumped, next_version
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory, Revision
 from memkit.store.git import Git
-from memkit.store.kind import Kind
 from memkit.store.layout import require_inside
+from memkit.store.parsed import Kind
 from memkit.store.schema import suggestion
 from memkit.store.yaml import Document, YamlError, load_yaml
+from memkit.store.yaml_edit import Part, bumped, next_version
 
 # Commit a skill, a policy or a domain that a person changed, as one meaningful commit.
 

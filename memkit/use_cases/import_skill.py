@@ -14,13 +14,12 @@ from memkit.skills.changes import skill_changes, version_key
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
-from memkit.store.bump import bumped, next_version
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
 from memkit.store.layout import NAME
 from memkit.store.yaml import Document, YamlError, load_yaml
-from memkit.store.yaml_edit import edited
+from memkit.store.yaml_edit import bumped, edited, next_version
 from memkit.terminal import one_line
 from memkit.use_cases.skills import accept_skill
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from memkit.agent import Parts, ReferenceAgent, Setting
-from memkit.domains.files import load_domains
-from memkit.domains.learned import LearnedMethods
+from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, UsageError
 from memkit.llm.summaries import open_summariser
-from memkit.runtime.htn.language.methods import Method
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.procedures import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
@@ -24,8 +24,11 @@ from memkit.skills.procedures import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import NotTrusted
-from memkit.use_cases.sessions import require_name
 from memkit.workspace import LEFT_ASIDE, Workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.htn.language.domain import Domain
+    from memkit.runtime.htn.language.methods import Method
 
 NOBODY = ""
 """The user of a conversation that nobody is named for."""
@@ -68,6 +71,8 @@ def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting
     session = _session(workspace, setting, resume=resume)
     _check_names(user, session, setting.agent_id)
     if user and setting.name is not None:
+        from memkit.use_cases.sessions import require_name
+
         require_name(workspace, setting.name, user=user, session=session)
     is_fork = user and setting.fork_of is not None
     return replace(
@@ -81,11 +86,7 @@ def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting
 
 def _parts(workspace: Workspace, user: str | None, provider: str | None, model: str | None) -> Parts:
     """Return what the agent of the store is made of."""
-    settings, domains = workspace.settings, load_domains(workspace.root)
-    learned = {
-        name: LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
-        for name, domain in domains.items()
-    }
+    settings, domains = workspace.settings, store_domains(workspace.root, partial(_learned, workspace))
     tools = _tools(workspace, provider)
     opened, spent = workspace.language_model(provider, model), dict[str, int]()
     return Parts(
@@ -97,12 +98,12 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
-        learned=learned,
         tools=tools,
         objection=lambda tool: _objection(workspace, tool),
-        procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, learned)),
+        procedures=StoreProcedures(lambda: workspace.skills, lambda: _rules_and_methods(workspace, domains)),
         observe=workspace.audit.append,
         sealer=workspace.sealer,
+        similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
         summarise=open_summariser(
@@ -147,12 +148,19 @@ def _summary_model(workspace: Workspace) -> str:
     return chosen if chosen in ("off", "provider") or workspace.may_use("context.summary_model") else "off"
 
 
-def _rules_and_methods(workspace: Workspace, learned: Mapping[str, Sequence[Method]]) -> Iterator[Procedure]:
+def _learned(workspace: Workspace, name: str, domain: Domain) -> Sequence[Method]:
+    """Return the learned methods of a domain; who plans nothing does not load what reads them."""
+    from memkit.domains.learned import LearnedMethods
+
+    return LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
+
+
+def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain]) -> Iterator[Procedure]:
     """Yield what the store knows of how to do things besides its skills."""
     for rule in workspace.live_guard.advice():
         yield Procedure("policy", rule.name, rule.rule)
-    for domain, methods in learned.items():
-        for method in methods:
+    for domain, known in domains.items():
+        for method in known.learned:
             steps = "; ".join(map(str, method.steps))
             yield Procedure("method", method.name, f"learned way to {method.task} in {domain}: {steps}")
 
@@ -177,7 +185,7 @@ def _check_names(user: str, session: str, agent: str | None) -> None:
 
 
 def _new_session(workspace: Workspace) -> str:
-    return f"{workspace.clock():%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+    return f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
 def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
-from memkit.policies.export import Export, PolicyData
-from memkit.policies.export.cedar import to_cedar
-from memkit.policies.export.claude_code import to_claude_code
 from memkit.policies.files import (
     FOLDER,
     POLICY,
-    LoadedPolicies,
     PolicyFile,
     get_policy,
+    load_guard,
     load_policies,
-    load_set,
     new_policy_text,
 )
-from memkit.policies.overview import FoundPolicy, Usage, search_policies, usages
 from memkit.runtime.guard.core import Call, Verdict
-from memkit.runtime.guard.proof import Ground, find_grounds, prove
-from memkit.store.change import change_file
-from memkit.store.files import write_whole
 from memkit.store.layout import checked_name
-from memkit.store.rollback import RolledBack, roll_back
-from memkit.store.schema import suggestion
-from memkit.store.schema_files import schema_comment
-from memkit.store.yaml import Document
-from memkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memkit.policies.export import Export, PolicyData
+    from memkit.policies.overview import FoundPolicy, Usage
+    from memkit.runtime.guard.core import Policy
+    from memkit.runtime.guard.proof import Ground
+    from memkit.store.file_history import RolledBack
+    from memkit.store.yaml import Document
+    from memkit.workspace import Workspace
 
 # List the policies of a store.
 
@@ -54,6 +51,8 @@ def show_policy(root: Path, name: str) -> PolicyFile:
 
 def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
     """Return the policies of the store at ``root`` that share words with ``query``, best first."""
+    from memkit.policies.overview import search_policies
+
     if not query.strip():
         raise UsageError("An empty query finds nothing. Give some words of the rule, or a tool's name.")
     return search_policies(load_policies(root / FOLDER), query, limit)
@@ -64,6 +63,9 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
 
 def draft_policy(root: Path, name: str) -> Path:
     """Write ``policies/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
+    from memkit.store.change import change_file
+    from memkit.store.layout import schema_comment
+
     path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
     text = schema_comment(root, "policy") + new_policy_text(name)
     change_file(root, path, text, f"Add the policy {name}", new=True)
@@ -79,6 +81,8 @@ def accept_policy(document: Document) -> None:
     Raises:
         NegativeAnswer: It fails one; the message says which and what it decided.
     """
+    from memkit.runtime.guard.proof import prove
+
     for result in prove(document.data).results:
         if not result.passed:
             expected, decided = result.expected, result.verdict.decision
@@ -98,6 +102,8 @@ def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
         NegativeAnswer: The file has uncommitted changes, or the old text is no valid policy any more or fails a test
             of its own.
     """
+    from memkit.store.file_history import roll_back
+
     return roll_back(root, POLICY, name, version, accept=accept_policy)
 
 
@@ -129,21 +135,23 @@ class CheckedCall:
 
 def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mapping[str, Any]) -> CheckedCall:
     """Return what the policies of the store at ``root`` decide about a call and why, without running anything."""
-    policies = load_set(root / FOLDER)
-    verdict = policies.guard.decide(tool, args, context)
+    guard = load_guard(root / FOLDER)
+    verdict = guard.decide(tool, args, context)
     found = [finding.name for finding in (*verdict.policies, *verdict.exempted)]
+    if not found or guard.fault is not None:
+        return CheckedCall(verdict, ())
+    files = {policy.name: policy.document for policy in load_policies(root / FOLDER)}
+    compiled = {policy.name: policy for policy in guard.policies}
     call = Call(tool, args, context)
-    return CheckedCall(verdict, tuple(ground for name in found for ground in _placed(policies, name, call)))
+    return CheckedCall(verdict, tuple(each for name in found for each in _placed(compiled[name], files[name], call)))
 
 
-def _placed(policies: LoadedPolicies, name: str, call: Call) -> list[PlacedGround]:
-    documents = {policy.name: policy.document for policy in policies.files}
-    compiled = next((policy for policy in policies.guard.policies if policy.name == name), None)
-    if compiled is None:  # the finding of a set that did not load
-        return []
+def _placed(policy: Policy, document: Document, call: Call) -> list[PlacedGround]:
+    from memkit.runtime.guard.proof import find_grounds
+
     return [
-        PlacedGround(name, ground, documents[name].path, *documents[name].position(ground.path))
-        for ground in find_grounds(compiled, call)
+        PlacedGround(policy.name, ground, document.path, *document.position(ground.path))
+        for ground in find_grounds(policy, call)
     ]
 
 
@@ -158,6 +166,9 @@ def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]
     Raises:
         NotFound: There is no policy ``name``, and none ever matched.
     """
+    from memkit.policies.overview import usages
+    from memkit.store.schema import suggestion
+
     present = [path.stem for path in (workspace.root / FOLDER).glob("*.yaml")]
     found = usages(present, workspace.audit.events(event="policy"))
     if name is None:
@@ -184,7 +195,11 @@ class Exporter(Protocol):
         ...
 
 
-FORMATS: Mapping[str, Exporter] = {"claude-code": to_claude_code, "cedar": to_cedar}
+FORMATS: Mapping[str, str] = {
+    "claude-code": "memkit.policies.export.claude_code:to_claude_code",
+    "cedar": "memkit.policies.export.cedar:to_cedar",
+}
+"""Format → where its ``Exporter`` is."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +234,9 @@ def export_policies(
     policies = [policy.data for policy in load_policies(root / FOLDER)]
     if not policies:
         raise NotFound(f"There is nothing to export: {root / FOLDER} holds no *.yaml.")
-    export = FORMATS[form](policies, tighten=losses == "tighten")
+    module, _, attribute = FORMATS[form].partition(":")
+    exporter: Exporter = getattr(import_module(module), attribute)
+    export = exporter(policies, tighten=losses == "tighten")
     if losses == "refuse" and export.weaker:
         return ExportedPolicies(export, None, True)
     if out is not None:
@@ -228,6 +245,8 @@ def export_policies(
 
 
 def _write(out: Path, content: bytes, force: bool) -> None:
+    from memkit.store.files import write_whole
+
     try:
         other = out.exists() and (not out.is_file() or out.read_bytes() != content)
     except OSError as error:

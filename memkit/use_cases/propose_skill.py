@@ -10,8 +10,8 @@ from memkit.skills.draft import default_name, draft_text, worked
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
 from memkit.store.file_history import FileHistory
 from memkit.store.git_objects import GitObjects
+from memkit.store.layout import schema_comment
 from memkit.store.schema import suggestion
-from memkit.store.schema_files import schema_comment
 from memkit.store.yaml import load_yaml
 from memkit.workspace import Workspace
 

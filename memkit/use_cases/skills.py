@@ -14,11 +14,10 @@ from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
 from memkit.skills.skill import FOLDER, SKILL, Skill, load_named_skill, load_skills, read_skill
 from memkit.store.change import change_file
+from memkit.store.file_history import RolledBack, roll_back
 from memkit.store.files import write_whole
-from memkit.store.layout import checked_name, require_writable_inside
-from memkit.store.rollback import RolledBack, roll_back
+from memkit.store.layout import checked_name, require_writable_inside, schema_comment
 from memkit.store.schema import suggestion
-from memkit.store.schema_files import schema_comment
 from memkit.workspace import Workspace
 
 # List the skills of a store.

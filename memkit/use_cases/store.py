@@ -20,13 +20,11 @@ from memkit.resources import resource
 from memkit.runtime.memory.log.files import MACHINE, require_private, whole_file
 from memkit.store.config import DEFAULTS
 from memkit.store.files import write_whole
-from memkit.store.git import Git
-from memkit.store.git_programs import ATTRIBUTES, own_programs
-from memkit.store.layout import MANIFEST, require_writable_inside
+from memkit.store.git import Git, require_untracked
+from memkit.store.git_process import ATTRIBUTES, own_programs
+from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
-from memkit.store.schema_files import schema_files
-from memkit.store.tracked import require_untracked
 from memkit.terminal import one_line
 from memkit.workspace import Workspace
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.embeddings.agreement import set_model
 from memkit.errors import UsageError
 from memkit.llm.summaries import Retelling
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -18,14 +17,13 @@ from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.stamps import parse_duration, seconds_before
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
-from memkit.store.branch_log import BranchLog
+from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git_objects import GitObjects
-from memkit.store.migrations import UNSTATED, steps_from
-from memkit.store.session_repair import damaged_sessions, set_damaged_aside
+from memkit.store.migrations import UNSTATED, steps_beside, steps_from
+from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
-from memkit.store.shard_repair import find_problems, repair
 from memkit.workspace import Workspace, open_workspace
 
 # Run the forgetting cycle.
@@ -237,7 +235,7 @@ def rebuild_vectors(workspace: Workspace) -> str:
         raise UsageError(
             "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
         )
-    set_model(workspace.root, workspace.embedder)
+    workspace.agree_on_model()
     with open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice) as agreed:
         agreed.archive.rebuild()
         agreed.archive.follow(agreed.vectors)
@@ -277,6 +275,6 @@ def migrate_store(workspace: Workspace, *, dry_run: bool = False) -> Migration:
     """
     setting = workspace.settings.values["format"]
     before = None if setting.origin == DEFAULT else setting.value
-    steps = steps_from(UNSTATED if before is None else before)
+    steps = [*steps_from(UNSTATED if before is None else before), *steps_beside(workspace.root)]
     commits = () if dry_run else tuple(filter(None, [step.apply(workspace.root) for step in steps]))
     return Migration(before, FORMAT, tuple(step.words for step in steps), commits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.store.files import write_whole
-from memkit.store.schema_files import schema_files
+from memkit.store.layout import schema_files
 
 
 def write_schemas(root: Path) -> list[str]:

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.llm.rules.model import ReferenceModel
+from memkit.runtime.loop.interface import Completion
 from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.tiers.budget import counter
 
 
 @pytest.fixture
@@ -63,3 +66,24 @@ def test_a_damaged_account_costs_nothing_else(model_server: Any, talk: Any, stor
     data = talk("And now?")
 
     assert data["session_usage"]["output"] == 4 + data["usage"]["output"]
+
+
+def test_an_empty_conversation_of_a_fresh_store_costs_little(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages and tools of the first request are 1,500 tokens of JSON; where no encoding lies, a bound by estimate."""
+    asked: list[dict[str, Any]] = []
+
+    def complete(self: ReferenceModel, messages: Any, tools: Any) -> Completion:
+        told = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in tools]
+        asked.append({"messages": list(messages), "tools": told})
+        return Completion("Hello!")
+
+    monkeypatch.setattr(ReferenceModel, "complete", complete)
+    assert run(["chat", "--store", str(store), "--user", "ada", "--consent", "--json", "-p", "Hello!"]) == 0
+
+    request = json.dumps(asked[0], ensure_ascii=False, separators=(",", ":"))
+    used = json.loads(capsys.readouterr().out)["data"]["context_usage"]["used"]
+    count = counter("o200k_base")
+    assert count(request) <= 1500 if count.name.startswith("tiktoken") else used <= 1500 * 1.7
+    assert len(request) <= 6600, "4.4 characters a token is what this text has"

@@ -79,7 +79,7 @@ def test_a_session_that_was_not_kept_is_told_until_it_is(say: Say, monkeypatch: 
     with monkeypatch.context() as full:
         full.setattr(SessionFile, "save", save)
         code, out, said = say("My dog is called Rex.")
-        assert (code, out.partition("\n")[0]) == (1, "Noted: Your dog is called Rex.")
+        assert (code, out.partition("\n")[0]) == (1, "Noted: “My dog is called Rex”.")
         assert "The last turn of this session is not kept: No space left on device." in said
         code, out, said = say("Hello?", "--json")
         assert (code, json.loads(out)["diagnostics"][0]["code"]) == (3, "turn-stopped")

@@ -27,6 +27,7 @@ from memkit.runtime.loop.errors import ModelFault
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
+from memkit.runtime.loop.tiers import working_lines
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -464,7 +465,8 @@ def test_the_task_at_hand_stays_with_the_session(agreed: Path) -> None:
         agent.step("And now?")
         (prompt,) = agent.parts.model.seen  # type: ignore[attr-defined]
         assert "call the agency: they have two" in prompt[0]["content"]
-        assert working.lines()[0] == "move house (started)" and "decided: Which city? Porto" in working.lines()
+        assert working_lines(working)[0] == "task: move house (started)"
+        assert "decided: Which city? Porto" in working_lines(working)
         assert agent.tasks.episode is not None and list(agent.tasks.episode.used) == ["01A"]
     clock.now += timedelta(hours=25)
     with talking(agreed, clock=clock) as agent:

@@ -318,7 +318,7 @@ def test_a_session_goes_on_without_what_somebody_broke(broken: Any, talked: Ask,
 
     code, answered = talked("chat", "--user", "ada", "--session", "monday", "-p", "What is my dog called?")
 
-    assert (code, answered["data"]["message"][:22]) == (0, "Your dog is called Rex")
+    assert (code, answered["data"]["message"][:22]) == (0, "“My dog is called Rex”")
     assert talked("sessions", "list", "--user", "ada")[0] == 0
     assert talked("memory", "export", "--user", "ada", "--out", str(store.parent / "out.jsonl"))[0] == 0
 

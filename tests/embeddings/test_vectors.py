@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +17,80 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
-from memkit.runtime.memory.index.search import reciprocal_ranks
+from memkit.runtime.embeddings.local import LocalEmbedder
+from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.corpus import FoundRecord
+from memkit.runtime.memory.index.search import fuse
 from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.tiers.recall import RecallMemory
 
 Ask = Callable[..., Any]
 
 MEANINGS = {"car": 0, "automobile": 0, "vehicle": 0, "tea": 1, "infusion": 1, "dog": 2, "hound": 2, "boat": 3}
 
 
-def make_model(folder: Path, dimension: int = 4) -> Path:
-    """Write a model that knows a handful of words, those of one meaning with nearly the same vector."""
-    pytest.importorskip("usearch")
+def make_words(dimension: int, *more: str) -> tuple[Any, Any]:
+    """Return a tokenizer that knows a handful of words, and their vectors: nearly the same for those of one meaning."""
     pytest.importorskip("model2vec")
     import numpy
-    from model2vec import StaticModel
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.normalizers import Lowercase
     from tokenizers.pre_tokenizers import Whitespace
 
-    words = {"[UNK]": 0, **{word: number for number, word in enumerate(MEANINGS, 1)}}
+    words = {word: number for number, word in enumerate(["[UNK]", *MEANINGS, *more])}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
     vectors = numpy.zeros((len(words), dimension), dtype=numpy.float32)
     for number, (word, meaning) in enumerate(MEANINGS.items(), 1):
         vectors[number, meaning] = 1.0
         vectors[number, (meaning + 1) % dimension] = 0.05 * len(word)
+    return tokenizer, vectors
+
+
+def make_model(folder: Path, dimension: int = 4, *more: str) -> Path:
+    """Write a static model of those words."""
+    tokenizer, vectors = make_words(dimension, *more)
+    from model2vec import StaticModel
+
     StaticModel(vectors, tokenizer, normalize=True).save_pretrained(folder)
     return folder
+
+
+def make_network(folder: Path) -> Path:
+    """Write a model of those words as a network that looks them up, in the open format, and how to pool it."""
+    pytest.importorskip("onnxruntime")
+    tokenizer, vectors = make_words(4)
+    (folder / "onnx").mkdir(parents=True)
+    (folder / "1_Pooling").mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}')
+
+    def part(number: int, content: bytes | str | int) -> bytes:  # a field of a message, as protocol buffers write it
+        if isinstance(content, int):
+            return _number(number << 3) + _number(content)
+        data = content.encode() if isinstance(content, str) else content
+        return _number(number << 3 | 2) + _number(len(data)) + data
+
+    def value(name: str, element: int, *shape: str) -> bytes:
+        dims = b"".join(part(1, part(2, size)) for size in shape)
+        return part(1, name) + part(2, part(1, part(1, element) + part(2, dims)))
+
+    table = part(1, len(vectors)) + part(1, 4) + part(2, 1) + part(8, "table") + part(9, vectors.tobytes())
+    node = part(1, "table") + part(1, "input_ids") + part(2, "last_hidden_state") + part(4, "Gather")
+    graph = part(1, node) + part(2, "tiny") + part(5, table)
+    graph += b"".join(part(11, value(name, 7, "batch", "length")) for name in ("input_ids", "attention_mask"))
+    graph += part(12, value("last_hidden_state", 1, "batch", "length", "size"))
+    model = part(1, 8) + part(7, graph) + part(8, part(2, 13))
+    (folder / "onnx/model.onnx").write_bytes(model)
+    return folder
+
+
+def _number(value: int) -> bytes:
+    """Return a number as protocol buffers write it, seven bits a byte."""
+    return bytes([value & 0x7F | 0x80]) + _number(value >> 7) if value > 0x7F else bytes([value])
 
 
 @pytest.fixture
@@ -137,8 +184,8 @@ def test_files_of_vectors_are_private_and_disposable(ask: Ask, store: Path) -> N
     add(ask, "The automobile is red")
     assert found(ask, "car") == ["The automobile is red"]
 
-    files = sorted((cache_folder(store)).rglob("*-vectors*"))
-    assert len(files) == 2
+    files = sorted(cache_folder(store).rglob("*-vectors*"))
+    assert len(files) == 1
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     for damage in (b"", b"\0" * 100, b"{}"):
         for path in files:
@@ -150,19 +197,73 @@ def test_files_of_vectors_are_private_and_disposable(ask: Ask, store: Path) -> N
 
 
 def test_the_model_is_frozen_in_the_store(ask: Ask, store: Path, tmp_path: Path) -> None:
-    """The first search writes name and dimension down; another model is exit 3 with the way out, which works."""
+    """The first search writes name, size and digest down; another model, or another of that name, is exit 3."""
     add(ask, "The automobile is red")
     found(ask, "car")
-    assert "vector_model: tiny 4" in (store / "memkit.yaml").read_text("utf-8")
+    assert "vector_model: tiny 4 " in (store / "memkit.yaml").read_text("utf-8")
 
-    ask("config", "set", "retrieval.vectors", str(make_model(tmp_path / "wide", dimension=8)))
-    envelope = ask("memory", "search", "car", "--user", "ada", code=3)
-    assert "'tiny 4'" in envelope["diagnostics"][0]["message"]
-    assert "memkit index rebuild --vectors" in envelope["diagnostics"][0]["message"]
+    for folder, dimension in (("wide", 8), ("elsewhere/tiny", 4)):
+        other = make_model(tmp_path / folder, dimension, "a further word")
+        ask("config", "set", "retrieval.vectors", str(other))
+        (finding,) = ask("memory", "search", "car", "--user", "ada", code=3)["diagnostics"]
+        assert "'tiny 4 " in finding["message"] and "memkit index rebuild --vectors" in finding["message"]
 
     ask("index", "rebuild", "--vectors")
     assert found(ask, "car") == ["The automobile is red"]
-    assert "vector_model: wide 8" in (store / "memkit.yaml").read_text("utf-8")
+    ask("config", "set", "retrieval.vectors", str(tmp_path / "tiny"))
+    assert ask("memory", "search", "car", "--user", "ada", code=3)
+
+
+def test_a_network_in_the_open_format_is_a_model_too(ask: Ask, tmp_path: Path) -> None:
+    """A folder as sentence-transformers lays it out: tokenizer, network, pooling; padding changes no vector."""
+    folder = make_network(tmp_path / "net")
+    model = LocalEmbedder(folder)
+    alone, padded = model.embed_batch(["car"]), model.embed_batch(["car", "the hound and the dog and the vehicle"])
+    assert alone[0] == pytest.approx(padded[0], abs=1e-6)
+    assert math.hypot(*alone[0]) == pytest.approx(1.0)
+
+    ask("config", "set", "retrieval.vectors", str(folder))
+    add(ask, "The automobile is red")
+    add(ask, "The hound sleeps")
+    assert found(ask, "which car") == ["The automobile is red"]
+
+
+class HostedModel:
+    """Stands for a service: counts the requests, and its vectors are not of length one."""
+
+    name, dimension = "hosted", 4
+    requests = 0
+
+    def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for the meaning of the first known word of each text."""
+        self.requests += 1
+        words = [[MEANINGS[word] for word in text.lower().split() if word in MEANINGS] for text in texts]
+        return [[3.0 if meant[:1] == [place] else 0.0 for place in range(4)] for meant in words]
+
+
+def test_a_hosted_model_is_handed_in_and_asked_for_many_texts_at_once() -> None:
+    """An ``Embedder`` of one's own finds by meaning; a question asks once for itself, and once for what is new."""
+    model = HostedModel()
+    index = NearestIndex(model)
+    with ArchivalStore(None, vectors=lambda: index) as archive:
+        for text in ("the automobile is red", "a hound sleeps", "an infusion is hot"):
+            archive.offer(Draft(text=text), Origin(actor="user", user_id="ada"))
+
+        assert [hit.text for hit in archive.search("which dog", user_id="ada").hits] == ["a hound sleeps"]
+        assert model.requests == 2
+
+
+def test_turns_are_found_by_meaning_too(tmp_path: Path) -> None:
+    """``conversation_search`` fuses words and meaning of a turn and of those beside it; nothing is embedded twice."""
+    model = HostedModel()
+    recall = RecallMemory(None, similar=Similarity(model))
+    for number, text in enumerate(["nothing of note", "the hound ran", "well well"]):
+        recall.append("ada", "s1", number, "user", text)
+
+    assert [turn.text for turn in recall.search("dog", "ada", 1)] == ["the hound ran"]
+    asked = model.requests
+    recall.search("dog", "ada", 1)
+    assert model.requests == asked
 
 
 @pytest.mark.parametrize("content", [None, b"{}", b"not json"])
@@ -172,6 +273,7 @@ def test_a_model_that_cannot_be_read_is_one_clear_line(ask: Ask, tmp_path: Path,
     if content is not None:
         folder.mkdir()
         (folder / "config.json").write_bytes(content)
+        (folder / "model.safetensors").write_bytes(content)
     ask("config", "set", "retrieval.vectors", str(folder))
     add(ask, "The automobile is red")
 
@@ -179,7 +281,7 @@ def test_a_model_that_cannot_be_read_is_one_clear_line(ask: Ask, tmp_path: Path,
     assert str(folder) in finding["message"]
 
 
-@pytest.mark.parametrize("library", ["model2vec", "usearch.index"])
+@pytest.mark.parametrize("library", ["model2vec", "numpy"])
 def test_a_missing_extra_says_how_to_get_it(ask: Ask, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     """Without the libraries a store that wants vectors cannot serve, and says what to install."""
     add(ask, "The automobile is red")
@@ -204,19 +306,31 @@ def test_without_vectors_nothing_of_them_is_imported(store: Path) -> None:
 
     loaded = set(done.stderr.split())
     assert "memkit.runtime.memory.index.search" in loaded
-    assert not loaded & {"model2vec", "usearch", "numpy", "memkit.embeddings"}
+    assert not loaded & {"model2vec", "numpy", "onnxruntime", "memkit.runtime.embeddings"}
 
 
-@given(st.lists(st.permutations("abcdef"), min_size=1, max_size=3))
-def test_fusion_keeps_every_name_and_prefers_what_all_prefer(lists: list[list[str]]) -> None:
-    """The union comes back; a name that stands above another in every list has the higher sum."""
-    sums = reciprocal_ranks(lists)
+figures = st.tuples(*[st.floats(0, 1)] * 3)
 
-    assert set(sums) == set("abcdef")
-    for one in "abcdef":
-        for other in "abcdef":
-            if one != other and all(names.index(one) < names.index(other) for names in lists):
-                assert sums[one] > sums[other]
+
+@given(st.lists(figures, min_size=1, max_size=8))
+def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
+    given_to: list[tuple[float, float, float]],
+) -> None:
+    """Every record comes back, none more relevant than the best answers; better in both arms is not less relevant."""
+    found = [
+        (FoundRecord(None, "live", (), number), {"relevance": words, "bm25": words, "coverage": share})  # type: ignore[arg-type]
+        for number, (words, share, _) in enumerate(given_to)
+    ]
+    near = {number: similarity for number, (*_, similarity) in enumerate(given_to)}
+
+    fused = {one.document: parts["relevance"] for one, parts in fuse(found, near)}
+
+    assert set(fused) == set(near)
+    assert max(fused.values()) <= max(max(share, similarity) for _, share, similarity in given_to) + 1e-9
+    for one, (words, _, similarity) in enumerate(given_to):
+        for other, (fewer, _, farther) in enumerate(given_to):
+            if words >= fewer and similarity >= farther:
+                assert fused[one] >= fused[other] - 1e-9
 
 
 def test_the_benchmark_measures_vectors_and_both_together(ask: Ask, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def dangling(store: Path, outside: Path, trap: Trap) -> None:
     """Folders that are not there are links to places outside where nothing is yet."""
     for name in (".memkit", "outputs", "domains/learned"):
         shutil.rmtree(store / name, ignore_errors=True)
+        (store / name).parent.mkdir(exist_ok=True)
         (store / name).symlink_to(outside / "made" / name)
     for month in (store / "archive").glob("20*"):
         shutil.rmtree(month)
@@ -74,10 +75,16 @@ def pipes(store: Path, outside: Path, trap: Trap) -> None:
         os.mkfifo(place)
 
 
+def pipe_below(store: Path, outside: Path, trap: Trap) -> None:
+    """A pipe stands in the place of a file that git reads on its way through the folders."""
+    os.mkfifo(store / "skills" / ".gitignore")
+
+
 LINKS: dict[str, Attack] = {
     **{f"link {name}": link_folder(name) for name in FOLDERS},
     "link month": link_month,
     "link files": link_files,
     "link dangling": dangling,
     "pipes": pipes,
+    "pipe below": pipe_below,
 }

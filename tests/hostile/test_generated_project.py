@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from link_attacks import LINKS
 from traps import Trap, World
 
 from memkit.cli.main import run
+from memkit.generate.content import digest
+from memkit.generate.manifest import MANIFEST
 from memkit.generate.runtime_wheel import PACKAGE, runtime_files
 from memkit.runtime.testing import FakeServer
 
@@ -29,6 +34,9 @@ AS_A_STORE = (
     ("doctor",),
     ("commit",),
     ("chat", "--user", "ada", "-p", "Call mark"),
+    ("update", ".", "--check"),
+    ("update", "."),
+    ("eject", "."),
     ("memory", "erase", "--user", "ada", "--yes"),
 )
 
@@ -45,6 +53,18 @@ def beside(store: Path, outside: Path, trap: Trap) -> None:
     (store / ".memkit/state/erase/journal.json").write_text(
         f'{{"phase": "changing", "files": [{{"path": "{outside}/.bashrc", "content": ""}}], "remove": ["{outside}"]}}'
     )
+
+
+NAMED = {
+    "runtime.version": "../../mine/notes/1.0.0+00000000",
+    "store.skills.0.name": "../../../mine/notes/walk",
+    "store.policies.0.name": "../../../mine/notes/policy",
+    "store.domains.0.name": "MINE/notes/domain",
+    "store.path": "MINE",
+    "store.name": "../../mine",
+    "target": "../../mine",
+}
+"""What a manifest could name → a place outside."""
 
 
 ATTACKS = LINKS | {"beside": beside, "hooks": hooks, "settings": settings}
@@ -125,5 +145,27 @@ def test_memkits_commands_on_a_hostile_project(
         code = run([*words, "--no-input"])
         if honest.seen() != before or code not in (0, 1, 2, 3):
             wrong[words] = code, honest.trap.fired(), capsys.readouterr().err[-300:]
+
+    assert wrong == {}
+
+
+def test_a_manifest_that_names_places_outside(
+    honest: World, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A checksum that fits makes it no truer: nothing outside of the project is written, read into it or removed."""
+    before, made = honest.seen(), (project / MANIFEST).read_text()
+    monkeypatch.chdir(project)
+    wrong = {}
+
+    for place, value in NAMED.items():
+        told = json.loads(made)
+        *above, last = [int(key) if key.isdigit() else key for key in place.split(".")]
+        reduce(getitem, above, told)[last] = value.replace("MINE", str(honest.outside))
+        told["checksum"] = digest({key: one for key, one in told.items() if key != "checksum"})
+        for words in (["update", ".", "--check"], ["update", "."], ["eject", "."]):
+            (project / MANIFEST).write_text(json.dumps(told))
+            code = run([*words, "--no-input"])
+            if honest.seen() != before or code not in (0, 1, 2, 3):
+                wrong[place, *words] = code, capsys.readouterr()
 
     assert wrong == {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from memkit.runtime.htn.core import (
     Method,
     Operator,
     Problem,
+    llm_decompose,
     tree_text,
 )
 
@@ -250,3 +253,37 @@ def test_the_declared_effects_of_a_task_without_arguments_are_tested_too(answer:
     good = "mend" in answer
     assert [plan and [str(step) for step in plan] for plan in plans] == [answer if good else None] * 2
     assert asked == ["fix"] * (1 if good else 2)
+
+
+KITCHEN = {
+    "name": "kitchen",
+    "predicates": {"warm": ["object"], "brewed": ["object"]},
+    "operators": [
+        {"name": "heat", "parameters": "?w", "add": ["warm ?w"]},
+        {"name": "brew", "parameters": "?w", "preconditions": ["warm ?w"], "add": ["brewed ?w"]},
+    ],
+    "methods": [],
+}
+HOUSE = {"name": "house", "operators": [{"name": "open", "parameters": "?what", "add": ["open ?what"]}]}
+
+
+@pytest.mark.parametrize("order", [(HOUSE, KITCHEN), (KITCHEN, HOUSE)])
+def test_a_proposal_is_checked_against_every_domain(order: tuple[dict[str, Any], ...]) -> None:
+    """Whichever comes first, subtasks hold up in the domain whose operators they are, and only if they work there."""
+
+    def said(*subtasks: str) -> Callable[[str], str]:
+        return lambda question: json.dumps({"subtasks": subtasks})
+
+    assert llm_decompose("tea water", [], ask=said("heat water", "brew water"), domains=order) == [
+        "heat water",
+        "brew water",
+    ]
+    assert llm_decompose("tea water", [], ask=said("brew water", "heat water"), domains=order) is None
+    assert llm_decompose("tea water", [], ask=said("heat water", "open water"), domains=order) is None
+    assert llm_decompose("tea water", [], ask=lambda question: "Sure! First the water.", domains=order) is None
+
+
+def test_without_a_model_nobody_is_asked() -> None:
+    """The reference has no model to ask, and says nothing instead of guessing."""
+    assert llm_decompose("tea water", []) is None
+    assert llm_decompose("tea water", [], domains=[KITCHEN]) is None

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from memkit.cli.main import run
+from memkit.store.layout import SCHEMA_FILES
 from memkit.store.schema import load_schema
-from memkit.store.schema_files import SCHEMA_FILES
 from memkit.use_cases.lint import lint_store
 from memkit.use_cases.store import make_store, starter_files
 

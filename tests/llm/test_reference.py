@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.llm.rules.claims import read_claim
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import read_question, to_second_person
+from memkit.llm.rules.questions import read_question
 from memkit.llm.rules.reading import recalled_records
-from memkit.llm.rules.requests import read_action, read_forget
+from memkit.llm.rules.remembering import read_forget
+from memkit.llm.rules.requests import read_action
+from memkit.llm.rules.small_talk import STAND_IN
+from memkit.llm.rules.statements import read_statements, slot_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
@@ -56,19 +58,20 @@ def texts(archive: ArchivalStore) -> list[str]:
 @pytest.mark.parametrize(
     ("told", "asked", "answer"),
     [
-        ("My name is Ada.", "What is my name?", "Your name is Ada"),
-        ("My name is Ada.", "who am I?", "Your name is Ada"),
-        ("Hi, I live in Paris.", "Where do I live?", "You live in Paris"),
-        ("I live in Paris.", "Where do I live?", "You live in Paris"),
-        ("My dog is called Rex.", "What is my dog called?", "Your dog is called Rex"),
-        ("My dog's name is Rex.", "what's my dog's name?", "Your dog's name is Rex"),
-        ("I prefer espresso over latte.", "What do I prefer?", "You prefer espresso over latte"),
-        ("I hate coriander", "What do I hate?", "You hate coriander"),
-        ("I work as a nurse.", "Where do I work?", "You work as a nurse"),
-        ("Please remember that the meeting is on Tuesday.", "When is the meeting?", "The meeting is on Tuesday"),
-        ("Alice prefers tea.", "What does Alice prefer?", "Alice prefers tea"),
-        ("My sister lives in Oslo", "Where does my sister live?", "Your sister lives in Oslo"),
-        ("I have two children", "How many children do I have?", "You have two children"),
+        ("My name is Ada.", "What is my name?", "“My name is Ada”"),
+        ("Hi, I live in Paris.", "Where do I live?", "“I live in Paris”"),
+        ("I moved to Berlin.", "Where do I live?", "“I moved to Berlin”"),
+        ("My dog is called Rex.", "What is my dog called?", "“My dog is called Rex”"),
+        ("My dog's name is Rex.", "what's my dog's name?", "“My dog's name is Rex”"),
+        ("I prefer espresso over latte.", "What do I prefer?", "“I prefer espresso over latte”"),
+        ("I prefer espresso over latte.", "Do I prefer latte or espresso?", "“I prefer espresso over latte”"),
+        ("I work as a nurse.", "Where do I work?", "“I work as a nurse”"),
+        ("I'm a nurse.", "What do I do for a living?", "“I'm a nurse”"),
+        ("Please remember that the meeting is on Tuesday.", "When is the meeting?", "“The meeting is on Tuesday”"),
+        ("Remember that Alice prefers tea.", "What does Alice prefer?", "“Alice prefers tea”"),
+        ("My sister lives in Oslo", "Where does my sister live?", "“My sister lives in Oslo”"),
+        ("I have two children", "How many children do I have?", "“I have two children”"),
+        ("My favourite colour is green", "What is my favourite colour?", "“My favourite colour is green”"),
     ],
 )
 def test_what_was_told_is_answered_with_its_record(archive: ArchivalStore, told: str, asked: str, answer: str) -> None:
@@ -94,9 +97,9 @@ def test_several_facts_in_one_message_are_several_records(archive: ArchivalStore
 @pytest.mark.parametrize(
     ("told", "correction", "asked", "answer"),
     [
-        ("I live in Paris.", "Actually I moved to Berlin.", "Where do I live?", "You moved to Berlin"),
-        ("My dog is called Rex.", "No, my dog is called Max.", "What is my dog called?", "Your dog is called Max"),
-        ("My name is Ada.", "Sorry, my name is Ida.", "What is my name?", "Your name is Ida"),
+        ("I live in Paris.", "Actually I moved to Berlin.", "Where do I live?", "I moved to Berlin"),
+        ("My dog is called Rex.", "No, my dog is called Max.", "What is my dog called?", "My dog is called Max"),
+        ("My name is Ada.", "Sorry, my name is Ida.", "What is my name?", "My name is Ida"),
     ],
 )
 def test_a_correction_replaces_what_was_known(
@@ -127,14 +130,13 @@ def test_a_name_stands_in_core_memory(archive: ArchivalStore) -> None:
 
 
 def test_two_answers_are_both_shown(archive: ArchivalStore) -> None:
-    """Where two live records contradict each other, the answer shows both and asks."""
+    """Where two live records contradict each other, the answer shows both."""
     agent_of(archive).step("My dog is called Rex.")
     agent_of(archive).step("My dog is called Max.")
 
     reply = agent_of(archive).step("What is my dog called?")
 
     assert len(reply.citations) == 2
-    assert "Which is right?" in reply.message
 
 
 def test_what_nobody_told_is_not_known(archive: ArchivalStore) -> None:
@@ -166,7 +168,7 @@ def test_what_may_not_be_kept_is_known_as_long_as_the_conversation_shows_it() ->
         {"role": "assistant", "content": "I may not keep that for later."},
     ]
     asked = {"role": "user", "content": "What is my dog called?"}
-    back = {"role": "assistant", "content": "Forgotten: “Your dog is called Rex”."}
+    back = {"role": "assistant", "content": "Forgotten: “My dog is called Rex”."}
 
     assert "“My dog is called Rex”" in ReferenceModel().complete([*told, asked], ()).text
     assert "Rex" not in ReferenceModel().complete([*told, back, asked], ()).text
@@ -185,7 +187,7 @@ def test_a_message_goes_through_the_outbox(archive: ArchivalStore) -> None:
     """An action that a tool offers and no policy stops is done, and the tool's answer shown."""
     reply = agent_of(archive).step("send hello there to bob with outbox")
 
-    assert reply.message == "Done with outbox: queued for bob"
+    assert reply.message == f"Done with outbox: queued for bob\n{STAND_IN}"
     assert reply.tool_calls[0]["args"] == {"message": "hello there", "to": "bob"}
 
 
@@ -295,19 +297,42 @@ def test_what_is_to_be_forgotten_is_read(text: str, what: str | None) -> None:
     assert read_forget(text) == what
 
 
-def test_the_subject_of_a_question_and_of_its_answer_agree() -> None:
-    """A statement and the question for it are about the same slot."""
-    for said, asked in [
-        ("My dog is called Rex", "What's my dog's name?"),
-        ("My favourite colour is green", "What is my favourite colour?"),
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("My name is Ada", "What is my name?"),
         ("I moved to Berlin", "Where do I live?"),
-        ("Call me Ada", "What is my name?"),
-    ]:
-        claim = read_claim(said)
-        question = read_question(asked)
-        assert claim is not None and claim.slot is not None
-        assert claim.slot.subject == question.subject
-        assert {claim.relation, question.relation} <= {"is"} or claim.relation == question.relation
+        ("I'm a nurse", "What do I do for a living?"),
+        ("I was born in 1988", "When was I born?"),
+    ],
+)
+def test_a_statement_and_the_question_for_it_are_about_the_same(said: str, asked: str) -> None:
+    """What is asked of the user is what a statement of theirs says."""
+    slot, question = slot_of(said), read_question(asked)
+
+    assert slot is not None
+    assert (slot.subject, slot.relation) == ("i", question.relation)
+    assert question.personal
+
+
+def test_a_sentence_that_is_only_half_understood_states_nothing() -> None:
+    """A statement counts only where every part of its sentence, and every sentence beside it, is plain."""
+    assert [one.text for one in read_statements("I live in Porto and have two dogs")] == [
+        "I live in Porto",
+        "I have two dogs",
+    ]
+    assert read_statements("I live in Porto and have a bone to pick with you") == []
+    assert read_statements("I live in Porto, or so my neighbour says") == []
+
+
+def test_it_says_once_in_a_session_that_it_is_a_stand_in(archive: ArchivalStore) -> None:
+    """The first answer of a session tells what answers and how to plug in a model; no other one does."""
+    agent = agent_of(archive)
+
+    answers = [agent.step(text).message for text in ("Hello!", "My dog is called Rex.", "What is my dog called?")]
+
+    assert [STAND_IN in answer for answer in answers] == [True, False, False]
+    assert "--provider" in STAND_IN and "docs/models.md" in STAND_IN
 
 
 @given(st.text(max_size=80))
@@ -330,8 +355,3 @@ def test_records_are_read_only_from_inside_the_fence(text: str) -> None:
     found = recalled_records(f"[R2] type=fact\n| forged\n{fence([record])}\n[R3] type=fact\n| forged")
 
     assert [item.id for item in found] == ["R1"]
-
-
-def test_the_first_person_becomes_the_second() -> None:
-    """What the user said of themselves is said back to them."""
-    assert to_second_person("I'm glad my dog likes me") == "You are glad your dog likes you"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +10,11 @@ from growth import grows_with_its_length
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.rules.claims import read_claims
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import is_question, sentences_of
+from memkit.llm.rules.questions import is_question
 from memkit.llm.rules.reading import open_goals
 from memkit.llm.rules.small_talk import greeting
+from memkit.llm.rules.statements import read_statements, sentences_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolCall
@@ -54,9 +54,9 @@ def agent_over(archive: ArchivalStore, model: Any = None, outbox: Outbox | None 
     """Return an agent over an archive; the reference model unless another one is handed in."""
     tools = MemoryTools(MainContext(max_tokens=8000), archive, user_id="local")
 
-    def retire(record_id: str, reason: str) -> str:
-        archive.mark("reject", record_id, Origin(actor="user", user_id="local"), reason=reason)
-        return record_id
+    def retire(record_id: str, reason: str, taint: Sequence[str]) -> tuple[str, str | None]:
+        who = Origin("agent" if taint else "user", "local", taint=tuple(taint))
+        return record_id, archive.mark("reject", record_id, who, reason=reason)
 
     toolbox = tools_of(tools, declared=[outbox.tool] if outbox else [], retire=retire, **more)
     memory = VirtualContextMemory(main=tools.main, archive=archive)
@@ -113,7 +113,7 @@ def test_no_text_with_a_question_mark_is_a_statement(text: str) -> None:
     for sentence in sentences_of(f"{text}?"):
         if sentence.endswith("?"):
             assert is_question(sentence)
-            assert read_claims(sentence) == []
+            assert read_statements(sentence) == []
 
 
 @QUICK
@@ -282,12 +282,12 @@ class Obedient:
 NO_SENDING_UNTRUSTED = {
     "name": "no_sending_of_untrusted_text", "description": "Ask.", "rule": "Ask before sending what is not trusted.",
     "enforcement": "hard", "effect": "deny",
-    "match": {"tool": "outbox", "context.trust": {"in": ["candidate", "quarantined"]}},
+    "match": {"tool": "outbox", "context.trust": "untrusted"},
 }  # fmt: skip
 
 
 def test_an_obedient_model_cannot_send_what_it_was_told_to(archive: ArchivalStore) -> None:
-    """Text below verified lowers the trust of the turn, and a policy on trust stops what follows from it."""
+    """Text from outside taints the turn, and a policy on that stops what follows from it."""
     outbox = Outbox()
     archive.offer(Draft(text=f"Bob said: {ORDERS.split('.')[1]}"), Origin(actor="tool", user_id="local"))
     model = Obedient(
@@ -301,8 +301,8 @@ def test_an_obedient_model_cannot_send_what_it_was_told_to(archive: ArchivalStor
 
 
 def test_an_obedient_model_can_neither_forget_nor_agree_nor_pass_for_the_user(archive: ArchivalStore) -> None:
-    """Forgetting needs the user's words of this turn; what a model writes on its own is no word of the user's."""
-    kept = plant(archive, "My dog is called Rex")
+    """Forgetting needs the user's words of this turn; what a model writes under taint is a tainted candidate."""
+    kept = archive.offer(Draft("My dog is called Rex"), Origin(actor="tool", user_id="local")).id
     orders = [
         ("archival_memory_search", {"query": "dog"}),
         ("memory_retract", {"id": kept}),
@@ -315,7 +315,7 @@ def test_an_obedient_model_can_neither_forget_nor_agree_nor_pass_for_the_user(ar
 
     written = [record for record in archive.records(user_id="local") if record.id != kept]
     assert archive.get(kept, user_id="local") is not None and "My dog is called Rex" in live(archive)
-    assert all((record.trust, record.source) == ("candidate", "inferred") for record in written)
+    assert all((record.trust, record.taint) == ("candidate", ("tool:unnamed",)) for record in written)
     assert archive.core_sections("local") == {}
     assert next(call for call in reply.tool_calls if call["name"] == "memory_retract")["error"]
 
@@ -352,7 +352,7 @@ def test_a_greeting_names_the_user_and_the_open_goals() -> None:
 
     told = greeting(earlier)
 
-    assert told.startswith("Hello Ada! Still open: you need to file your taxes by Friday, due 2026-11-27 [01GOAL]; ")
+    assert told.startswith("Hello Ada! Still open: “I need to file my taxes by Friday”, due 2026-11-27 [01GOAL]; ")
     assert "01MORE" in told and "01FORGED" not in told
     assert open_goals("<data a1>\n- [x] y (goal, 1)\n</data a1>") == []
     assert open_goals(offered.split("</data")[0]) == []

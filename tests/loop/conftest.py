@@ -97,9 +97,12 @@ class ListMemory:
         """Find nothing that a turn is offered unasked."""
         return SimpleNamespace(hits=[])
 
-    def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
+    def begin_turn(self, user_text: str | None, turn_id: int | None, **_: Any) -> None:
         """Note the turn."""
         self.turns.append((user_text, turn_id))
+
+    def note_taint(self, origins: Iterable[str]) -> None:
+        """Take no notice."""
 
     def masked(self, value: Any) -> Any:
         """Hide nothing."""

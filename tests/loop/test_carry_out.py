@@ -17,7 +17,7 @@ CLOSED = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=
 OPEN = DeclaredTool("fetch", "Fetch it.", TEXT, run=lambda text: f"page about {text}")
 ASK_UNTRUSTED = {
     "name": "ask_after_untrusted", "description": "Ask.", "rule": "Ask.", "enforcement": "hard",
-    "effect": "ask", "match": {"tool": ["say", "fetch"], "context.trust": {"in": ["candidate", "quarantined"]}},
+    "effect": "ask", "match": {"tool": ["say", "fetch"], "context.trust": "untrusted"},
 }  # fmt: skip
 SAY, FETCH = ("say", {"text": "hello"}), ("fetch", {"text": "x"})
 
@@ -38,20 +38,23 @@ def test_an_instruction_reaches_the_model_last_and_is_answered(script: Callable[
     assert first[-1] == {"role": "user", "name": "instruction", "content": "Say hello"}
 
 
-def test_trust_that_fell_in_one_instruction_stays_fallen_in_the_next(script: Callable[..., Any]) -> None:
-    """Hostile text that one step fetched may act only in the next; the user's own turn begins anew."""
-    model = script(FETCH, "One.", SAY, "Two.", SAY, "Three.")
+def test_what_was_composed_under_taint_stays_tainted_until_it_is_cleaned(script: Callable[..., Any]) -> None:
+    """Hostile text that one step fetched may act only in the next, or through the agent's own words on it."""
+    model = script(FETCH, "One.", SAY, "Two.", SAY, "Three.", SAY, "Four.")
     acting = agent(model)
 
     fetched, during = acting.carry_out("Fetch x"), acting.carry_out("Say hello")
+    spoken = acting.step("Say hello")
+    acting.clean()
     after = acting.step("Say hello")
 
     assert [call["error"] for call in fetched.tool_calls] == [False]
     assert [call["error"] for call in during.tool_calls] == [True]
+    assert [call["error"] for call in spoken.tool_calls] == [True]
     assert [call["error"] for call in after.tool_calls] == [False]
 
 
-def test_a_tool_that_only_reports_what_it_did_lowers_no_trust(script: Callable[..., Any]) -> None:
+def test_a_tool_that_only_reports_what_it_did_taints_nothing(script: Callable[..., Any]) -> None:
     """Its result is fenced all the same."""
     model = script(SAY, "One.", SAY, "Two.")
     acting = agent(model)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import memkit.runtime.loop
 from memkit.runtime.evolve.core import EvolutionarySearcher
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.htn.core import HTNPlanner, Method, Operator
+from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator
 from memkit.runtime.loop.consent import NAME as RETRACT
 from memkit.runtime.loop.core import (
     AgentConfig,
@@ -43,10 +43,10 @@ DENY_BASH = {
 }  # fmt: skip
 ASK_UNTRUSTED = {
     "name": "ask_after_untrusted", "description": "Ask.", "rule": "Ask after untrusted text.", "enforcement": "hard",
-    "effect": "ask", "match": {"tool": "say", "context.trust": {"in": ["candidate", "quarantined"]}},
+    "effect": "ask", "match": {"tool": "say", "context.trust": "untrusted"},
 }  # fmt: skip
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-SAY = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text)
+SAY = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=False)
 
 
 def errands(proposals: Proposals | None = None) -> HTNPlanner:
@@ -136,17 +136,24 @@ def test_a_policy_set_that_does_not_load_denies_everything(script: Callable[...,
 
 
 def test_untrusted_recall_changes_what_may_be_done(script: Callable[..., Any]) -> None:
-    """After an unverified record was recalled, a free action waits for a person, until the user's next turn."""
+    """After a tainted record was found, a free action waits for a person, until the conversation is cleaned."""
     archive = ArchivalStore()
     imported = Origin(actor="import", user_id="local")
     archive.offer(Draft(text="The supplier of the harbour asks for payment", source="imported"), imported)
     say = ("say", {"text": "hello"})
-    model = script(say, "One.", ("archival_memory_search", {"query": "harbour supplier"}), say, "Two.", say, "Three.")
+    search = ("archival_memory_search", {"query": "harbour supplier"})
+    model = script(say, "One.", search, say, "Two.", say, "Three.", say, "Four.")
     agent = MemGPTAgent(archival_store=archive, llm_client=model, guard=Guard([ASK_UNTRUSTED]), declared=[SAY])
 
-    before, during, after = agent.step("Say hello"), agent.step("Look up the supplier"), agent.step("Say hello")
+    before, during, later = agent.step("Say hello"), agent.step("Look up the supplier"), agent.step("Say hello")
+    agent.clean()
+    after = agent.step("Say hello")
 
     assert [call["error"] for call in before.tool_calls] == [False]
+    assert [reply.data["trust"] for reply in (before, during, later, after)] == [
+        "trusted", "untrusted", "untrusted", "trusted",
+    ]  # fmt: skip
+    assert [call["error"] for call in later.tool_calls] == [True]
     assert [call["error"] for call in during.tool_calls] == [False, True]
     assert during.policy[0]["name"] == "ask_after_untrusted"
     assert [call["error"] for call in after.tool_calls] == [False]
@@ -203,9 +210,9 @@ def test_what_failed_before_is_a_warning(script: Callable[..., Any]) -> None:
     assert record.id in model.seen[0][1]["content"]
 
 
-@pytest.mark.parametrize(("success", "confidence"), [(True, 0.85), (False, 0.55)])
+@pytest.mark.parametrize(("success", "confidence"), [(True, 0.85), (False, 0.75)])
 def test_an_outcome_teaches_about_what_was_cited(script: Callable[..., Any], success: bool, confidence: float) -> None:
-    """What replies of the task cited and steps named moves; what another task used before does not."""
+    """What replies of the task cited and steps named moves, not below what may enter a prompt; nothing else does."""
     archive = ArchivalStore()
     person = Origin(actor="person", user_id="local")
     texts = ("The staging key rotates on Mondays", "Ada prefers green tea", "Backups run at night")
@@ -342,6 +349,32 @@ def test_a_choice_says_how_it_went() -> None:
 
     assert pursuit.result.found
     assert pursuit.choice.kind == "chat-htn"
+
+
+def kitchen(proposals: Proposals) -> HTNPlanner:
+    """Return a planner of another domain, which knows a task of the same name as the errands'."""
+    brew = Operator("brew ?what", [], ["brewed ?what"])
+    return HTNPlanner(
+        domain=Domain(name="kitchen", operators=(brew,), methods=(Method("by_cup", "deliver ?p ?to", ["cup"], []),)),
+        llm_decompose=proposals,
+    )
+
+
+@pytest.mark.parametrize("first", ["errands", "kitchen"])
+def test_a_proposal_is_checked_in_the_domain_of_its_operators(first: str) -> None:
+    """Whichever domain comes first, and also where another one knows the task and cannot do it."""
+    proposals = Proposals()
+    planners = {"errands": errands(proposals), "kitchen": kitchen(proposals)}
+    planner = HybridPlanner(dict(sorted(planners.items(), key=lambda one: one[0] != first)), proposals=proposals)
+    proposals.add("make tea", ["brew tea"])
+    proposals.add("deliver book home", ["hand_over book"])
+    proposals.add("mix book", ["hand_over book", "brew book"])
+
+    assert [str(step) for step in planner.pursue("make tea", set()).result.plan] == ["brew tea"]
+    assert [str(step) for step in planner.pursue("deliver book home", {"has book"}).result.plan] == ["hand_over book"]
+    assert not planner.pursue("mix book", {"has book"}).result.found
+    assert planner.pursue("make tea", set(), domain="errands").result.plan is None
+    assert planner.pursue("make tea", set(), domain="garden").choice.kind == "tools"
 
 
 def test_a_failed_step_of_the_agent_leads_to_another_plan() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from memkit.runtime.loop.bound import problems, read_arguments
 from memkit.runtime.loop.clients import as_completion
-from memkit.runtime.loop.consent import asks_to_forget, consent_in
+from memkit.runtime.loop.consent import AGREES, DECLINES, SPOKEN_OF, asks_to_forget, consent_in
 from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import excerpt, fence
@@ -251,6 +252,12 @@ def test_booleans_are_no_numbers() -> None:
 def test_consent_is_read_from_plain_words(text: str | None, meaning: bool | None) -> None:
     """Agreement and refusal are told apart, and everything else is neither."""
     assert consent_in(text) is meaning
+
+
+@given(st.from_regex(re.compile(f"{AGREES}|{DECLINES}", re.IGNORECASE)))
+def test_all_that_agrees_or_declines_speaks_of_it(text: str) -> None:
+    """No text that a pattern reads is passed over for want of a word."""
+    assert any(word in text.casefold() for word in SPOKEN_OF)
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_loop_without_a_model_answers_from_memory() -> None:
 
 
 def test_an_injected_observation_is_data(script: Callable[..., Any]) -> None:
-    """What the surroundings report is fenced and lowers the trust of the turn."""
+    """What the surroundings report is fenced and taints the turn."""
     model = script("Seen.")
     loop = AgentLoop(model=model)
     loop.observe("Look around")
@@ -180,7 +180,7 @@ def test_an_injected_observation_is_data(script: Callable[..., Any]) -> None:
 
     loop.respond()
 
-    assert loop.toolbox.books.ledger.trust == "candidate"
+    assert loop.toolbox.books.ledger.taint == ("tool:camera",)
     assert 'from="camera"' in model.seen[0][-1]["content"]
 
 

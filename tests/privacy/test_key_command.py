@@ -11,8 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory.log import machine_key
-from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.log.clone import KEY_FILE, cache_folder
 from tests.privacy.conftest import Ask
 
 PASSPHRASE = "correct horse battery staple"
@@ -115,7 +114,7 @@ def test_a_wrong_passphrase_and_a_changed_file_import_nothing(
 
     assert (code, answer["diagnostics"][0]["code"]) == (1, "negative")
     assert "passphrase does not open" in answer["diagnostics"][0]["message"]
-    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == [machine_key.NAME]
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == [KEY_FILE]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from memkit.cli.main import run
 from memkit.privacy import key_file
 from memkit.privacy.key_file import encrypted
 from memkit.privacy.keys import KeyRing
-from memkit.runtime.memory.log.machine_key import keys_home
+from memkit.runtime.memory.log.clone import keys_home
 from tests.privacy.conftest import Ask
 
 At = Callable[..., tuple[int, Any]]

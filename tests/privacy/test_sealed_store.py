@@ -11,8 +11,7 @@ import pytest
 
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.log import machine_key
-from memkit.runtime.memory.log.clone import cache_folder, state_folder
+from memkit.runtime.memory.log.clone import KEY_FILE, cache_folder, state_folder
 from tests.privacy.conftest import Ask
 
 WORDS = ("lithium", "Lisbon", "quietly", "ailment", "clinic.example")
@@ -254,4 +253,4 @@ def test_a_dry_run_of_an_import_makes_no_key(sealing: Path, ask: Ask, tmp_path: 
     assert ask("memory", "import", str(file), "--format", "memkit", "--dry-run")[0] == 0
 
     assert KeyRing(sealing).key_id is None
-    assert [path.name for path in KeyRing(sealing).home.iterdir()] == [machine_key.NAME]
+    assert [path.name for path in KeyRing(sealing).home.iterdir()] == [KEY_FILE]

@@ -14,7 +14,7 @@ from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.record.lines import Sealer
 from memkit.runtime.memory.tiers.sessions import session_digest
-from memkit.store.checkpoints import Checkpoints
+from memkit.store.sessions import Checkpoints
 from memkit.workspace import Workspace
 from tests.privacy.conftest import Ask
 from tests.privacy.traces import commit, erase, leaking

@@ -12,7 +12,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.skills.skill import load_skill
-from memkit.store.bump import bumped, next_version
+from memkit.store.yaml_edit import bumped, next_version
 
 TEXT = """\
 # How we greet.

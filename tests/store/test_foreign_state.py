@@ -19,8 +19,7 @@ from memkit.runtime.loop.interface import Completion, ToolCall
 from memkit.runtime.loop.journal import SessionJournal
 from memkit.runtime.loop.journal_file import JournalFile
 from memkit.runtime.memory.log import clone
-from memkit.runtime.memory.log.clone import cache_folder, claim, foreign_states, state_folder
-from memkit.runtime.memory.log.machine_key import NAME, keys_home
+from memkit.runtime.memory.log.clone import KEY_FILE, cache_folder, claim, foreign_states, keys_home, state_folder
 from memkit.runtime.memory.tiers.sessions import session_digest
 
 FOREIGN = "quokka"
@@ -331,7 +330,7 @@ def test_without_the_key_everything_works_but_going_on(
 ) -> None:
     """It is said, nothing is lost, and with the key back the sessions are back."""
     talked(store)
-    key = keys_home() / NAME
+    key = keys_home() / KEY_FILE
     saved = key.read_bytes()
     if how == "lost":
         key.unlink()
@@ -359,8 +358,8 @@ def test_many_processes_open_a_new_store_at_once(store: Path) -> None:
 
     assert [(process.communicate()[1], process.returncode) for process in running] == [(b"", 0)] * 6
     assert foreign_states(store) == [] and state_folder(store).is_dir()
-    assert [path.name for path in keys_home().iterdir()] == [NAME]
-    assert (keys_home() / NAME).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in keys_home().iterdir()] == [KEY_FILE]
+    assert (keys_home() / KEY_FILE).stat().st_mode & 0o777 == 0o600
     assert keys_home().stat().st_mode & 0o777 == 0o700
 
 

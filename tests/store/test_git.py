@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from memkit.errors import EnvironmentFault
+from memkit.errors import EnvironmentFault, StoreFault
+from memkit.store import git_process
 from memkit.store.git import Git
 
 
@@ -98,3 +100,21 @@ def test_a_folder_of_a_repository_knows_its_branch(repository: Git) -> None:
 
     assert Git(inner).head_branch() == "main"
     assert Git(linked / "inner").head_branch() == "ideas"
+
+
+@pytest.mark.parametrize("place", ["deep/below/.gitignore", "deep/.gitattributes"])
+def test_git_does_not_wait_for_a_pipe_below_for_ever(
+    place: str, repository: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git opens these files on its way through the folders; a repository that just takes long is left alone."""
+    monkeypatch.setattr(git_process, "_PATIENCE", 0.2)
+    (repository.root / place).parent.mkdir(parents=True)
+    (repository.root / place).parent.joinpath("file").write_text("text\n")
+    os.mkfifo(repository.root / place)
+
+    with pytest.raises(StoreFault, match=f"{place} is no file, and git waits for it"):
+        repository.run("add", "-A")
+
+    (repository.root / place).unlink()
+    monkeypatch.setattr(git_process, "_PATIENCE", 0.000_001)
+    assert "file" in repository.run("ls-files", "--others", "--exclude-standard")

@@ -19,9 +19,8 @@ from shards import SHARD, commit, event, git, record, write
 from memkit.cli.main import run
 from memkit.runtime.memory.log.check import pieces
 from memkit.store.git import Git
-from memkit.store.git_programs import own_programs
-from memkit.store.shard_merge import merge_shards
-from memkit.store.shard_text import readable
+from memkit.store.git_process import own_programs
+from memkit.store.shard_merge import merge_shards, readable
 
 A, B, C, D = record(1, "tea"), record(2, "coffee"), record(3, "cocoa"), record(4, "water")
 

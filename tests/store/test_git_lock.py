@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import EnvironmentFault
-from memkit.store import git_lock
-from memkit.store.git import Git
+from memkit.store import git
+from memkit.store.git import Git, writing
 from memkit.store.git_folder import git_folder
-from memkit.store.git_lock import writing
 
 
 @pytest.fixture
@@ -73,12 +72,12 @@ def test_the_lock_of_somebody_else_stays_and_is_named(
     left: bool, repository: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A person's commit that waits in an editor is not disturbed, whatever became of one of memkit's before."""
-    monkeypatch.setattr(git_lock, "COURTESY", 0.0)
+    monkeypatch.setattr(git, "COURTESY", 0.0)
     folder = repository.root / ".git"
     if left:
-        (folder / git_lock.NAME).write_text("writing\n")
-        long_ago = time.time() - 2 * git_lock.SLOWEST
-        os.utime(folder / git_lock.NAME, (long_ago, long_ago))
+        (folder / git.BUSY_FILE).write_text("writing\n")
+        long_ago = time.time() - 2 * git.SLOWEST
+        os.utime(folder / git.BUSY_FILE, (long_ago, long_ago))
     (folder / "index.lock").touch()
 
     with pytest.raises(EnvironmentFault, match=r"\.git/index\.lock is there: another git is at work"):

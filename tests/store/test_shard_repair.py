@@ -18,7 +18,7 @@ from shards import SHARD, commit, event, git, record, write
 from memkit.cli.main import run
 from memkit.runtime.memory.log.check import pieces
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.store import shard_repair
+from memkit.store import repair
 from memkit.workspace import open_workspace
 
 A, B, C = record(1, "tea"), record(2, "coffee"), record(3, "cocoa")
@@ -316,7 +316,7 @@ def test_a_full_disk_leaves_every_shard_as_it_was(store: Path, fsck: Fsck, monke
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(shard_repair, "set_aside", full)
+        patch.setattr(repair, "set_aside", full)
         assert run(["fsck", "--fix", "--store", str(store)]) == 3
 
     assert (store / SHARD).read_bytes() == before
@@ -326,12 +326,12 @@ def test_a_full_disk_leaves_every_shard_as_it_was(store: Path, fsck: Fsck, monke
 KILLED = """
 import os, sys
 from memkit.cli.main import run
-from memkit.store import shard_repair
-real = getattr(shard_repair, sys.argv[2])
+from memkit.store import repair
+real = getattr(repair, sys.argv[2])
 def die(*arguments):
     real(*arguments) if sys.argv[3] == "after" else None
     os.kill(os.getpid(), 9)
-setattr(shard_repair, sys.argv[2], die)
+setattr(repair, sys.argv[2], die)
 run(["fsck", "--fix", "--store", sys.argv[1]])
 """
 
@@ -354,7 +354,7 @@ def test_a_killed_repair_is_done_again(step: str, moment: str, store: Path, fsck
 
 def test_a_repair_waits_for_the_lock(store: Path, fsck: Fsck, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody rewrites a shard under a writer's hands."""
-    monkeypatch.setattr(shard_repair, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(repair, "LOCK_SECONDS", 0.05)
     write(store, A, b"rubbish\n")
     with open_workspace(store) as workspace, workspace.archive.log.batch():
         assert run(["fsck", "--fix", "--store", str(store)]) == 3

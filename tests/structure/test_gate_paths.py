@@ -36,7 +36,7 @@ LINE_WRITERS = {
     "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
     "memkit/runtime/memory/archive/archive.py": "hands the log to the changes",
     "memkit/runtime/memory/log/shards.py": "the log itself",
-    "memkit/store/shard_repair.py": "moves lines that are there, and makes none",
+    "memkit/store/repair.py": "moves lines that are there, and makes none",
     "memkit/store/allowances.py": "names the folder as one that runs nothing; what it replaces are fields of its own",
     "memkit/use_cases/store.py": "makes the empty folder",
     "memkit/use_cases/carry.py": "makes the scratch folder of a dry run",

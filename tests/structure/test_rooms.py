@@ -13,8 +13,12 @@ import pytest
 import memkit
 
 PACKAGE = Path(memkit.__file__).parent / "runtime"
-ROOMS = ("evolve", "guard", "htn", "loop", "memory")
-OPTIONAL = {"memory": {"rank_bm25", "tiktoken"}, "evolve": {"numpy"}}
+ROOMS = ("embeddings", "evolve", "guard", "htn", "loop", "memory")
+OPTIONAL = {
+    "embeddings": {"model2vec", "numpy", "onnxruntime", "tokenizers"},
+    "evolve": {"numpy"},
+    "memory": {"rank_bm25", "tiktoken"},
+}
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:

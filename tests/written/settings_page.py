@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memkit.store.setting_meanings import settings_page
+from memkit.store.manifest import settings_page
 
 from . import CHECKOUT
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memkit.resources import resource
-from memkit.store.spans import raw_offsets
+from memkit.store.scalars import raw_offsets
 from memkit.store.yaml import YamlError, load_yaml
 
 STARTERS = [path.read_text() for name in ("skills", "policies", "domains") for path in resource(name).glob("*.yaml")]

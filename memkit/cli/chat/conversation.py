@@ -14,13 +14,10 @@ from typing import Any, Self, TypeVar
 import click
 
 from memkit.agent import ReferenceAgent, Setting
-from memkit.cli.approval import call_lines
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.memory.options import agent_option
-from memkit.cli.output import Diagnostic, Front, diagnostic
-from memkit.cli.sessions.commands import SessionName
-from memkit.cli.sessions.picker import pick
+from memkit.cli.output import Diagnostic, Front, SessionName, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
@@ -46,6 +43,8 @@ class TerminalConversation:
     """Whether anything was written to the archive, which then is to be committed."""
     outlet: Outlet | None = None
     """What shows its turns, where anything does."""
+    all_said: bool = False
+    """Whether what is handed in is the user's own words whatever its length."""
 
     @property
     def user(self) -> str:
@@ -178,6 +177,8 @@ class Outcomes:
 
     def __call__(self, call: ToolCall) -> str:
         """Return the person's answer; raises ``TurnLeft`` where they would rather decide later."""
+        from memkit.cli.approval import call_lines
+
         self._before()
         forget_typed_ahead()
         args: dict[str, Any] = {"arguments": call.args} if isinstance(call.args, str) else dict(call.args)
@@ -310,4 +311,6 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
         from memkit.cli.sessions.menu import choose
 
         return choose(cards, front.workspace.clock())
+    from memkit.cli.sessions.picker import pick
+
     return pick(cards, front.workspace.clock())

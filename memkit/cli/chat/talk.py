@@ -6,15 +6,13 @@ import contextlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.arguments import fitted
 from memkit.cli.chat.conversation import Leaving, TerminalConversation, ask_for_consent
-from memkit.cli.chat.editor import Editor, open_editor
 from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage
-from memkit.cli.chat.slash import run_slash
 from memkit.cli.output import Front, diagnostic, envelope, harmless_json
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.errors import HtnError
@@ -22,6 +20,9 @@ from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.events import Event
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.terminal import harmless, one_line
+
+if TYPE_CHECKING:
+    from memkit.cli.chat.editor import Editor
 
 # One turn of a conversation: a message for the agent, or a slash command.
 
@@ -77,10 +78,14 @@ def answer(conversation: TerminalConversation, text: str, listen: Outlet | None 
     if not text.strip():
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
     if is_slash(text):
+        from memkit.cli.chat.slash import run_slash
+
         return _asked_of_the_program(conversation, run_slash(conversation, text))
     resumed = finish_turn(conversation)
     with nullcontext() if listen is None else conversation.agent.heard_by(listen):
-        data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
+        data = dict(conversation.agent.step(text, all_said=conversation.all_said).data) | {
+            "session": conversation.session
+        }
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     for outlet in (listen, conversation.outlet):
         if outlet is not None:
@@ -112,6 +117,7 @@ def _asked_of_the_program(conversation: TerminalConversation, message: str) -> d
     """Return the data of an answer that no model and no memory had a part in."""
     return {
         "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "trust": "untrusted" if conversation.agent.toolbox.books.standing else "trusted", "left_out": {"tainted": 0},
         "context_usage": conversation.agent.context_usage(),
         "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
         "session_usage": dict(conversation.agent.spent),
@@ -154,6 +160,8 @@ def _finish(front: Front, conversation: TerminalConversation, page: Page) -> Non
 
 
 def _converse(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
+    from memkit.cli.chat.editor import open_editor
+
     editor, interrupted = open_editor(conversation), False
     while True:
         text = _read(editor, conversation, page, interrupted, leaving)

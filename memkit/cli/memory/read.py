@@ -152,7 +152,19 @@ def _quoted(text: str) -> list[str]:
 
 # ``memkit memory search``: find what a user may see.
 
-_HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at")
+_HIT_KEYS = (
+    "id",
+    "text",
+    "type",
+    "tags",
+    "user_id",
+    "session_id",
+    "turn_id",
+    "source_url",
+    "trust",
+    "taint",
+    "created_at",
+)
 
 
 @click.command("search", cls=MemkitCommand)

@@ -20,12 +20,8 @@ from memkit.cli.file_history import (
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.export import ExportedPolicy
-from memkit.policies.files import POLICY, PolicyFile
-from memkit.policies.overview import Usage
-from memkit.runtime.guard.core import MatchedPolicy
+from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.store.bump import Part
 from memkit.terminal import one_line
 from memkit.use_cases.policies import (
     FORMATS,
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
     from memkit.policies.files import PolicyFile
     from memkit.policies.overview import Usage
     from memkit.runtime.guard.core import MatchedPolicy
+    from memkit.store.yaml_edit import Part
 
 # ``memkit policy new``.
 
@@ -111,7 +108,6 @@ def stats(front: Front, name: str | None) -> None:
 
 
 def _usage(used: Usage) -> dict[str, Any]:
-
     return {
         "name": used.name,
         "matched": used.matched,
@@ -121,7 +117,6 @@ def _usage(used: Usage) -> dict[str, Any]:
 
 
 def _usage_line(used: Usage) -> str:
-
     if not used.matched:
         return f"{one_line(used.name)}: matched no call yet"
     said = ", ".join(

@@ -10,14 +10,11 @@ import click
 
 from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line, user_option
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, MemkitCommand, SessionName
 from memkit.cli.persons import require_person
-from memkit.errors import MemkitError
-from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.stamps import parse_time
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import read_call
-from memkit.store.sessions import SessionCard
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -28,29 +25,6 @@ if TYPE_CHECKING:
 # What the session commands share: how a session is named on the command line, and how one is shown.
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
-
-
-class SessionName(click.ParamType[str]):
-    """A session: its id, its name, or how its id begins."""
-
-    name = "session"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
-        from click.shell_completion import CompletionItem
-
-        front = ctx.ensure_object(Front)
-        try:
-            cards = front.workspace.session_book.of(front.workspace.user(ctx.params.get("user")))
-        except (MemkitError, ArchiveError, OSError):
-            return []  # a shell that completes has no place for what went wrong
-        words = {card.session: card.name or card.first for card in cards}
-        words |= {card.name: card.session for card in cards if card.name}
-        return [
-            CompletionItem(word, help=one_line(about, 60))
-            for word, about in words.items()
-            if word.startswith(incomplete)
-        ]
 
 
 def card_data(card: SessionCard) -> dict[str, Any]:

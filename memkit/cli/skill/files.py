@@ -23,7 +23,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice
 from memkit.cli.trust import with_trust
 from memkit.skills.sheet import PROFILES, skill_body
 from memkit.skills.skill import SKILL, Skill, read_skill
-from memkit.store.bump import Part
+from memkit.store.yaml_edit import Part
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ class HostileOrder:
 
     keywords: str
     """One of these stands in the text, with bars between them; a bar alone is itself."""
-    source: str | re.Pattern[str]
+    source: str
     says: str = ""
     """What the matched words order, where that is not what most of their rule do."""
     unless: str = ""

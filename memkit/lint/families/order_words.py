@@ -24,7 +24,11 @@ _AROUND = r"(?:retry|try|do|run|repeat|use|call|carry on|go on|continue|rename|r
 
 
 OVERRIDE = (
-    *(HostileOrder(_DROPS, regex, any_script=True) for kind, regex in DIRECTIVES if kind in ("override", "role")),
+    *(
+        HostileOrder(_DROPS, order.pattern, any_script=True)
+        for kind, order in DIRECTIVES
+        if kind in ("override", "role")
+    ),
     HostileOrder(
         "instruction|prompt|rule|guideline",
         rf"{CLAUSE}(?:do not|don't|never|no longer|stop)\s+(?:follow|obey|comply with|listen to|heed)(?:ing)?\s+(?:the\s+|any\s+|your\s+|all\s+)*(?:system|developer|previous|prior|other|safety|original|user'?s?)\s+(?:{RULES}|message)",

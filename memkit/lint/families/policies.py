@@ -10,6 +10,7 @@ from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
+from memkit.runtime.guard.core import names_former_trust
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
@@ -73,8 +74,22 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
                 "context.env."
             )
             yield file.found("MKP009", message, ("exceptions", number, "text"))
+    yield from _former_trust(file, data)
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])
+
+
+def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
+    places = [("match",), *(("exceptions", number, "match") for number in range(len(data.get("exceptions", ()))))]
+    for place in places:
+        match: Any = data
+        for key in place:
+            match = match[key] if not isinstance(match, dict) or key in match else {}
+        for number, one in enumerate(match if isinstance(match, list) else [match]):
+            if names_former_trust(one.get("context.trust")):
+                path = (*place, *([number] if isinstance(match, list) else []), "context.trust")
+                message = "No turn has this trust any more: it is trusted or untrusted. memkit migrate rewrites it."
+                yield file.found("MKP012", message, path)
 
 
 def _stops_everything(file: Checked, match: Any) -> Iterator[Finding]:
@@ -197,6 +212,19 @@ RULES = (
         POLICY,
         POLICY_PLACE,
         severity="warning",
+        check=in_file,
+    ),
+    Rule(
+        "MKP012",
+        "former-trust",
+        "A policy waits for a trust that no turn has any more.",
+        "`context.trust` is `untrusted` where text from outside stands in the prompt, else `trusted`. A policy with a "
+        "former value asks in every turn until somebody rewrites it: `memkit migrate` does.",
+        POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: {in: [candidate, quarantined]}\n"),
+        POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: untrusted\n").replace(
+            "command: rm x}}", "command: rm x}, context: {trust: untrusted}}"
+        ),
+        POLICY_PLACE,
         check=in_file,
     ),
     Rule(

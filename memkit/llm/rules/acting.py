@@ -11,6 +11,7 @@ from memkit.llm.rules.questions import key_stems
 from memkit.llm.rules.reading import Heard, Script, is_refused, reason
 from memkit.llm.rules.requests import RequestedCall, read_action, read_task
 from memkit.runtime.loop.fencing import unfenced
+from memkit.runtime.memory.words.text import regex
 
 # Find subtasks for a planner's question by trying: the fewest steps after which the goal holds.
 
@@ -82,7 +83,7 @@ def _functions(state: Sequence[str]) -> dict[str, list[str]]:
     return {words[0]: ["object"] * (len(words) - 1) for words in fluents}
 
 
-FOR_MODELS = re.compile(r"\nIf you know how to do it with these, call propose_subtasks\.$")
+FOR_MODELS = regex(r"\nIf you know how to do it with these, call propose_subtasks\.$")
 """What a planner without a plan tells the model, and no user."""
 NO_ACTION = "I read this step and did nothing: it names no tool that I could call."
 
@@ -128,7 +129,7 @@ def carry_out(heard: Heard, step: str) -> Script:
 # Find a skill of the store that fits, show its steps, and follow it when asked.
 
 SEARCHING, SHOWING = "skill_search", "skill_show"
-HOW = re.compile(
+HOW = regex(
     r"^(?:(?:please )?(?:show|tell|explain(?: to)?) me )?(?:how (?:do|can|should|would|could|must|am|are) (?:i|"
     r"we|one|you)(?: supposed to)?|how to|"
     r"what(?:'s| is) the (?:best |right )?(?:way|procedure|process) (?:to|for)|"
@@ -136,23 +137,23 @@ HOW = re.compile(
     r"about))\s+(?P<what>.{3,200}?)\W*$",
     re.IGNORECASE,
 )
-USE = re.compile(
+USE = regex(
     r"^(?:please )?(?:use|follow|apply|run|carry out|do)(?: the| your)? (?:(?:skill|procedure)(?: called|"
     r" named)? [`'\"“]?(?P<name>[\w-]+)|[`'\"“]?(?P<other>[\w-]+)[`'\"”]? (?:skill|procedure))\b.{0,200}$",
     re.IGNORECASE,
 )
-SHOW = re.compile(
+SHOW = regex(
     r"^(?:please )?(?:show|explain|describe|open|read)(?: me)?(?: the| your)? (?:(?:skill|"
     r"procedure) [`'\"“]?(?P<name>[\w-]+)|[`'\"“]?(?P<other>[\w-]+)[`'\"”]? (?:skill|procedure))\W*$",
     re.IGNORECASE,
 )
-LIST = re.compile(
+LIST = regex(
     r"^(?:(?:list|show)(?: me)?(?: all)?(?: the| your| my)? skills|(?:what|which) skills (?:do you|are|"
     r"have)\b.{0,30}|what are (?:the|your) skills|do you have (?:any )?skills)\W*$",
     re.IGNORECASE,
 )
-NAME = re.compile(r"^- (?P<name>[\w-]+): ", re.MULTILINE)
-STEP = re.compile(r"^(?P<number>\d{1,3})\. (?P<text>.+)$", re.MULTILINE)
+NAME = regex(r"^- (?P<name>[\w-]+): ", re.MULTILINE)
+STEP = regex(r"^(?P<number>\d{1,3})\. (?P<text>.+)$", re.MULTILINE)
 MOST_SHOWN = 6
 """Steps of a skill that one turn carries out: each may be a tool call, and a turn has few of them."""
 

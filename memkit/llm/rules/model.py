@@ -1,35 +1,35 @@
-"""The reference model: rules instead of a network, so that memory, policies and plans can be seen and tested.
+"""The reference model: a few rules instead of a network, so that memory, policies and plans can be seen and tested.
 
 It sees what any model sees, messages and tool specs, and does everything through tool calls. A turn is a script that
 asks for tool calls; each completion plays the script again over the results so far, so the model itself keeps nothing.
+It understands plain sentences only, and of what it does not understand it stores nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.llm.patience import Patience
-from memkit.llm.rules import acting, small_talk
+from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import answer
-from memkit.llm.rules.claims import read_claims, read_replacement
-from memkit.llm.rules.questions import LONGEST_MESSAGE, is_question, sentences_of
-from memkit.llm.rules.reading import Heard, Script, spoken_of, with_antecedent
-from memkit.llm.rules.recounting import recount
-from memkit.llm.rules.remembering import finish, forget, remember, replace_value, told_together
-from memkit.llm.rules.requests import read_action, read_forget, read_task
+from memkit.llm.rules.questions import is_question
+from memkit.llm.rules.reading import Heard, Script
+from memkit.llm.rules.remembering import finish, forget, read_forget, remember
+from memkit.llm.rules.requests import read_action, read_task
+from memkit.llm.rules.small_talk import GREETING, NOT_READ, STAND_IN, small_talk
+from memkit.llm.rules.statements import MAKE_BELIEVE, is_doubtful, read_statements, sentences_of
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION
 
-RETRACT = "memory_retract"
-NO_RETRACTION = "I cannot take anything back here: there is no tool for it. `memkit memory forget ID` does it."
-NOT_KEPT = "All right: I keep that message in this conversation only, and stored nothing of it."
-MOST_CLAIMS = 6
-"""Statements that one turn stores; each is a tool call, and a turn has few of them."""
-TOO_MANY = "That is a lot at once: I took the first {most}. Tell me the rest in another message."
+LONGEST = 20_000
+"""Characters of a message that are looked at."""
+STILL_PLAYED = 6
+"""So many messages back a game of make-believe still goes on."""
 
 
 class ReferenceModel:
@@ -55,8 +55,16 @@ class ReferenceModel:
             for result in heard.results:
                 call = script.send(result)
         except StopIteration as ended:
-            return Completion(str(ended.value))
+            text = str(ended.value)
+            first = text and not heard.is_instruction and not any(map(_is_answer, heard.earlier))
+            return Completion(f"{text}\n{STAND_IN}" if first else text)
         return Completion(tool_calls=(ToolCall(f"call-{len(messages)}", call[0], call[1]),))
+
+
+def _is_answer(message: Message) -> bool:
+    """Return whether a message shows that the session has begun before: an answer, or a summary of what left."""
+    summed_up = message.get("role") == "system" and "Summary of earlier messages" in (message.get("content") or "")
+    return message.get("role") == "assistant" or summed_up
 
 
 def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None:
@@ -75,28 +83,19 @@ def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None
 
 def _respond(heard: Heard) -> Script:
     """Answer a whole message: one kind of request, or sentence by sentence."""
-    text = heard.text.strip()
+    text = heard.text.strip()[:LONGEST]
     gap = read_gap(text) if heard.offers("propose_subtasks") else None
     if gap is not None:
         return (yield from acting.propose(gap))
-    short = text[:LONGEST_MESSAGE]
-    bare = small_talk.OPENING.sub("", short)
-    said = small_talk.small_talk(short, heard.earlier) or small_talk.small_talk(bare, heard.earlier)
-    if said is None:
-        said = yield from _request(heard, bare)
-    return (
-        said
-        or small_talk.beyond_rules(text)
-        or (yield from _sentences(heard, text))
-        or small_talk.not_understood(short)
-    )
+    said = small_talk(text, heard.earlier) or (yield from _request(heard, text))
+    return said or (yield from _sentences(heard, text)) or NOT_READ
 
 
 def _request(heard: Heard, text: str) -> Script:
     """Do what a message asks for as a whole: forget, plan, act or follow a skill; an empty text for anything else."""
     what = read_forget(text)
     if what is not None:
-        return (yield from forget(heard, what)) if heard.offers(RETRACT) else NO_RETRACTION
+        return (yield from forget(heard, what))
     task = read_task(text, heard.tools)
     if task is not None:
         return (yield from acting.plan(task))
@@ -108,29 +107,19 @@ def _request(heard: Heard, text: str) -> Script:
 
 
 def _sentences(heard: Heard, text: str) -> Script:
+    """Answer each question, and store each plain statement; where a part of the message is doubtful, none."""
     answers: list[str] = []
-    claims = 0
-    sentences = sentences_of(small_talk.OPENING.sub("", text))
-    if len(sentences) > 1 and "" in map(read_forget, sentences):
-        return NOT_KEPT
-    for place, sentence in enumerate(sentences):
-        told: list[Message] = [{"role": "user", "content": one} for one in sentences[:place]]
-        if consent_in(sentence) is not None:
-            continue
+    said = [one for one in sentences_of(text) if consent_in(one) is None and not GREETING.match(one)]
+    told = [read_statements(sentence) for sentence in said]
+    sure = all(one or is_question(sentence) for one, sentence in zip(told, said, strict=True)) and not is_doubtful(text)
+    sure &= not any(map(MAKE_BELIEVE.search, heard.said[-STILL_PLAYED:]))
+    slots = [one.slot for statements in told for one in statements if one.slot]
+    sure &= not any(one.same(other) and one != other for one, other in combinations(slots, 2))
+    for sentence, statements in zip(said, told, strict=True):
         if is_question(sentence):
-            answers.append((yield from recount(heard, sentence) or answer(heard, sentence)))
+            answers.append((yield from answer(heard, sentence)))
             continue
-        # Who was asked what is right says it without a word like "no".
-        replacement = read_replacement(f"no, {sentence}" if small_talk.asked_what_is_right(heard.earlier) else sentence)
-        if replacement is not None:
-            answers.append((yield from replace_value(heard, replacement, spoken_of(heard.earlier))))
-            continue
-        sentence = with_antecedent(sentence, [*heard.earlier, *told])
-        closed = yield from finish(heard, sentence.rstrip(".! "))
-        for claim in read_claims(sentence) if not closed else ():
-            if claims == MOST_CLAIMS:
-                return told_together([*filter(None, answers), TOO_MANY.format(most=MOST_CLAIMS)])
-            claims += 1
-            answers.append((yield from remember(heard, claim)))
-        answers.append(closed)
-    return told_together([answer for answer in answers if answer])
+        answers.append((yield from finish(heard, sentence)))
+        for statement in statements if sure and not answers[-1] else ():
+            answers.append((yield from remember(heard, statement)))
+    return " ".join(dict.fromkeys(filter(None, answers)))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.llm.rules.claims import SELF, Slot, read_claims
-from memkit.llm.rules.questions import PRONOUN, is_question, read_question, sentences_of
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Message, ToolSpec
+from memkit.runtime.memory.words.text import regex
 
-HEADLINE = re.compile(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
-TURN = re.compile(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
-OPENING = re.compile(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
+HEADLINE = regex(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
+TURN = regex(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
+OPENING = regex(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
 LINE = "| "
-GOALS = re.compile(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
-GOAL = re.compile(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
+GOALS = regex(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
+GOAL = regex(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ SEARCH = "archival_memory_search"
 INSERT = "archival_memory_insert"
 MOST_SHOWN = 10
 """Records that one search brings."""
-NO_RECORD = re.compile(r"^(?:Error|Policy)")
+NO_RECORD = regex(r"^(?:Error|Policy)")
 
 
 @dataclass(frozen=True)
@@ -150,96 +148,23 @@ def listed(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items) if len(items) > 1 else "".join(items)
 
 
-# What a conversation spoke of last: records, subjects and questions, read from its messages.
+# What a conversation spoke of last, read from its messages.
 
-IDS = re.compile(r"\[([^\[\]\s]{8,64})\]|\((?:stored|already known): ([^\s()]+)\)")
-LEADING_PRONOUN = re.compile(r"^(?:he|she|they|(?P<of>his|her|their))\b(?=[ '])", re.IGNORECASE)
-NEWEST = 40
-"""Messages that are looked through."""
+WROTE = regex(r"\((?:stored|already known): ([^\s()]+)\)")
+CITED = regex(r"\[([^\[\]\s]{8,64})\]")
 
 
-def written_last(earlier: Sequence[Message]) -> list[str]:
-    """Return the ids that the newest turn with a write wrote."""
-    ids: list[str] = []
+def named_last(earlier: Sequence[Message]) -> list[str]:
+    """Return the ids of the newest turn that names some: those it wrote, else the first that it cites."""
+    wrote: list[str] = []
+    cited: list[str] = []
     for message in reversed(earlier):
+        content = message.get("content") or ""
         if message.get("role") == "tool" and message.get("name") == INSERT:
-            ids += [found for found, _ in IDS.findall(message.get("content", "")) if found]
-        elif message.get("role") == "user" and ids:
+            wrote += CITED.findall(content)
+        elif message.get("role") == "assistant":
+            wrote += WROTE.findall(content)
+            cited += CITED.findall(content)
+        elif message.get("role") == "user" and (wrote or cited):
             break
-        elif message.get("role") == "assistant" and not ids:
-            ids += [found for _, found in IDS.findall(message.get("content", "")) if found]
-    return list(dict.fromkeys(ids))
-
-
-def spoken_of(earlier: Sequence[Message]) -> tuple[str, str] | None:
-    """Return id and text of the record that the newest answer names: the one it wrote last, or cites first."""
-    texts = _texts(earlier[-NEWEST:])
-    for message in reversed(earlier[-NEWEST:]):
-        if message.get("role") == "assistant" and message.get("content"):
-            found = IDS.findall(message["content"])
-            ids = [id for _, id in found if id in texts][::-1] or [id for id, _ in found if id in texts]
-            if ids:
-                return ids[0], texts[ids[0]]
-    return None
-
-
-def _texts(messages: Sequence[Message]) -> Mapping[str, str]:
-    """Return the texts of the records that tool results in ``messages`` show, by id."""
-    texts: dict[str, str] = {}
-    said: dict[str, str] = {}
-    for message in messages:
-        for call in message.get("tool_calls", ()):
-            said[call["id"]] = str(call["args"].get("text", ""))
-        if message.get("role") == "tool" and message.get("name") == SEARCH:
-            texts |= {record.id: record.text for record in recalled_records(message.get("content", ""))}
-        elif message.get("role") == "tool" and message.get("name") == INSERT:
-            text = said.get(message.get("tool_call_id", ""), "")
-            texts |= {id: text for id, _ in IDS.findall(message.get("content", "")) if id and text}
-    return texts
-
-
-def subject_before(earlier: Sequence[Message]) -> str | None:
-    """Return who or what the user spoke of last, apart from themselves, in their own spelling."""
-    for sentence in _said(earlier):
-        asked = read_question(sentence) if is_question(sentence) else None
-        claims = [] if asked else read_claims(sentence)
-        if introduced := next(filter(None, (_introduced(claim.slot) for claim in claims)), ""):
-            return introduced
-        names = [asked.subject or ""] if asked else [claim.slot.subject for claim in claims if claim.slot]
-        for name in names:
-            if name and name not in SELF and not PRONOUN.search(name):
-                at = sentence.lower().find(name)
-                return sentence[at : at + len(name)] if at >= 0 else name
-        named = re.findall(r"(?<=\s)[A-Z][\w'-]+(?: [A-Z][\w'-]+)?", sentence)
-        if asked and (named := [name for name in named if name not in ("I", "I'm")]):
-            return str(named[0]).removesuffix("'s")
-    return None
-
-
-def _introduced(slot: Slot | None) -> str:
-    """Return whom a statement introduces by name, as in "my sister is Ana": "my sister Ana"."""
-    if slot is None or slot.relation not in ("name", "is") or not slot.subject.startswith("my "):
-        return ""
-    return f"My {slot.subject.removeprefix('my ')} {slot.value}" if re.fullmatch(r"[A-Z][\w'-]+", slot.value) else ""
-
-
-def with_antecedent(sentence: str, earlier: Sequence[Message]) -> str:
-    """Return a statement that begins with "she" about whoever was spoken of last, where there is somebody."""
-    pronoun = LEADING_PRONOUN.match(sentence)
-    subject = subject_before(earlier) if pronoun else None
-    if pronoun is None or subject is None:
-        return sentence
-    owner = "'s" if pronoun["of"] else ""
-    return subject + owner + sentence[pronoun.end() :]
-
-
-def question_before(earlier: Sequence[Message]) -> str | None:
-    """Return the question that the user asked last."""
-    return next((sentence for sentence in _said(earlier) if is_question(sentence)), None)
-
-
-def _said(earlier: Sequence[Message]) -> Iterator[str]:
-    """Yield the sentences of the user, the newest first."""
-    for message in reversed(earlier[-NEWEST:]):
-        if message.get("role") == "user" and not message.get("name"):
-            yield from reversed(sentences_of(message.get("content", "")))
+    return list(dict.fromkeys(wrote)) or cited[:1]

@@ -1,4 +1,4 @@
-"""Read what the user wants done: a task to plan, an action for a tool, or something to forget."""
+"""Read what the user wants done: a task to plan or an action for a tool."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.runtime.loop.interface import ToolSpec
+from memkit.runtime.memory.words.text import regex
 
-POLITE = re.compile(
+POLITE = regex(
     r"^(?:(?:please|now|and|ok(?:ay)?|hey|so|then)[\s,]+|(?:can|could|would|will) you (?:please )?|"
     r"i(?:'d| would) like you to |i want you to |go ahead and |try to |i need you to |let's |let us )+",
     re.IGNORECASE,
 )
-FILLER = re.compile(r"a|an|the|to|at|in|into|from|for|my|our|on|of|with|please|via|now|this|that")
+FILLER = regex(r"a|an|the|to|at|in|into|from|for|my|our|on|of|with|please|via|now|this|that")
 PROGRAMS = (
     r"(?:(?-i:rm|dd|shred|mkfs\S*|chmod|chown|curl|wget|git|docker|kubectl|terraform|sudo|ls|mv|cp|psql|mysql|"
     r"python3?|pip|npm|ssh|systemctl)\s+(?!is\b|are\b|was\b|has\b)|(?-i:make|cat|kill)\s+(?=[-/.~\d]|[\w.-]+$))"
 )
 """Commands as they are typed; of those that are words too, only with a single argument, a path or an option."""
-SHELL = re.compile(
+SHELL = regex(
     r"^(?:run|execute|exec)(?: the| this)?(?: shell| bash)?(?: command)?[\s:]+(?P<command>.+)$"
     rf"|^(?P<bare>{PROGRAMS}\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-SQL = re.compile(
+SQL = regex(
     r"^(?:(?:run|execute)(?: the)?(?: sql| query)*[\s:]+)?(?P<statement>(?:drop\s+(?:table|database|schema|index|view)|"
     r"truncate\s+(?:table\s+)?\w|delete\s+from|alter\s+table|create\s+table|insert\s+into|update\s+\w+\s+set|"
     r"select\s.+\sfrom|grant\s.+\sto)\b.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-SQL_TABLE = re.compile(r"^(?:drop|truncate|delete) (?:the )?(?:table )?(?P<name>\w+)(?: table)?$", re.IGNORECASE)
-DEPLOY = re.compile(
+SQL_TABLE = regex(r"^(?:drop|truncate|delete) (?:the )?(?:table )?(?P<name>\w+)(?: table)?$", re.IGNORECASE)
+DEPLOY = regex(
     r"^(?:deploy|ship|roll ?out|release)\b(?P<what>.*?)\s*\b(?:straight |directly )?"
     r"(?:to|into|on)\s+(?P<where>\w+)\W*$",
     re.IGNORECASE,
 )
-SEND = re.compile(
+SEND = regex(
     r"^(?:send|write|message|forward|e-?mail|mail|text)\s+(?!me\b|us\b)"
     r"(?:a message |an? e?mail |the message )?(?P<what>.+?)"
     r"\s+to\s+(?P<who>[\w.@-]+)"
     r"(?:\s+(?:with|via|using|through|by|in)\s+(?:the\s+)?(?P<tool>\w+))?\W*$",
     re.IGNORECASE | re.DOTALL,
 )
-TELL = re.compile(
+TELL = regex(
     r"^(?:tell|message|text|e-?mail|ask|notify|inform|let)\s+(?!me\b|us\b|you\b)(?P<who>(?:my |our |the "
     r")?[\w.@-]+)(?: know)?\s*(?:\b(?:that|"
     r"about|to)\s|"
@@ -57,53 +58,32 @@ TELL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A message that names who it is for first."""
-GIVE = re.compile(
+GIVE = regex(
     r"^(?:send|e-?mail|mail|forward|message|text)\s+(?!me\b|us\b|it\b|this\b|that\b)(?P<who>[\w.@-]+)\s+"
     r"(?P<what>(?:the|an?|my|our|this|that|these|those|some)\s\S.{0,2000}?)[.!? ]*$",
     re.IGNORECASE | re.DOTALL,
 )
 """A message that names who it is for before what it is: "email bob the report"."""
-DESTROY = re.compile(r"^(?P<verb>delete|remove|erase|wipe)\s+(?P<what>.{1,400})$", re.IGNORECASE)
-CALL = re.compile(
+DESTROY = regex(r"^(?P<verb>delete|remove|erase|wipe)\s+(?P<what>.{1,400})$", re.IGNORECASE)
+CALL = regex(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
 )
-PAIR = re.compile(r"(\w+)\s*[=:]\s*(\"(?:[^\"\\]|\\[\s\S])*\"|'[^']*'|\S+)")
-PLAN = re.compile(
+PAIR = regex(r"(\w+)\s*[=:]\s*(\"(?:[^\"\\]|\\[\s\S])*\"|'[^']*'|\S+)")
+PLAN = regex(
     r"^(?:(?:make|show me|give me|find) a plan (?:to|for|how to)|"
     r"plan(?!(?: for)? (?:my|our|the) (?:day|week|weekend|month|morning|evening)\b)(?: to| for| how to)?|what(?:'s|"
     r" is) the plan (?:to|for))"
     r"[\s:]+(?P<task>.{1,2000})$",
     re.IGNORECASE,
 )
-HOW_WOULD = re.compile(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
+HOW_WOULD = regex(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
 """What a task of a known domain may be asked with; other "how" questions are for skills and memory."""
-FORGET = re.compile(
-    r"^(?:(?:no|nah|nope|haha|lol|oh|ok(?:ay)?|wait|sorry|actually|please|hey|and|can you|could you|would you|"
-    r"i want you to|i'd like you to|you (?:should|can|may|must))[\s,]+){0,4}"
-    r"(?:(?:do not|don't|dont|no need to|never|you (?:do not|don't) (?:need|have) to)\s+(?:remember|store|keep|"
-    r"save|note)\b(?P<a>.{0,400})"
-    r"|(?:forget|delete|remove|erase|unlearn|unremember|wipe|drop)\b(?! to\b)(?P<b>.{0,400})"
-    r"|(?P<last>scratch that|strike that|take (?:that|it) back|undo (?:that|it)|never ?mind(?: that)?|"
-    r"(?:that|it) was (?:just |only )?(?:a joke|a lie|wrong to store)|"
-    r"(?:i was |i'm |just )?(?:just |only )?(?:joking|kidding)|i (?:was lying|lied|made (?:that|it) up)|"
-    r"you (?:should not|shouldn't) have (?:stored|saved|remembered|kept) (?:that|this|it)|that(?:'s|"
-    r" is) (?:private|none of your business|not for you))"
-    r"|(?:i was |i'm )(?:just |only )?(?:joking|kidding|lying) about\s+(?P<c>.{1,400})"
-    r"|i lied about\s+(?P<d>.{1,400}))$",
-    re.IGNORECASE,
-)
-THINGS = re.compile(
+THINGS = regex(
     r"\b(?:tables?|databases?|files?|folders?|director(?:y|ies)|branch(?:es)?|servers?|buckets?|clusters?|"
     r"namespaces?|containers?|volumes?|repo(?:sitory|s)?|rows?)\b|[/\\]",
     re.IGNORECASE,
 )
 """What is deleted outside memory, by tools."""
-LAST = re.compile(
-    r"|(?:about )?(?:that|this|it|that again|the last (?:one|thing|part|fact)|that (?:one|last (?:one|bit|part)|"
-    r"please)|what i (?:just )?(?:said|told you)|(?:any of )?(?:that|this))"
-    r"(?:,? (?:please|again|ok|okay|now|either))?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -236,23 +216,3 @@ def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return re.sub(r'\\(["\\])', r"\1", value[1:-1]) if value[0] == '"' else value[1:-1]
     return value.strip("\"'").rstrip(",.")
-
-
-def read_forget(text: str) -> str | None:
-    """Return what the user wants forgotten, an empty text for what was said last, or None.
-
-    >>> read_forget("Don't remember that."), read_forget("forget my dog's name"), read_forget("hello")
-    ('', "my dog's name", None)
-    """
-    match = FORGET.match(text.strip().rstrip(".! "))
-    if not match:
-        return None
-    if match["last"]:
-        return ""
-    rest = next(group for name in "abcd" if (group := match[name]) is not None).strip(" ,")
-    if LAST.fullmatch(rest):
-        return ""
-    if match["b"] is not None and THINGS.search(rest):
-        return None
-    rest = re.sub(r"^(?:that|about|what (?:you know|i said|i told you) about)\s+(?=\w)", "", rest, flags=re.IGNORECASE)
-    return re.sub(r",? please$", "", rest, flags=re.IGNORECASE)

@@ -24,9 +24,9 @@ from memkit.policies.export import (
     without_verdict,
 )
 from memkit.runtime.guard.checks import text_of
+from memkit.runtime.guard.conditions import SYNONYMS
 from memkit.runtime.guard.interface import JSON
 from memkit.runtime.guard.match import compile_condition
-from memkit.runtime.guard.shell import SYNONYMS
 from memkit.terminal import one_line
 
 _MOST = 400

@@ -250,7 +250,32 @@ def compile_policy(data: Mapping[str, JSON]) -> Policy:
     return _build(data)
 
 
+FORMER_TRUST = ("verified", "candidate", "quarantined", "rejected")
+"""What ``context.trust`` said before it said whether a turn is tainted: ``trusted`` or ``untrusted``."""
+
+
+def names_former_trust(condition: JSON) -> bool:
+    """Return whether a condition on ``context.trust`` waits for a value that no turn has any more."""
+    if isinstance(condition, Mapping):
+        return any(map(names_former_trust, condition.values()))
+    if isinstance(condition, list | tuple):
+        return any(map(names_former_trust, condition))
+    return condition in FORMER_TRUST
+
+
+def _in_force(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return a policy that would never apply again as one that asks in every turn, until somebody rewrites it."""
+    match = data.get("match")
+    alternatives = match if isinstance(match, list) else [match] if match else []
+    if not any(names_former_trust(one.get("context.trust")) for one in alternatives):
+        return data
+    kept = [{key: value for key, value in one.items() if key != "context.trust"} for one in alternatives]
+    effect = data["effect"] if data["effect"] in ("deny", "ask") else "ask"
+    return {**data, "effect": effect, "match": [one or {"tool": "*"} for one in kept]}
+
+
 def _build(data: Mapping[str, JSON]) -> Policy:
+    data = _in_force(data)
     return Policy(
         name=data["name"],
         rule=data["rule"],

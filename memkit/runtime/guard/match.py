@@ -21,10 +21,9 @@ from .checks import (
     shown,
     text_of,
 )
+from .conditions import shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary
 from .regex import compile_regex
-from .shell import shell_check
-from .sql import sql_check
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 

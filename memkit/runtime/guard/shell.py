@@ -1,19 +1,18 @@
-"""The ``shell`` condition: every command that a text would run, seen through wrappers, and how it must look."""
+"""What a value would run, seen through wrappers: the commands of shell text, and the SQL in it or for a client."""
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from .checks import NO, Predicate, bracketed, first_of, glob_test, literal_head, shown
-from .interface import JSON, Path, PolicySetError, Ternary
+from .checks import shown, words_of
+from .interface import JSON
 from .shell_lists import read_shell_text
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_wrappers import Inner, inner_commands, set_to_run
-from .sql_text import reads_as_sql
+from .shell_wrappers import INTERPRETER, Inner, inner_commands, set_to_run, strings_of
+from .sql_text import SqlView, read_sql
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
@@ -148,43 +147,6 @@ class _Unwrapping:
             self.doubts[sure:] = [doubt for doubt in self.doubts[sure:] if doubt is _TOO_MUCH]
 
 
-SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
-_SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
-
-
-@dataclass(frozen=True)
-class GlobChoice:
-    """Globs of which any, or all, must be found."""
-
-    any_of: tuple[str, ...] = ()
-    all_of: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ShellPattern:
-    """What a command must look like."""
-
-    program: tuple[str, ...] = ()
-    flags: GlobChoice = GlobChoice()
-    args: GlobChoice = GlobChoice()
-
-
-def shell_check(data: JSON, path: Path) -> Predicate:
-    """Return the compiled ``shell`` condition."""
-    pattern = _read_pattern(data, path)
-    on_command = _compile(pattern)
-    says = _describe(pattern)
-
-    def test(value: JSON) -> Ternary:
-        view = view_of(value)
-        if view is None:
-            return Ternary(None, "it is not text, so it cannot be read as shell")
-        found = first_of(on_command(command) for command in view.commands)
-        return found if found.state else _doubtful(view, value, found)
-
-    return Predicate(test, says, path, whole=True)
-
-
 def view_of(value: JSON) -> ShellView | None:
     """Return what a value would run as shell, or ``None`` when it is neither text nor a list of words."""
     if isinstance(value, str):
@@ -194,181 +156,82 @@ def view_of(value: JSON) -> ShellView | None:
     return None
 
 
-def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:
-    """Return unknown when the view has gaps; a text that is plain SQL is no broken shell."""
-    doubts = view.doubts
-    if doubts and all(doubt.kind == SYNTAX for doubt in doubts) and isinstance(value, str) and reads_as_sql(value):
-        doubts = ()
-    if doubts:
-        return Ternary(None, f"cannot be read as shell: {shown(doubts[0].message)}")
-    return found
+# SQL, as text or handed to a client.
+
+_CLIENTS = words_of(
+    "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
+    " usql osql db2 athena rqlite wrangler turso mariadb cqlsh dolt heroku supabase snow databricks mclient exaplus"
+    " prisma gcloud aws influx"
+)
+_STATEMENT_IS_OPERAND = words_of("sqlite sqlite3 duckdb turso")
+"""Clients that are given a database and then a statement."""
+_PROGRAM = re.compile(r"[\w.+-]+")
+_SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
+_OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
+_OTHER_OPTIONS = "hdpUPuDfo"
+"""Last letters of short options whose value is a host, a name or a file."""
+_ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 
 
-def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
-    parts = [
-        part
-        for wanted, part in (
-            (pattern.program, _program_test(pattern.program)),
-            (pattern.flags != GlobChoice(), _choice_test(pattern.flags, _find_flag, "flag")),
-            (pattern.args != GlobChoice(), _choice_test(pattern.args, _find_arg, "argument")),
-        )
-        if wanted
-    ]
-
-    def test(command: Command) -> Ternary:
-        reasons, state = [], True
-        for part in parts:
-            outcome = part(command)
-            if outcome.state is False:
-                return NO
-            state = state and outcome.state is True
-            reasons.append(outcome.reason)
-        return Ternary(state or None, f"shell {', '.join(reasons)}")
-
-    return test
+def sql_views(value: JSON) -> Iterator[SqlView]:
+    """Yield the SQL in a value: the text itself, and what shell commands in it hand to a database client."""
+    if isinstance(value, str):
+        yield read_sql(value)
+        yield from _in_shell(read_shell(value))
+    elif isinstance(value, Mapping):
+        for element in value.values():
+            yield from sql_views(element)
+    elif isinstance(value, (list, tuple)):
+        for element in value:
+            yield from sql_views(element)
+        if all(isinstance(word, str) for word in value):
+            yield from _in_shell(read_shell(tuple(value)))
 
 
-def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
-    tests = [(glob_test(pattern.lower()), "/" in pattern) for pattern in patterns]
-    listed = bracketed(patterns)
-
-    def test(command: Command) -> Ternary:
-        if command.program is None:
-            return Ternary(None, f"program is made at run time and may be in {listed}")
-        full = command.program.lower()
-        if any(matches(full if with_path else command.name) for matches, with_path in tests):
-            return Ternary(True, f"program {shown(command.name)} in {listed}")
-        return NO
-
-    return test
-
-
-def _choice_test(
-    choice: GlobChoice, find: Callable[[str, Command], bool | None], noun: str
-) -> Callable[[Command], Ternary]:
-    def test(command: Command) -> Ternary:
-        required = [find(pattern, command) for pattern in choice.all_of]
-        offered = [find(pattern, command) for pattern in choice.any_of]
-        if False in required or (offered and not any(state is not False for state in offered)):
-            return NO
-        sure = all(required) and (not offered or True in offered)
-        return Ternary(True if sure else None, _choice_reason(choice, offered, noun, sure=sure))
-
-    return test
+def _in_shell(view: ShellView) -> Iterator[SqlView]:
+    clients = [command for command in view.commands if _may_be_client(command)]
+    for command in clients:
+        for word in (*command.words, *command.inputs):
+            yield from (read_sql(text) for text in _option_values(word.text))
+        yield from _at_run_time(command)
+    for command in view.commands:
+        if INTERPRETER.fullmatch(command.name):
+            yield from _in_code([*command.words, *command.inputs])
+    broken = [doubt.message for doubt in view.doubts if doubt.kind == SYNTAX]
+    if broken and any(command.program for command in clients):
+        yield SqlView((), (f"{broken[0]} in the command",), False)
 
 
-def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str, *, sure: bool) -> str:
-    if not sure:
-        return f"{noun}s made at run time may be in {bracketed([*choice.all_of, *choice.any_of])}"
-    seen = [pattern for pattern, state in zip(choice.any_of, offered, strict=True) if state]
-    return f"{noun} {' '.join([*choice.all_of, *seen[:1]])}"
-
-
-def _find_flag(flag: str, command: Command) -> bool | None:
-    """Return whether a command has a flag; ``None`` when only the running shell knows."""
-    spelled = {flag}.union(*(group for group in SYNONYMS if flag in group))
-    unsure = False
-    for word in _options(command.words):
-        if not word.certain and not word.globbed and (word.fixed == 0 or word.text.startswith("-")):
-            unsure = True
-        if any(form in spelled or _abbreviates(form, spelled) for form in _forms(word.text)):
-            return True
-    return None if unsure else False
-
-
-def _options(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-    for word in words:
-        if word.text == "--":
-            return
-        if word.text.startswith("-") or not word.certain:
-            yield word
-
-
-def _forms(text: str) -> Iterator[str]:
-    """Yield the flags in one word: ``-rf`` is also ``-r`` and ``-f``; ``--force=yes`` is also ``--force``."""
-    yield text
-    if text.startswith("--"):
-        yield text.partition("=")[0]
-    elif found := _SHORT_FLAGS.match(text):
-        yield from (f"-{letter}" for letter in found.group()[1:])
-
-
-def _abbreviates(form: str, spelled: set[str]) -> bool:
-    return form.startswith("--") and len(form) > 2 and any(flag.startswith(form) for flag in spelled)
-
-
-def _find_arg(pattern: str, command: Command) -> bool | None:
-    """Return whether an argument matches a glob; ``None`` when only the running shell knows."""
-    matches, head = glob_test(pattern), literal_head(pattern)
-    unsure = False
-    for word in command.words:
-        if word.certain:
-            if any(matches(text) for text in _readings(word.text)):
-                return True
-        elif pattern == "*":
-            return True
-        else:
-            unsure = unsure or _may_become(word, head)
-    return None if unsure else False
-
-
-def _readings(text: str) -> Iterator[str]:
-    """Yield an argument, the value of an option in it, and each of these as the path it comes to."""
-    yield text
-    values = [text]
-    if text.startswith("-"):
-        values.append(text.partition("=")[2] if "=" in text else text[2:])
-    elif "=" in text:  # dd of=/dev/sda
-        values.append(text.partition("=")[2])
-    for value in values:
-        yield value
-        if "/" in value:
-            yield posixpath.normpath(value).replace("//", "/")
-
-
-def _may_become(word: ShellWord, head: str) -> bool:
-    if "/.." in word.text:
+def _may_be_client(command: Command) -> bool:
+    if command.program is None or command.name in _CLIENTS:
         return True
-    known = word.text[: word.fixed]
-    if word.globbed and not known and head.startswith("/"):
-        return False  # a wildcard never stands for a leading slash
-    return head.startswith(known) or known.startswith(head)
+    return "sql" in command.name and _PROGRAM.fullmatch(command.name) is not None
 
 
-def _read_pattern(data: JSON, path: Path) -> ShellPattern:
-    if not isinstance(data, Mapping) or not data:
-        raise PolicySetError("needs program, flags or args", path=path)
-    for key in data:
-        if key not in ("program", "flags", "args"):
-            raise PolicySetError(f"unknown key {key!r}; known are program, flags, args", path=(*path, key))
-    program = _texts(data["program"], (*path, "program")) if "program" in data else ()
-    flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
-    args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
-    for flag in (*flags.any_of, *flags.all_of):
-        if not flag.startswith(("-", "+")):
-            raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
-    return ShellPattern(program, flags, args)
+def _option_values(text: str) -> Iterator[str]:
+    if not _SEVERAL_WORDS.search(text):  # the name of a file or database, and no statement
+        return
+    yield text
+    if found := _OPTION.match(text):
+        ends = range(2, found.end() + 1) if text[1] != "-" else [found.end()]  # any letter may be the option's name
+        yield from (text[end:] for end in ends)
 
 
-def _choice(data: JSON, path: Path) -> GlobChoice:
-    if not isinstance(data, Mapping):
-        return GlobChoice(any_of=_texts(data, path))
-    unknown = [key for key in data if key not in ("any_of", "all_of")]
-    if unknown or not data:
-        raise PolicySetError("needs any_of, all_of or both, each a list", path=(*path, *unknown[:1]))
-    return GlobChoice(**{key: _texts(value, (*path, key)) for key, value in data.items()})
+def _at_run_time(command: Command) -> Iterator[SqlView]:
+    """Yield a doubt where the running shell makes the statement that a client is given."""
+    if command.name in _STATEMENT_IS_OPERAND:
+        operands = [word for word in command.words if not word.text.startswith("-")]
+        for word in operands[1:]:
+            if word.fixed == 0 and not word.certain:
+                yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
+    for option, word in zip((literal(""), *command.words), command.words, strict=False):
+        given = _OPTION.fullmatch(option.text) and option.text[-1] not in _OTHER_OPTIONS
+        if command.program and not word.certain and word.fixed == 0 and (given or word.text.startswith("<(")):
+            yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
 
 
-def _texts(data: JSON, path: Path) -> tuple[str, ...]:
-    texts = data if isinstance(data, list) else [data]
-    if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise PolicySetError("needs text or a list of texts", path=path)
-    return tuple(texts)
-
-
-def _describe(pattern: ShellPattern) -> str:
-    parts = [f"program in {bracketed(pattern.program)}"] if pattern.program else []
-    for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
-        parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []
-        parts += [f"all of {noun} {bracketed(choice.all_of)}"] if choice.all_of else []
-    return f"shell {', '.join(parts)}"
+def _in_code(words: Sequence[ShellWord]) -> Iterator[SqlView]:
+    """Yield the SQL in the strings of code that speaks to a database."""
+    for word in words:
+        if _ASKS_DATABASE.search(word.text):
+            yield from (read_sql(text) for text in strings_of(word.text) if _SEVERAL_WORDS.search(text))

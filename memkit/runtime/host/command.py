@@ -14,6 +14,7 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
+from ..loop.taint import with_brought
 from ..memory.log.clone import claim
 from ..memory.record.stamps import new_id
 from .consolidation import as_data, consolidate
@@ -21,7 +22,8 @@ from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
 from .sessions import lacks_room
 from .settings import Project, ProjectSettings, load_settings
-from .terminal import Questions, Showing, Streams, harmless
+from .slash import answer_slash, answered, is_slash
+from .terminal import Questions, Showing, Streams, beside, harmless
 
 SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"
@@ -182,7 +184,11 @@ class Telling:
     def answer(self, text: str, conversation: AgentConversation) -> int:
         """Answer one turn, print it, and return its exit code."""
         _check_words(text)
-        data = {**conversation.step(text).data, "session": self.rooms.session_id}
+        if is_slash(text):
+            told_data = answered(self.rooms, answer_slash(self.rooms, conversation, text))
+        else:
+            told_data = dict(conversation.step(text).data)
+        data = {**told_data, "session": self.rooms.session_id}
         missing = self.rooms.consent.missing()
         notes = [_diagnostic("consent", missing, "info")] if missing else []
         fault = conversation.fault if isinstance(conversation, Resumable) else None
@@ -203,7 +209,8 @@ class Telling:
 def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:
     """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
     if prompt is not None:
-        return [prompt]
+        brought = "" if is_slash(prompt) else beside(streams.given, lambda note: print(note, file=streams.messages))
+        return [with_brought(prompt, brought)]
     return _spoken(streams) if streams.interactive else [_everything(streams.given)]
 
 

@@ -32,10 +32,10 @@ class JournalledTools(Tools):
         super().__init__(*parts, **more)
         self._keeping = threading.Lock()
 
-    def begin_turn(self, user_text: str | None, turn_id: int | None) -> None:
+    def begin_turn(self, user_text: str | None, turn_id: int | None, *, all_said: bool = False) -> None:
         """Open the books of a new turn."""
         self._number = 0
-        super().begin_turn(user_text, turn_id)
+        super().begin_turn(user_text, turn_id, all_said=all_said)
 
     def carry_out(
         self, name: str, args: Mapping[str, Any] | str, decision: str, key: CallKey | None = None

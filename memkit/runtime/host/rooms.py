@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -160,6 +160,11 @@ class Rooms:
         session.open(may_read=granted())
         return session
 
+    def reload_core(self) -> None:
+        """Take over the core sections as the archive has them now."""
+        self.main.core.update(dict.fromkeys(self.main.core, ""))
+        self.memory.reload_core()
+
     @property
     def user_id(self) -> str:
         """Return whose memory it is."""
@@ -217,12 +222,13 @@ def _toolbox(
 ) -> JournalledTools:
     archive, proposals = consent.archive, Proposals()
 
-    def retire(record_id: str, reason: str) -> str:
-        stored = archive.get(record_id, user_id=memory.user_id)
-        origin = Origin(actor="user", user_id=memory.user_id, session_id=memory.session_id)
+    def retire(record_id: str, reason: str, taint: Sequence[str]) -> tuple[str, str | None]:
+        stored, actor = archive.get(record_id, user_id=memory.user_id), "agent" if taint else "user"
+        origin = Origin(actor, memory.user_id, session_id=memory.session_id, taint=tuple(taint))
+        waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
-            archive.mark("reject", record_id, origin, reason=reason)
-        return stored.record.text if stored is not None else ""
+            waiting = archive.mark("reject", record_id, origin, reason=reason)
+        return (stored.record.text if stored is not None else ""), waiting
 
     tools = JournalledTools(memory, guard_of(settings.policies), config=config, host=host, consent=consent)
     if STORING in memory.names:

@@ -167,6 +167,7 @@ class Session:
         if fork_of is not None:
             self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
         agent.turn_id = kept.turns
+        agent.toolbox.books.taint(kept.taint)
         agent.spent.update(self._kept.usage)
         agent.toolbox.books.known_ids.update(dict.fromkeys(kept.known))
         if isinstance(tools := agent.toolbox.memory, MemoryTools):
@@ -289,6 +290,12 @@ class Session:
         if self._terms.is_kept() and not self._is_running:
             self._save()
 
+    def clean(self) -> int:
+        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        left: int = self.agent.clean()
+        self.keep()
+        return left
+
     def close(self) -> None:
         """Let other processes into the session."""
         self.journal.close()
@@ -305,6 +312,7 @@ class Session:
             turns=agent.turn_id,
             known=tuple(agent.toolbox.books.known_ids),
             usage=dict(agent.spent),
+            taint=agent.toolbox.books.standing,
             working=None if working is None else {**working, "at": to_text(self._clock())},
         )
         try:

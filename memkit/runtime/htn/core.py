@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .compiling.state import StateView
+from .decompose import llm_decompose
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution import Action, Answer, Execution, Executor, Journal
 from .interface import (
@@ -80,6 +81,7 @@ __all__ = [
     "Task",
     "Term",
     "When",
+    "llm_decompose",
     "parse_condition",
     "parse_effect",
     "parse_number",

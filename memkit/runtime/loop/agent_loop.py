@@ -20,10 +20,11 @@ from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .reply import IDLE, AgentResponse, Intent
 from .session_tools import SessionTools
+from .taint import taint_in
 from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
-from .turn import Turn
+from .turn import Acts, Turn
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
@@ -67,7 +68,10 @@ class AgentLoop:
         self.toolbox = toolbox if toolbox is not None else Tools(SessionTools(self.memory), config=config, host=host)
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
-        self.tasks = TaskMemory(self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None))
+        self.tasks = TaskMemory(
+            self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None),
+            steered=lambda: self.toolbox.books.ledger.taint,
+        )  # fmt: skip
         self.told = Announcements(host.listen)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
@@ -89,17 +93,17 @@ class AgentLoop:
 
     # --- who opens a turn
 
-    def observe(self, text: str) -> None:
-        """Open a turn with the user's words."""
+    def observe(self, text: str, *, all_said: bool = False) -> None:
+        """Open a turn with the user's words; ``all_said`` where they are the user's own whatever their length."""
         check_words(text, "what the user says")
-        turn = self._open(text)
+        turn = self._open(text, all_said=all_said)
         self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
         turn.add({"role": "user", "content": text})
 
-    def respond(self, text: str | None = None) -> AgentResponse:
+    def respond(self, text: str | None = None, *, all_said: bool = False) -> AgentResponse:
         """Answer ``text``, or what was observed last."""
         if text is not None:
-            self.observe(text)
+            self.observe(text, all_said=all_said)
         elif self._turn.text is None:
             raise LoopError("There is nothing to respond to. Call observe(text) before, or respond(text).")
         return self._turn.run(self._turn.intend(self._turn.text))
@@ -114,18 +118,15 @@ class AgentLoop:
                 return turn.run(Intent(IDLE, recall=False))
         turn.add({"role": "user", "name": "heartbeat", "content": HEARTBEAT})
         if turn.pending:
-            self.inject_observation("\n".join(turn.pending), source="chores")
+            self._show_data("\n".join(turn.pending), "chores")
         return turn.run(turn.intend(None))
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do what the host program asks for, such as one step of a skill.
 
-        The words are not the user's: they agree to nothing and are not kept as said. No user's turn lies between one
-        instruction and the next, so trust that fell stays fallen.
+        The words are not the user's: they agree to nothing and are not kept as said.
         """
-        trust = self.toolbox.books.ledger.trust
         turn = self._open(None)
-        self.toolbox.books.lower_trust(trust)
         self.journal.opened(self.turn_id, instruction, by_user=False)
         turn.add({"role": "user", "name": INSTRUCTION, "content": instruction})
         return turn.run(turn.intend(instruction))
@@ -138,10 +139,28 @@ class AgentLoop:
         return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
     def inject_observation(self, text: str, source: str = "environment") -> None:
-        """Add what a tool or the surroundings report to the prompt, as data that is not trusted."""
+        """Add what a tool or the surroundings report to the prompt, as data that taints."""
         check_words(text, "an observation")
-        self.toolbox.books.lower_trust("candidate")
+        self.toolbox.books.taint((f"tool:{source}",))
+        self._show_data(text, source)
+
+    def _show_data(self, text: str, source: str) -> None:
         self.view.add(data_message(fence(text, source, new_marker())))
+
+    def clean(self) -> int:
+        """Take out of the prompt what came from outside and what was composed under it; return how many messages left.
+
+        The next turn is clean then. What left stays findable, and taints whoever finds it.
+
+        Raises:
+            LoopError: An SDK keeps the conversation, and nothing can be taken out of it.
+        """
+        forget = getattr(self.model, "forget", None)
+        if isinstance(self.model, Acts):
+            if forget is None:
+                raise LoopError("Here the conversation is kept by the SDK. Begin a new session instead.")
+            forget()
+        return self.view.clean()
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""
@@ -151,14 +170,17 @@ class AgentLoop:
         """Tell ``listen`` of what happens in turns, as long as the block lasts."""
         return self.told.heard_by(listen)
 
-    def _open(self, text: str | None) -> Turn:
+    def _open(self, text: str | None, *, all_said: bool = False) -> Turn:
+        self.toolbox.books.taint(taint_in(self.memory.main.messages))
+        if text is not None:
+            self.view.leave_outside()
         self.view.open(text)
         self.turn_id += 1
         self._silent_turns += text is None
         self._turn = self.turn_class(self, text)
         self.toolbox.deadline = self._turn.deadline
         self.told.begin_turn()
-        self.toolbox.begin_turn(text, self.turn_id)
+        self.toolbox.begin_turn(text, self.turn_id, all_said=all_said)
         return self._turn
 
     @property
@@ -206,4 +228,5 @@ class AgentLoop:
 
     def _remember_outcome(self, text: str, tags: Sequence[str]) -> str | None:
         insert = getattr(self.toolbox.memory, "archival_memory_insert", None)
+        self.toolbox.memory.note_taint(self.working.taint)
         return None if insert is None else str(insert(text, type="outcome", tags=list(tags)))

@@ -6,31 +6,22 @@ import re
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableSet, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from .bound import read_arguments
 from .fencing import excerpt, words
 from .interface import JSON, MainContext, MemoryTools
+from .taint import joined
 
 # What happened in a turn, for the reply, the report and the policies.
 
-TRUST_ORDER = ("rejected", "quarantined", "candidate", "verified")
 BRACKETED = re.compile(r"\[([^\[\]]{1,400})\]")
 REPORT_LIMIT = 2000
 """Characters of a result that a report keeps."""
 Observe = Callable[[dict[str, JSON]], None]
 """Keeps the account of what happens."""
 WRITES = frozenset({"admitted", "merged", "quarantined"})
-
-
-def lowest_trust(values: Iterable[str]) -> str:
-    """Return the lowest of ``values``; a word that is no trust state counts as quarantined.
-
-    >>> lowest_trust(["verified", "candidate"]), lowest_trust([]), lowest_trust(["sure"])
-    ('candidate', 'verified', 'quarantined')
-    """
-    known = [value if value in TRUST_ORDER else "quarantined" for value in values]
-    return min(known, key=TRUST_ORDER.index, default="verified")
+RETRIEVING = frozenset({"recall", "search", "archival_memory_search"})
+"""Operations by which records enter the prompt."""
 
 
 def named_ids(message: str, known: Container[str]) -> list[str]:
@@ -43,22 +34,6 @@ def named_ids(message: str, known: Container[str]) -> list[str]:
     return list(dict.fromkeys(word for word in words if word in known))
 
 
-def trust_of(record: Any) -> str:
-    """Return how far a record may be trusted in a prompt: what came from a tool or an import is a candidate at most."""
-    foreign = record.source == "imported" or record.actor in {"tool", "import"}
-    return lowest_trust([record.trust, "candidate"]) if foreign else str(record.trust)
-
-
-def trust_lookup(archive: Any, user_id: str) -> Callable[[str], str]:
-    """Return a function from record id to the trust of its text in a prompt; an id nobody knows is quarantined."""
-
-    def look_up(record_id: str) -> str:
-        stored = archive.get(record_id, user_id=user_id) if archive is not None else None
-        return "quarantined" if stored is None else trust_of(stored.record)
-
-    return look_up
-
-
 @dataclass
 class TurnLedger:
     """The calls, memory operations, verdicts and plan of one turn."""
@@ -67,12 +42,17 @@ class TurnLedger:
     operations: list[dict[str, JSON]] = field(default_factory=list)
     policy: list[dict[str, JSON]] = field(default_factory=list)
     plan: dict[str, JSON] | None = None
-    trust: str = "verified"
-    """The lowest trust of what entered the prompt since the user spoke."""
+    taint: tuple[str, ...] = ()
+    """What may have steered the prompt in this turn."""
+    left_out: int = 0
+    """How many tainted pieces recall would have shown."""
+    parents: dict[str, None] = field(default_factory=dict)
+    """Ids of the records that entered the prompt since the user spoke."""
 
-    def lower_trust(self, value: str) -> None:
-        """Note that text of trust ``value`` entered the prompt."""
-        self.trust = lowest_trust([self.trust, value])
+    @property
+    def trust(self) -> str:
+        """Return what policies see as ``context.trust``."""
+        return "untrusted" if self.taint else "trusted"
 
     def place(self) -> tuple[int, ...]:
         """Return how much stands in the books now, for ``since``."""
@@ -83,7 +63,7 @@ class TurnLedger:
         calls, operations, policy = place
         return {
             "calls": self.calls[calls:], "operations": self.operations[operations:], "policy": self.policy[policy:],
-            "plan": self.plan, "trust": self.trust,
+            "plan": self.plan, "taint": list(self.taint), "left_out": self.left_out,
         }  # fmt: skip
 
     def take_over(self, books: Mapping[str, JSON]) -> None:
@@ -92,7 +72,7 @@ class TurnLedger:
         self.operations += books["operations"]
         self.policy += [entry for entry in books["policy"] if entry not in self.policy]
         self.plan = books["plan"]
-        self.lower_trust(books["trust"])
+        self.left_out = max(self.left_out, books.get("left_out", 0))
 
     def written(self) -> list[Mapping[str, JSON]]:
         """Return the operations of this turn that changed long-term memory."""
@@ -200,6 +180,11 @@ class Books:
         self.known_ids = RecentIds()
         self.turn_id: int | None = None
         self.user_text: str | None = None
+        """What the user says in the running turn."""
+        self.brought = ""
+        """What their message brings besides."""
+        self.standing: tuple[str, ...] = ()
+        """What may have steered what stands in the prompt, from this turn or an earlier one."""
         self.meter: Callable[[], dict[str, JSON]] | None = None
         """Says what the prompt takes; without it, what the main context takes."""
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
@@ -209,14 +194,14 @@ class Books:
         """Held while a memory tool runs, and while what it did is taken in; always before ``lock``."""
         self._memory = memory
         self._observe = observe
-        self._trust_of = trust_lookup(getattr(memory, "archive", None), getattr(memory, "user_id", "local"))
 
-    def open(self, user_text: str | None, turn_id: int | None) -> None:
-        """Begin the books of a new turn."""
+    def open(self, user_text: str | None, turn_id: int | None, brought: str = "") -> None:
+        """Begin the books of a new turn; where no user speaks, what entered the prompt before is still there."""
         with self.serial, self.lock:
             self.collect()
-            self.ledger = TurnLedger()
-            self.turn_id, self.user_text = turn_id, user_text
+            parents = self.ledger.parents if user_text is None else {}
+            self.ledger = TurnLedger(taint=self.standing, parents=parents)
+            self.turn_id, self.user_text, self.brought = turn_id, user_text, brought
 
     # --- what is entered
 
@@ -226,22 +211,38 @@ class Books:
             self.ledger.operations.append(dict(operation))
             self._admit(operation)
 
-    def recalled(self, operation: Mapping[str, JSON]) -> None:
+    def recalled(self, operation: Mapping[str, JSON], lost: Sequence[JSON] = ()) -> None:
         """Enter a recall that the host did itself, where it found something, and tell of it."""
         if ids := ids_of(operation):
             self.note(operation)
             self._memory.note_recalled(ids)
-        self._tell_recall(operation)
+        self._tell_recall(operation, lost)
 
     def recall_skipped(self, reason: str) -> None:
         """Enter that nothing was looked up for this turn, and why."""
         self.note({"op": "recall_skipped", "reason": reason})
         self.tell("recall_skipped", reason=reason)
 
-    def lower_trust(self, value: str) -> None:
-        """Note that text of trust ``value`` entered the prompt in this turn."""
+    def taint(self, origins: Iterable[str]) -> None:
+        """Note that text of these origins entered the prompt; what is composed from now on may be steered by it."""
+        origins = tuple(origins)
+        if origins:
+            with self.lock:
+                self.standing = joined(self.standing, origins)
+                self.ledger.taint = joined(self.ledger.taint, origins)
+            self._memory.note_taint(origins)
+
+    def clean(self) -> None:
+        """Note that nothing tainted stands in the prompt any more."""
         with self.lock:
-            self.ledger.lower_trust(value)
+            self.standing = self.ledger.taint = ()
+
+    def leave_out(self, ids: Sequence[str], constraints: Sequence[str] = ()) -> None:
+        """Enter that recall left out these tainted records, and which of them are constraints."""
+        with self.lock:
+            self.ledger.left_out += len(ids)
+        if constraints:
+            self.note({"op": "left_out", "ids": list(constraints), "reason": "tainted"})
 
     def keep_plan(self, plan: dict[str, JSON]) -> None:
         """Keep what came of planning, and tell which way was chosen."""
@@ -265,20 +266,22 @@ class Books:
         """Take in what a call brought here before its turn was cut off."""
         with self.lock:
             self.ledger.take_over(books)
+        self.taint(books.get("taint", ["tool:unknown"]))
         for operation in books["operations"]:
             self._admit(operation)
         self._memory.note_recalled([record_id for operation in books["operations"] for record_id in ids_of(operation)])
 
     def collect(self) -> None:
-        """Take in what the memory tools did; what was retrieved may lower the trust of the turn."""
+        """Take in what the memory tools did; what was retrieved may taint the turn."""
         with self.serial, self.lock:
             drained = list(self._memory.events)
             self._memory.events.clear()
             for event in drained:
                 lost, left_out = event.pop("lost", ()), event.pop("left_out", ())
+                taint = tuple(event.pop("taint", ()))
                 event |= page_fault(event, self._memory.main, self.user_text, self.ledger.operations)
-                self.note(event)
-                self.lower_trust(self._trust(event))
+                self.note({**event, "taint": list(taint)} if taint else event)
+                self.taint(taint)
                 if "query" in event:  # the archive tells of writes itself
                     self._tell_recall(event, lost, left_out)
 
@@ -305,6 +308,8 @@ class Books:
                 "memory_operations": [dict(operation) for operation in self.ledger.operations],
                 "policy": [dict(entry) for entry in self.ledger.policy],
                 "plan": self.ledger.plan,
+                "trust": self.ledger.trust,
+                "left_out": {"tainted": self.ledger.left_out},
                 "context_usage": used,
                 "session": getattr(self._memory, "session_id", None),
             }
@@ -321,7 +326,10 @@ class Books:
         return "\n".join([message, *unique]) if unique else message
 
     def _admit(self, operation: Mapping[str, JSON]) -> None:
-        self.known_ids.update(ids_of(operation))
+        if operation.get("op") != "left_out":
+            self.known_ids.update(ids_of(operation))
+        if operation.get("op") in RETRIEVING:
+            self.ledger.parents.update(dict.fromkeys(ids_of(operation)))
         if self.on_note is not None:
             self.on_note(operation)
 
@@ -335,13 +343,6 @@ class Books:
         crowded_out = [{"id": record_id, "reason": "budget"} for record_id in left_out]
         self.tell("injected", ids=shown, query=operation["query"], candidates=crowded_out)
 
-    def _trust(self, event: Mapping[str, JSON]) -> str:
-        """Return how far what this memory operation brought into the prompt may be trusted."""
-        if event.get("op") == "conversation_search":
-            # Turns hold what tools returned and what models said, not only the user's words.
-            return "candidate" if event.get("found") else "verified"
-        return lowest_trust(map(self._trust_of, event.get("ids") or ()))
-
 
 def usage_of(tiers: Mapping[str, int], budget: int) -> dict[str, JSON]:
     """Return how many tokens of a budget are used, and in which tiers."""
@@ -350,14 +351,22 @@ def usage_of(tiers: Mapping[str, int], budget: int) -> dict[str, JSON]:
 
 def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
     decision, record_id = operation.get("decision"), str(operation.get("id") or "")
+    if operation.get("op") == "left_out":
+        ids = ", ".join(operation["ids"])
+        return ids, f"(not shown until a person approves it, because it came from outside: the constraint {ids})"
     if "section" in operation and decision == "admitted":
-        return operation["section"], f"(core memory changed: {operation['section']})"
+        return record_id, f"(core memory changed: {operation['section']}, {record_id})"
     if decision in {"admitted", "merged"}:
         return record_id, f"(stored: {record_id})" if decision == "admitted" else f"(already known: {record_id})"
     if decision == "quarantined":
-        return record_id, f"(set aside until a person approves it: {record_id})"
+        why = ", because text from outside stood in the prompt" if _is_held_by_taint(operation) else ""
+        return record_id, f"(set aside until a person approves it{why}: {record_id})"
     if decision == "refused":
         reasons = [f"{reason.get('code')}: {reason.get('message')}" for reason in operation.get("reasons") or ()]
         code = (operation.get("reasons") or [{"code": "refused"}])[0]["code"]
         return f"({code})", f"(not stored; {'; '.join(reasons) or 'refused'})"
     return None
+
+
+def _is_held_by_taint(operation: Mapping[str, JSON]) -> bool:
+    return any(reason.get("code") == "tainted" for reason in operation.get("reasons") or ())

@@ -6,9 +6,7 @@ import importlib
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from .deadline import TimeIsUp, within
 from .errors import LoopError, ToolDeclarationError
 from .interface import JSON, DeclaredTool, PolicyFinding, ToolSpec, Verdict
+
+if TYPE_CHECKING:
+    import subprocess
 
 # A tool with the function that runs it, and how an error in it becomes an answer to the model.
 
@@ -35,11 +37,14 @@ class BoundTool:
     foreign: bool = False
     """Whether the result comes from outside: it is fenced and cut."""
     open_world: bool = True
-    """Whether a foreign result may hold text of strangers, and so lowers the trust of the turn."""
+    """Whether a foreign result may hold text of strangers, and so taints the turn."""
     serial: bool = True
     """Whether calls must wait for each other."""
     idempotent: bool = True
     """Whether a call whose outcome nobody knows may simply be made again."""
+    replayed: bool = False
+    """Whether a call runs again, twice doing what once does, when a turn that was cut off is played again: what it
+    changes is kept with the session, which was last written down before the turn."""
 
 
 class AnsweredErrors:
@@ -320,6 +325,9 @@ def _called(function: Callable[..., JSON], args: Mapping[str, JSON]) -> str:
 def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON], root: Path) -> str:
     if not command:
         raise ToolDeclarationError(f"The tool {tool.name!r} has nothing to run. Give it 'run:'.")
+    import subprocess
+    import tempfile
+
     # A file as standard input: a program that never reads it cannot block us.
     with tempfile.TemporaryFile() as given:
         # One line, so that a program that appends its input to a file keeps one call a line.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from .interface import JSON, ToolSpec
 # Whether the user agreed to long-term memory, read from their words and kept by the archive.
 
 KEEP = r"(?:remember|store|keep|save|memori[sz]e|record)"
-AGREES = re.compile(
+AGREES = (
     rf"\byou\s+(?:may|can|could|are allowed to|are welcome to|have my permission to|should)\s+(?:now |please |"
     rf"go ahead and )?{KEEP}\b"
     rf"|^\s*(?:yes|yeah|yep|sure|ok(?:ay)?|of course|go ahead|please do|fine|absolutely)\b(?:[\s,.!]+(?:please|"
@@ -26,10 +26,9 @@ AGREES = re.compile(
     r"|\b(?:I\s+(?:give|grant)\s+(?:you\s+)?(?:my\s+)?|you\s+have\s+my\s+)(?:consent|permission)\b"
     r"|^\s*I\s+(?:hereby\s+)?(?:consent|agree)\s*[.!]*\s*$"
     rf"|\b(?:feel\s+free|I\s+(?:allow|permit|want)\s+you)\s+to\s+{KEEP}\s+(?:me\b|things|everything|anything|"
-    rf"what\b|stuff|facts)",
-    re.IGNORECASE,
+    rf"what\b|stuff|facts)"
 )
-DECLINES = re.compile(
+DECLINES = (
     rf"\byou\s+(?:may|can|must|are allowed to|should)\s*(?:not|n't)\s+{KEEP}\s+(?:anything|me|things|what)\b"
     rf"|\b(?:do not|don't|dont|stop|never|quit)\s+(?:remember|stor|keep|sav|record)\w*\s+(?:anything|things|me|"
     rf"what\s+I\s+(?:say|tell)|my\s+(?:data|messages)|any\s+of\s+(?:my|this))\b"
@@ -38,10 +37,11 @@ DECLINES = re.compile(
     r"|\bI\s+(?:do\s+not|don't|dont)\s+(?:consent|agree)\b(?!\s+(?:with|that|about)\b)"
     rf"|\bI(?:\s+do\s+not|\s+don't|\s+dont|'d\s+rather\s+not)\s+want\s+you\s+to\s+{KEEP}\s+(?:anything|things|"
     rf"me|what)\b"
-    rf"|\bI(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:you\s+(?:did\s+not|didn't|didnt)|not)\s+{KEEP}",
-    re.IGNORECASE,
+    rf"|\bI(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:you\s+(?:did\s+not|didn't|didnt)|not)\s+{KEEP}"
 )
 """Every repetition in them is bounded, so that a long text costs no more than its length."""
+SPOKEN_OF = ("remember", "stor", "keep", "sav", "memor", "record", "consent", "permission", "agree")
+"""One of these stands in all that says either; a text without them compiles no pattern."""
 
 
 class Consent(Protocol):
@@ -93,17 +93,23 @@ def consent_in(text: str | None) -> bool | None:
     """
     if not text or text.rstrip().endswith("?"):
         return None
-    if DECLINES.search(text):
+    folded = text.casefold()
+    if not any(word in folded for word in SPOKEN_OF):
+        return None
+    if re.search(DECLINES, text, re.IGNORECASE):
         return False
-    return True if AGREES.search(text) else None
+    return True if re.search(AGREES, text, re.IGNORECASE) else None
 
 
 # Take back a memory that the user asks to have forgotten; no other words can start it.
 
-Retire = Callable[[str, str], str]
-"""Retires one record for a reason and returns its text; a tombstone keeps the value from coming back."""
+Retire = Callable[[str, str, Sequence[str]], tuple[str, str | None]]
+"""Retires one record for a reason and returns its text; a tombstone keeps the value from coming back.
 
-ASKS = re.compile(
+Where something may have steered which one is meant, it waits for a person, and the id of the proposal is returned too.
+"""
+
+ASKS = (
     r"\b(?:do not|don't|dont|no need to|please don't|never|don't need to|don't have to)\s+(?:remember|store|"
     r"keep|save|note)\b"
     r"|(?<!don't )(?<!dont )(?<!not )(?<!never )\b(?:forget|unlearn|unremember|erase|delete|remove|wipe|drop)\s+"
@@ -112,8 +118,7 @@ ASKS = re.compile(
     r"(?:\bwas|\bi'm|^\W*just) (?:just |only )?(?:joking|kidding|lying)\b|\bi (?:lied\b|made (?:that|it) up\b)"
     r"|\b(?:should not|shouldn't) have (?:stored|saved|remembered|kept)\b|\b(?:that|it)(?:'s| is| was) (?:just |"
     r"only )?(?:private|"
-    r"a joke|a lie|none of your business)\b",
-    re.IGNORECASE,
+    r"a joke|a lie|none of your business)\b"
 )
 NAME = "memory_retract"
 
@@ -130,7 +135,7 @@ def asks_to_forget(text: str | None) -> bool:
     >>> asks_to_forget("Please don't remember that."), asks_to_forget("Don't forget the milk.")
     (True, False)
     """
-    return bool(text) and ASKS.search(text or "") is not None
+    return bool(text) and re.search(ASKS, text or "", re.IGNORECASE) is not None
 
 
 def retraction_tool(retire: Retire, books: Books) -> BoundTool:
@@ -142,10 +147,14 @@ def retraction_tool(retire: Retire, books: Books) -> BoundTool:
             raise RetractionRefused("Only the user can have a memory taken back, in words of this turn.")
         if record_id not in books.known_ids:
             raise RetractionRefused(f"{record_id} was neither found nor written in this session. Search for it first.")
-        text = retire(record_id, "the user asked to forget it")
+        text, waiting = retire(record_id, "the user asked to forget it", books.ledger.taint)
+        if waiting is not None:
+            why = {"code": "tainted", "message": "Text from outside stood in the prompt."}
+            books.note({"op": "retract", "id": waiting, "decision": "quarantined", "reasons": [why]})
+            return f"Not retired yet: text from outside is in the prompt, so that waits for a person as [{waiting}]."
         books.note({"op": "retract", "id": record_id, "decision": "retired"})
         return f"Retired [{record_id}], which said: {visible(text)}"
 
-    properties = {"id": {"type": "string", "description": "The record's id, as a search or an insert gave it."}}
-    text = "Take a memory back. Use it when the user says not to remember, or to forget, something."
+    properties = {"id": {"type": "string"}}
+    text = "Take a record back when the user says not to remember it, or to forget it."
     return BoundTool(ToolSpec(NAME, text, {"type": "object", "properties": properties, "required": ["id"]}), retract)

@@ -6,7 +6,6 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -53,17 +52,21 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     """
     if seconds is None:
         return work()
-    done: Future[T] = Future()
-    context = contextvars.copy_context()
-    threading.Thread(target=lambda: context.run(_deliver, work, done), daemon=True).start()
-    wait([done], timeout=seconds)
-    if not done.done():
+    returned: list[T] = []
+    raised: list[BaseException] = []
+    ended, context = threading.Event(), contextvars.copy_context()
+
+    def deliver() -> None:
+        try:
+            returned.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            raised.append(error)
+        finally:
+            ended.set()
+
+    threading.Thread(target=lambda: context.run(deliver), daemon=True).start()
+    if not ended.wait(seconds):
         raise TimeIsUp
-    return done.result()
-
-
-def _deliver(work: Callable[[], T], done: Future[T]) -> None:
-    try:
-        done.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-        done.set_exception(error)
+    if raised:
+        raise raised[0]
+    return returned[0]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import unicodedata
 from typing import Any
 
@@ -16,7 +16,7 @@ OPENING = re.compile(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", r
 
 def new_marker() -> str:
     """Return a marker that text written earlier cannot contain."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 def visible(text: str) -> str:

@@ -38,6 +38,8 @@ class Message(TypedDict, total=False):
     tool_calls: list[CallData]
     tool_call_id: str
     name: str
+    taint: list[str]
+    """What may have steered it; no model sees this."""
 
 
 @dataclass(frozen=True)
@@ -374,8 +376,14 @@ class MemoryTools(Protocol):
         """Return the memory operations of the running turn; whoever reads them empties the list."""
         ...
 
-    def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
-        """Stamp what follows with the user's words and the turn."""
+    def begin_turn(
+        self, user_text: str | None, turn_id: int | None, *, taint: Sequence[str] = (), parents: Sequence[str] = ()
+    ) -> None:
+        """Stamp what follows with the user's words, the turn, and what stands in the prompt."""
+        ...
+
+    def note_taint(self, origins: Iterable[str]) -> None:
+        """Take in that text of these origins entered the prompt."""
         ...
 
     def note_recalled(self, ids: Iterable[str]) -> None:

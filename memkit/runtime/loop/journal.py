@@ -256,7 +256,7 @@ def _is_outcome(entry: Entry) -> bool:
         {"result", "error"} <= entry.keys()
         and isinstance(books, dict)
         and (not books or all(isinstance(books.get(key), list) for key in ("calls", "operations", "policy")))
-        and (not books or ("plan" in books and isinstance(books.get("trust"), str)))
+        and (not books or ("plan" in books and isinstance(books.get("taint", []), list)))
     )
 
 
@@ -351,6 +351,8 @@ class JournalledCalls:
             return None
         if found["books"]:
             self._toolbox.books.take_over(found["books"])
+        if not found["error"]:
+            self._toolbox.play_again(call.name, call.args)
         return str(found["result"]), bool(found["error"])
 
     def objection(self, call: ToolCall) -> str | None:

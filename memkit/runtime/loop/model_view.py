@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from .books import usage_of
@@ -10,12 +11,15 @@ from .events import Announcements
 from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
 from .prompt import Persona, Prompt, TurnParts
+from .taint import BROUGHT, marked, without_outside, without_tainted
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
-from .virtual_context import Block, VirtualContextMemory
+from .virtual_context import Block, Found, VirtualContextMemory, is_data
 
 CONSTRAINTS = "constraints"
 """The block for which old messages leave the prompt."""
+FITTING = {"archive": "remembered", "recall": "said before"}
+"""What the block of a tier is called whose pieces fit the user's words."""
 NO_PROMPT = ("system", "tools", "recalled", "working")
 """Tiers that nothing is in where no model is asked."""
 
@@ -75,18 +79,52 @@ class ModelView:
         self._words, self.recalled = words, ""
 
     def add(self, message: Message) -> None:
-        """Append a message to the conversation."""
-        self._given.memory.add(message)
+        """Append a message to the conversation; all but what the user says is composed under what stands there."""
+        books = self._given.toolbox.books
+        is_spoken = message.get("role") == "user" and not is_data(message)
+        taint = (BROUGHT,) if is_spoken and books.brought.strip() else () if is_spoken else books.ledger.taint
+        self._given.memory.add(marked(message, taint))
         self._tell_paged()
 
-    def show(self, blocks: Sequence[Block], query: str) -> str:
+    def leave_outside(self) -> None:
+        """Take out of the prompt what came from outside and was answered; what was made of it stays."""
+        main = self._given.memory.main
+        left = without_outside(main.messages)
+        if left != list(main.messages):
+            main.restore(left, main.summary)
+
+    def clean(self) -> int:
+        """Take everything tainted out of the prompt, and return how many messages left."""
+        main, books, working = self._given.memory.main, self._given.toolbox.books, self._given.working
+        before = len(main.messages)
+        kept = without_tainted(main.messages)
+        main.restore(kept, "" if books.standing else main.summary)
+        if working.taint:
+            working.__dict__.update(WorkingMemory(max_items=working.max_items).__dict__)
+        self.recalled = ""
+        books.clean()
+        return before - len(kept)
+
+    def fitting_memory(self, words: str, shown: str) -> tuple[list[Block], Sequence[Mapping[str, JSON]]]:
+        """Return what memory holds that fits the user's words or the task and is not ``shown``, and what lost."""
+        memory, main, working = self._given.toolbox.memory, self._given.memory.main, self._given.working
+        find = getattr(memory, "recall_for_turn", None)
+        if find is None:
+            return [], ()
+        said = [str(message.get("content") or "") for message in main.messages]
+        task = " ".join([working.task, *(goal.text for goal in working.goals)]) if working.task else ""
+        recalled = find(words, task, "\n".join([shown, main.render_core(), *said]))
+        found: dict[str, list[Found]] = {}
+        for piece in recalled.pieces:
+            found.setdefault(FITTING[piece.tier], []).append(Found(piece.tier, piece.text, piece.fit, piece.id))
+        self._given.toolbox.books.leave_out([""] * recalled.tainted, [])
+        return [Block(name, tuple(items)) for name, items in found.items()], recalled.lost
+
+    def show(self, blocks: Sequence[Block], query: str, lost: Sequence[Mapping[str, JSON]] = ()) -> str:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
-        blocks = self._fitting(blocks)
+        blocks = self._fitting(self._clean_of(blocks))
         ids = [record_id for block in blocks for record_id in block.ids]
-        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
-        for block in blocks:
-            for item in block.found:
-                self._given.toolbox.books.lower_trust(item.trust)
+        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids}, lost)
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
 
@@ -108,6 +146,19 @@ class ModelView:
         tiers = self._prompt.usage(self._parts)
         self._tell_paged()
         return usage_of(tiers, main.max_tokens)
+
+    def _clean_of(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return of recalled blocks what is clean, and enter what is left out."""
+        tainted = [(block.tier, item) for block in blocks for item in block.found if item.taint]
+        held = [item.id for tier, item in tainted if tier == CONSTRAINTS and item.id]
+        self._given.toolbox.books.leave_out([item.id or "" for _, item in tainted], held)
+        clean = [replace(block, found=tuple(item for item in block.found if not item.taint)) for block in blocks]
+        if held:
+            told = Found("archive", f"({len(held)} constraints came from outside and wait for a person; not shown)")
+            clean = [
+                replace(block, found=(*block.found, told)) if block.tier == CONSTRAINTS else block for block in clean
+            ]
+        return [block for block in clean if block.found]
 
     @property
     def _is_read(self) -> bool:

@@ -136,7 +136,7 @@ def run_plan(
     if choice.kind == EVOLUTIONARY:
         program = planner.evolve()
         return PlanRun(Pursuit(choice, program=program).to_data(), choice=choice, program=program)
-    known = planner.planner_for(task)
+    known = planner.able(task, state)
     if known is None:
         return PlanRun(None, reason=NO_PLANNER, choice=choice)
     hands = ToolHands(
@@ -193,6 +193,8 @@ class PlanningTools:
         self._searcher = searcher
         self._keep = keep
         self._proposals = self._hybrid.proposals
+        self._asked: Mapping[str, JSON] = {}
+        """What was planned last: proposed subtasks are for the same state and objects."""
 
     def tools(self) -> Iterable[BoundTool]:
         """Return the tools that what was handed in can serve."""
@@ -205,30 +207,26 @@ class PlanningTools:
 
     def _plan_spec(self) -> ToolSpec:
         tasks = [task for planner in self._planners.values() for task in known_tasks(planner)]
-        known = f" Known tasks: {'; '.join(tasks)}." if tasks else ""
-        about = f"A term: the task and the names of what it is about, without filler words.{known}"
         properties = {
-            "task": {"type": "string", "description": about, "examples": tasks},
+            "task": {"type": "string", "description": "A term, without filler words.", "examples": tasks},
             "state": {"type": "array", "items": {"type": "string"}, "description": "Facts that hold now."},
-            "objects": {"type": "object", "description": "Type of each object, by name."},
-            "domain": {"type": "string", "enum": list(self._planners), "description": "Only where several fit."},
+            "objects": {"type": "object", "description": "Their types."},
+            "domain": {"type": "string", "enum": list(self._planners)},
         }
-        text = "Plan a task of a known domain before acting on it. Use it when the user asks for such a task."
+        text = "Plan a task of a known domain before you act on it."
         return ToolSpec("plan_task", text, {"type": "object", "properties": properties, "required": ["task"]})
 
     def _propose_spec(self) -> ToolSpec:
         properties = {
-            "task": {"type": "string", "description": "The task that no method fits."},
-            "subtasks": {"type": "array", "items": {"type": "string"}, "description": "Terms, in order."},
-            "state": {"type": "array", "items": {"type": "string"}},
-            "objects": {"type": "object"},
-            "domain": {"type": "string", "enum": list(self._planners)},
+            "task": {"type": "string"},
+            "subtasks": {"type": "array", "items": {"type": "string"}},
         }
-        text = "Propose subtasks after plan_task found no method. The planner checks them before it uses them."
-        required = ["task", "subtasks"]
-        return ToolSpec("propose_subtasks", text, {"type": "object", "properties": properties, "required": required})
+        text = "Propose subtasks, as terms in order, where plan_task found no method; the planner checks them."
+        schema = {"type": "object", "properties": properties, "required": ["task", "subtasks"]}
+        return ToolSpec("propose_subtasks", text, schema | {"additionalProperties": True})
 
     def _plan_task(self, args: Mapping[str, JSON]) -> str:
+        self._asked = args
         return self._solve(args, proposed=False)
 
     def _solve(self, args: Mapping[str, JSON], *, proposed: bool) -> str:
@@ -247,7 +245,9 @@ class PlanningTools:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
         assert self._proposals is not None
         self._proposals.add(str(args["task"]), subtasks)
-        return self._solve(args, proposed=True)
+        known = ("state", "objects", "domain")
+        given = {name: value for name, value in {**self._asked, **args}.items() if name in known}
+        return self._solve({**given, "task": args["task"]}, proposed=True)
 
     def _evolve_expression(self, args: Mapping[str, JSON]) -> str:
         assert self._searcher is not None
@@ -268,13 +268,12 @@ def _pair(point: JSON) -> tuple[JSON, JSON]:
 
 
 def _evolve_spec() -> ToolSpec:
-    point = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
     properties = {
-        "points": {"type": "array", "items": point, "minItems": 1, "description": "Pairs of x and wanted y."},
-        "seed_program": {"type": "string", "description": "A lambda to start from."},
-        "generations": {"type": "integer", "minimum": 1, "maximum": GENERATIONS},
+        "points": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        "seed_program": {"type": "string"},
+        "generations": {"type": "integer"},
     }
-    text = "Search for a formula that fits points. Use it only when the user gives data to fit."
+    text = "Search for a formula (a lambda) that fits points [x, y] which the user gives."
     return ToolSpec("evolve_expression", text, {"type": "object", "properties": properties, "required": ["points"]})
 
 

@@ -110,13 +110,23 @@ class HybridPlanner:
             return dict(self.htn)
         return {} if self.htn is None else {str(self.htn.domain.name): self.htn}
 
-    def planner_for(self, task: Any, domain: str | None = None) -> Any:
-        """Return the planner of ``domain``, else the first that knows the task, else any; None without planners."""
+    def planners_for(self, task: Any, domain: str | None = None) -> list[Any]:
+        """Return the planners that may do ``task``, the likeliest first; the one of ``domain`` where that is named.
+
+        Those that know the task come first, then those whose domain holds everything that a model proposed for it.
+        Where there is neither it is the first of all, which says best what it misses.
+        """
         planners = self.planners
         if domain is not None:
-            return planners.get(domain)
-        fitting = (planner for planner in planners.values() if head_of(task) in heads(planner))
-        return next(fitting, next(iter(planners.values()), None))
+            return [planners[domain]] if domain in planners else []
+        proposed = set(map(head_of, (self.proposals(task) if self.proposals else None) or ()))
+        known = [planner for planner in planners.values() if head_of(task) in heads(planner)]
+        held = [planner for planner in planners.values() if proposed and proposed <= heads(planner)]
+        return list(dict.fromkeys([*known, *held])) or list(planners.values())[:1]
+
+    def planner_for(self, task: Any, domain: str | None = None) -> Any:
+        """Return the likeliest planner for ``task``, None without planners."""
+        return next(iter(self.planners_for(task, domain)), None)
 
     def choose(self, task: Any, *, evaluator: Evaluator | None = None, domain: str | None = None) -> PlannerChoice:
         """Return how ``task`` is solved, why so, and what else was considered.
@@ -146,8 +156,7 @@ class HybridPlanner:
 
     def solve(self, task: Any, state: Any = None, objects: Any = None) -> Any:
         """Return the planner's result, or None without a planner."""
-        planner = self.planner_for(task)
-        return None if planner is None else solve(planner, task, state, objects)
+        return self._tried(self.planners_for(task), task, state, objects)
 
     def pursue(
         self,
@@ -163,12 +172,30 @@ class HybridPlanner:
         choice = self.choose(task, evaluator=evaluator, domain=domain)
         if choice.kind == EVOLUTIONARY:
             return Pursuit(choice, program=self.evolve(generations))
-        planner = self.planner_for(task, domain)
-        if planner is None or evaluator is not None:
+        planners = self.planners_for(task, domain)
+        if not planners or evaluator is not None:
             return Pursuit(choice)
         # A planner says best why it cannot do a task, so it is asked even where it does not know it.
-        result = solve(planner, task, state, objects)
+        result = self._tried(planners, task, state, objects)
         return Pursuit(_as_it_went(choice, result), result)
+
+    def able(self, task: Any, state: Any = None) -> Any:
+        """Return the first planner that finds a plan for ``task``, else the likeliest; None without planners."""
+        planners = self.planners_for(task)
+        if len(planners) < 2:
+            return next(iter(planners), None)  # it plans when it carries out
+        found = (planner for planner in planners if solve(planner, task, state).plan is not None)
+        return next(found, planners[0])
+
+    def _tried(self, planners: Sequence[Any], task: Any, state: Any, objects: Any) -> Any:
+        """Return the first plan that a planner finds, else what the first of them says; None without planners."""
+        first = None
+        for planner in planners:
+            result = solve(planner, task, state, objects)
+            if result.plan is not None:
+                return result
+            first = first or result
+        return first
 
     def evolve(self, generations: int = 50) -> str:
         """Return the best program of the evolutionary searcher."""
@@ -242,6 +269,9 @@ def result_data(result: Any) -> dict[str, JSON]:
 
 def known_tasks(planner: Any) -> list[str]:
     """Return the tasks that a planner has methods for, written as terms."""
+    told = getattr(planner, "known_tasks", None)
+    if told is not None:  # by a planner that loads its domain when it plans
+        return list(told)
     return sorted({term_text((method.head.name, *method.head.args)) for method in known_methods(planner)})
 
 

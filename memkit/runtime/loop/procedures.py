@@ -16,7 +16,7 @@ from .interface import JSON, TokenCounter, ToolSpec
 
 LISTED = 20
 """Skills that a prompt names at most."""
-LONGEST = 300
+LONGEST = 150
 """Characters that a line on one of them may have."""
 SHARE = 0.05
 """Of the prompt's budget, for the names of the skills."""
@@ -99,12 +99,8 @@ def skill_tools(procedures: Procedures) -> list[BoundTool]:
         return text
 
     return [
-        BoundTool(
-            _spec("skill_search", "Find a skill for what is to be done; without words, list all.", "query"), search
-        ),
-        BoundTool(
-            _spec("skill_show", "Read the steps and the safety checks of a skill before you follow it.", "name"), show
-        ),
+        BoundTool(_spec("skill_search", "Find a skill; without words, list all.", "query"), search),
+        BoundTool(_spec("skill_show", "Read a skill before you follow it.", "name"), show),
     ]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from .bound import problems
 from .errors import LoopError
 from .fencing import fence, new_marker
 from .interface import JSON, MainContext
+from .taint import joined
 from .tools import Tools
 from .virtual_context import VirtualContextMemory
 
@@ -41,9 +42,14 @@ class SessionTools:
         """Return the session's name."""
         return self._memory.session_id
 
-    def begin_turn(self, user_text: str | None, turn_id: int | None, *, trust_cap: str = "verified") -> None:
+    def begin_turn(
+        self, user_text: str | None, turn_id: int | None, *, taint: Sequence[str] = (), parents: Sequence[str] = ()
+    ) -> None:
         """Forget the events of the turn before."""
         self.events.clear()
+
+    def note_taint(self, origins: Iterable[str]) -> None:
+        """Forget it: where nothing is stored, nothing can be stored under taint."""
 
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Forget it: where nothing is stored, nothing can be stored again."""
@@ -65,7 +71,13 @@ class SessionTools:
         found = self._memory.search(str(args["query"]), int(args.get("limit", 5)))
         paged_in = [{"tier": item.tier} for item in found if item.tier not in IN_PROMPT]
         self.events.append(
-            {"op": "conversation_search", "query": args["query"], "found": len(found), "paged_in": paged_in}
+            {
+                "op": "conversation_search",
+                "query": args["query"],
+                "found": len(found),
+                "paged_in": paged_in,
+                "taint": joined(*(item.taint for item in found)),
+            }
         )
         if not found:
             return "Nothing in this session is about that."

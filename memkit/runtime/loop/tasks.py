@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .errors import LoopError
 from .interface import JSON
+from .taint import joined
 from .tiers import DecisionMade, WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
@@ -51,8 +52,17 @@ class Episode:
 class TaskMemory:
     """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays."""
 
-    def __init__(self, working: WorkingMemory, remember: Remember | None = None, learn: Learn | None = None) -> None:
+    def __init__(
+        self,
+        working: WorkingMemory,
+        remember: Remember | None = None,
+        learn: Learn | None = None,
+        *,
+        steered: Callable[[], Sequence[str]] = lambda: (),
+    ) -> None:
+        """Run over ``working``; ``steered`` says what may have steered what is recorded now."""
         self.working = working
+        self._steered = steered
         self.episode: Episode | None = None
         self.on_change: Callable[[], None] = lambda: None
         """Called when a task begins, a step of it is done, or it ends."""
@@ -62,6 +72,7 @@ class TaskMemory:
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
         self.working.start(task)
+        self._note_taint()
         self.episode = Episode(task, decisions=self.working.decisions)
         self.on_change()
         return self.episode
@@ -76,6 +87,7 @@ class TaskMemory:
         self._running().used.update(dict.fromkeys(used))
         self._running().add_step(action, result, succeeded=succeeded)
         self.working.record_step(action, result[:EXCERPT], succeeded=succeeded)
+        self._note_taint()
         self.on_change()
 
     def end_task(self, success: bool, outcome: str) -> str | None:
@@ -84,6 +96,7 @@ class TaskMemory:
         What the gate refuses is raised, after the task has ended.
         """
         episode = self._running()
+        self._note_taint()
         text = outcome_text(episode, success, outcome)
         self.working.current_phase = ENDED[not success]
         self.episode = None
@@ -91,6 +104,9 @@ class TaskMemory:
         if self._learn is not None and episode.used:
             self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
         return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
+
+    def _note_taint(self) -> None:
+        self.working.taint = list(joined(self.working.taint, self._steered()))
 
     def to_data(self) -> dict[str, JSON] | None:
         """Return working memory as JSON types, None where there is nothing in it."""

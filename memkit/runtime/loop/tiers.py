@@ -21,6 +21,8 @@ class Goal:
 
     text: str
     subgoals: list[Goal] = field(default_factory=list)
+    status: str = "open"
+    """open | done | dropped"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class WorkingMemory:
     results: dict[str, JSON] = field(default_factory=dict)
     scratchpad: str = ""
     variables: dict[str, JSON] = field(default_factory=dict)
+    taint: list[str] = field(default_factory=list)
+    """What may have steered what is noted here."""
     max_items: int = 20
 
     def start(self, task: str) -> None:
@@ -80,6 +84,13 @@ class WorkingMemory:
             siblings = siblings[-1].subgoals
         return siblings.pop()
 
+    def mark_goal(self, text: str, status: str) -> None:
+        """Say what became of a goal; one that is not there yet is added to the outermost ones."""
+        goal = next((goal for goal in _all_goals(self.goals) if goal.text == text), None)
+        if goal is None:
+            self.goals.append(goal := Goal(text))
+        goal.status = status
+
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
         """Note that a step was carried out; it is no longer pending."""
         self.completed_steps.append(StepDone(action, result, succeeded))
@@ -93,23 +104,17 @@ class WorkingMemory:
         self.trim()
 
     def trim(self) -> None:
-        """Let the oldest steps and decisions go where there are too many."""
-        for entries in (self.completed_steps, self.decisions):
-            del entries[: max(0, len(entries) - self.max_items)]
+        """Let the oldest steps, decisions, goals, results and variables go where there are too many."""
+        entries: list[list[Any]] = [self.completed_steps, self.decisions, self.goals, self.pending_actions]
+        for kept in entries:
+            del kept[: max(0, len(kept) - self.max_items)]
+        for named in (self.results, self.variables):
+            for name in list(named)[: max(0, len(named) - self.max_items)]:
+                del named[name]
 
     def done_lines(self) -> list[str]:
         """Return one line per completed step, for the prompt."""
         return [_step_line(step) for step in self.completed_steps] if self.task else []
-
-    def lines(self) -> list[str]:
-        """Return the task at hand for a person: what is done of it, wanted, decided and noted; nothing without one."""
-        if self.task is None:
-            return []
-        goals = [f"wanted: {' → '.join(path)}" for goal in self.goals for path in _paths(goal)]
-        decided = [f"decided: {one.question} {one.answer}" for one in self.decisions]
-        noted = [f"noted: {self.scratchpad}"] if self.scratchpad else []
-        done = [f"done: {line}" for line in self.done_lines()]
-        return [f"{self.task} ({self.current_phase})", *done, *goals, *decided, *noted]
 
     def to_data(self) -> dict[str, JSON]:
         """Return everything as JSON types."""
@@ -126,13 +131,14 @@ class WorkingMemory:
 
 
 def _goal(data: Mapping[str, JSON]) -> Goal:
-    return Goal(data["text"], [_goal(subgoal) for subgoal in data["subgoals"]])
+    return Goal(data["text"], [_goal(subgoal) for subgoal in data["subgoals"]], str(data.get("status", "open")))
 
 
-def _paths(goal: Goal) -> list[list[str]]:
-    """Return the way to each innermost goal."""
-    below = [path for one in goal.subgoals for path in _paths(one)]
-    return [[goal.text, *path] for path in below] or [[goal.text]]
+def _all_goals(goals: Sequence[Goal]) -> Iterator[Goal]:
+    """Yield goals with those below them."""
+    for goal in goals:
+        yield goal
+        yield from _all_goals(goal.subgoals)
 
 
 def _step_line(step: StepDone) -> str:
@@ -156,7 +162,7 @@ def working_lines(working: WorkingMemory) -> list[str]:
         f"task: {working.task} ({working.current_phase})",
         *(f"done: {line}" for line in working.done_lines()),
         *_goals(working.goals),
-        *(f"to do: {action}" for action in working.pending_actions[-working.max_items :]),
+        *(f"next: {action}" for action in working.pending_actions[-working.max_items :]),
         *(f"must hold: {text}" for text in working.constraints[-working.max_items :]),
         *(f"decided: {made.question} {made.answer}" for made in working.decisions),
         *_named("result", working.results, working.max_items),
@@ -168,7 +174,8 @@ def working_lines(working: WorkingMemory) -> list[str]:
 
 def _goals(goals: Sequence[Goal], depth: int = 0) -> Iterator[str]:
     for goal in goals:
-        yield f"goal: {'> ' * depth}{goal.text}"
+        status = "" if goal.status == "open" else f" ({goal.status})"
+        yield f"goal: {'> ' * depth}{goal.text}{status}"
         yield from _goals(goal.subgoals, depth + 1)
 
 

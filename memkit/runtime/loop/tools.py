@@ -32,6 +32,7 @@ from .deadline import Deadline
 from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import JSON, CallKey, FollowsTurns, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
+from .taint import BROUGHT, parted
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""
@@ -100,19 +101,34 @@ class Tools:
         tool = self._tools.get(name)
         return tool is None or tool.idempotent  # what does not exist does nothing
 
-    def begin_turn(self, user_text: str | None, turn_id: int | None) -> None:
-        """Open the books of a new turn and stamp what the memory tools do in it."""
+    def play_again(self, name: str, args: Mapping[str, JSON] | str) -> None:
+        """Do again what a call did to the session before its turn was cut off, where that went with the process."""
+        tool = self._tools.get(name)
+        if tool is not None and tool.replayed:
+            tool.run(read_arguments(args) or {})
+
+    def begin_turn(self, user_text: str | None, turn_id: int | None, *, all_said: bool = False) -> None:
+        """Open the books of a new turn and stamp what the memory tools do in it.
+
+        Args:
+            user_text: The user's message; None where nobody spoke.
+            turn_id: The number of the turn.
+            all_said: Whether the message is the user's own words whatever its length.
+        """
+        said, brought = (None, "") if user_text is None else parted(user_text, all_said=all_said)
         with self.books.serial, self.books.lock:
-            self.books.open(user_text, turn_id)
+            self.books.open(said, turn_id, brought)
             guard: object = self.guard
             if isinstance(guard, FollowsTurns):
                 guard.begin_turn()
             self._cleared.clear()
-            answer = consent_in(user_text) if self.hears_consent else None
+            answer = consent_in(said) if self.hears_consent else None
             if self._consent is not None and answer is not None and answer is not self._consent.granted():
                 self._consent.record(answer)
                 self.books.note({"op": "consent", "granted": answer})
-            self.memory.begin_turn(own_words(user_text), turn_id)
+            ledger = self.books.ledger
+            self.memory.begin_turn(own_words(said), turn_id, taint=ledger.taint, parents=tuple(ledger.parents))
+            self.books.taint((BROUGHT,) if brought.strip() else ())
 
     # --- what is judged
 
@@ -149,12 +165,12 @@ class Tools:
         return refusal(name, verdict) if stopped else None
 
     def foresee(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
-        """Return the verdict on a call that is not made; trust falls as its result would let it fall."""
+        """Return the verdict on a call that is not made; it taints as its result would."""
         verdict = self.judge(name, args)
         self._take(name, args)
         tool = self._tools.get(name)
-        if tool is not None and tool.foreign:
-            self.books.lower_trust("candidate" if tool.open_world else "verified")
+        if tool is None or (tool.foreign and tool.open_world):
+            self.books.taint((f"tool:{name}",))
         return verdict
 
     def misfit(self, name: str, given: Mapping[str, JSON] | None) -> str | None:
@@ -262,7 +278,7 @@ class Tools:
             text = errors.message
         if tool.foreign:
             text = fence(excerpt(text, RESULT_LIMIT), tool.spec.name, self._marker())
-            self.books.lower_trust("candidate" if tool.open_world else "verified")
+            self.books.taint((f"tool:{tool.spec.name}",) if tool.open_world else ())
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
     def _repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:

@@ -19,7 +19,9 @@ from .journal import JournalledCalls
 from .model_view import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
 from .session_tools import answer_from_memory
+from .taint import joined
 from .tasks import TaskMemory
+from .tiers import WorkingMemory
 from .tools import Tools
 from .virtual_context import Block, VirtualContextMemory
 
@@ -42,6 +44,7 @@ class AgentParts(Protocol):
     told: Announcements
     journal: TurnJournal
     turn_id: int
+    working: WorkingMemory
     spent: dict[str, int]
 
     @property
@@ -109,7 +112,7 @@ class Turn:
         return read_intent(text)
 
     def recall(self, intent: Intent) -> str:
-        """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
+        """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
         if not intent.recall:
             self.agent.toolbox.books.recall_skipped(intent.kind)
@@ -117,7 +120,9 @@ class Turn:
         memory = self.agent.memory
         found = {CONSTRAINTS: memory.constraints(intent.query), FAILED_BEFORE: memory.warnings(intent.query)}
         blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
-        return "\n".join(filter(None, [opening, self.agent.view.show(blocks, intent.query)]))
+        shown = "\n".join([opening, *(item.line for block in blocks for item in block.found)])
+        fitting, lost = self.agent.view.fitting_memory(intent.query, shown)
+        return "\n".join(filter(None, [opening, self.agent.view.show([*blocks, *fitting], intent.query, lost)]))
 
     def open_session(self) -> str:
         """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
@@ -158,7 +163,9 @@ class Turn:
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
-        books = self.agent.toolbox.books
+        books, working = self.agent.toolbox.books, self.agent.working
+        if working.task is not None:
+            working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
         self.agent.tasks.use(citations)
         message = books.receipts(reply.text)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .books import trust_of
 from .config import DEFAULTS, AgentConfig
 from .fencing import fence, names, new_marker, words
 from .interface import MainContext, Message, TokenCounter
 from .procedures import Procedures
 from .session_context import SessionContext, estimate_tokens
+from .taint import marked
 
 WARNINGS = 3
 """So many outcomes of what failed before are shown."""
@@ -34,7 +34,8 @@ class Found:
     text: str
     score: float = 0.0
     id: str | None = None
-    trust: str = "verified"
+    taint: tuple[str, ...] = ()
+    """What may have steered it; the loop shows unasked only what is clean."""
 
     @property
     def line(self) -> str:
@@ -172,8 +173,9 @@ class VirtualContextMemory:
             return 0
         kept = self.recall_memory.turns(self.session_id, self.user_id)
         turns = [turn for turn in kept if before is None or (turn.turn_id or 0) < before]
-        texts = [(turn.role, _spoken(turn.text)) for turn in turns if turn.role in {"user", "assistant"}]
-        self.main.restore([{"role": role, "content": text} for role, text in texts if text][-limit:])
+        told = [turn for turn in turns if turn.role in {"user", "assistant"} and _spoken(turn.text)]
+        messages: list[Message] = [{"role": turn.role, "content": _spoken(turn.text)} for turn in told]
+        self.main.restore([marked(one, turn.taint) for one, turn in zip(messages, told, strict=True)][-limit:])
         self._gone.clear()
         return max((turn.turn_id or 0 for turn in turns), default=0)
 
@@ -187,7 +189,7 @@ class VirtualContextMemory:
         """Return one block per tier that knows something about ``query``."""
         tiers = {
             "core": self._in_core(query),
-            "messages": ranked(query, "messages", map(_text, self.main.messages)),
+            "messages": ranked_messages(query, "messages", self.main.messages),
             "recall": self._in_recall(query, k),
             "archive": self._in_archive(query, k),
             "procedural": self._in_procedures(query, k),
@@ -206,7 +208,7 @@ class VirtualContextMemory:
         ]
         left_out = len(fitting) - limit
         shown = fitting[:limit]
-        found = [Found("archive", record.text, 1.0, record.id, trust_of(record)) for record in shown]
+        found = [Found("archive", record.text, 1.0, record.id, self._taint_of(record)) for record in shown]
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
 
     def warnings(self, query: str) -> list[Found]:
@@ -221,9 +223,10 @@ class VirtualContextMemory:
         if find is None:
             return []
         found = find(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-        goals = [_offered(record) for record in found.goals]
+        goals = [_offered(record, self._taint_of(record)) for record in found.goals]
         more = [Found("archive", f"({found.left_out} more goals are not shown)")] if found.left_out else []
-        blocks = {OPEN_GOALS: [*goals, *more], "remembered": [_offered(record) for record in found.memories]}
+        memories = [_offered(record, self._taint_of(record)) for record in found.memories]
+        blocks = {OPEN_GOALS: [*goals, *more], "remembered": memories}
         return [Block(name, tuple(items)) for name, items in blocks.items() if items]
 
     def fitting(self, found: Sequence[Found], tokens: int) -> list[Found]:
@@ -249,11 +252,12 @@ class VirtualContextMemory:
 
     def _in_recall(self, query: str, k: int) -> list[Found]:
         live = {_text(message) for message in self.main.messages}
-        kept = ranked(query, "recall", (text for text in map(_text, self.turns) if text not in live))
+        kept = ranked_messages(query, "recall", (turn for turn in self.turns if _text(turn) not in live))
         if self.recall_memory is None:
             return kept
         turns = self.recall_memory.search(query, self.user_id, k)
-        stored = ranked(query, "recall", (turn.text for turn in turns if turn.text not in live))
+        told = ({"content": turn.text, "taint": turn.taint} for turn in turns if turn.text not in live)
+        stored = ranked_messages(query, "recall", told)
         return sorted([*kept, *stored], key=lambda item: -item.score)
 
     def _in_archive(self, query: str, k: int) -> list[Found]:
@@ -272,14 +276,19 @@ class VirtualContextMemory:
             where=self,
             **only,
         ).hits
-        return [Found("archive", hit.text, hit.score, hit.id, trust_of(hit.record)) for hit in hits]
+        return [Found("archive", hit.text, hit.score, hit.id, self._taint_of(hit.record)) for hit in hits]
+
+    def _taint_of(self, record: Any) -> tuple[str, ...]:
+        """Return what steers a prompt that this record enters."""
+        asked = getattr(self.archive, "taint_of", None)
+        return tuple(getattr(record, "taint", ()) if asked is None else asked(record, self.user_id))
 
 
-def _offered(record: Any) -> Found:
+def _offered(record: Any, taint: tuple[str, ...]) -> Found:
     """Return a record with what is known about it, as one that nobody asked for."""
     facts = [record.type, f"{record.confidence:.2f}", record.source, record.created_at[:10]]
     facts += [f"due {due}"] if (due := record.extra.get("due")) else []
-    return Found("archive", f"{record.text} ({', '.join(facts)})", 1.0, record.id, trust_of(record))
+    return Found("archive", f"{record.text} ({', '.join(facts)})", 1.0, record.id, taint)
 
 
 def _spoken(text: str) -> str:
@@ -298,8 +307,16 @@ def _text(message: Mapping[str, Any]) -> str:
 
 def ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
     """Return the texts that share words with ``query``; the score is the share of its words they hold."""
+    return ranked_messages(query, tier, ({"role": tier, "content": text} for text in texts))
+
+
+def ranked_messages(query: str, tier: str, messages: Iterable[Mapping[str, Any]]) -> list[Found]:
+    """Return the same of messages, each with what may have steered it."""
     wanted = words(query)
-    scored = [Found(tier, text[:EXCERPT], _overlap(wanted, text)) for text in texts]
+    scored = [
+        Found(tier, _text(one)[:EXCERPT], _overlap(wanted, _text(one)), taint=tuple(one.get("taint") or ()))
+        for one in messages
+    ]
     return sorted((item for item in scored if item.score > 0), key=lambda item: -item.score)
 
 

@@ -54,13 +54,15 @@ class Weights(NamedTuple):
 class RetrievalSettings(NamedTuple):
     """How recall chooses and ranks."""
 
+    per_turn: int = 5
+    """So many pieces that fit the user's words are put into the prompt of a turn; 0 for none."""
     min_confidence: float = 0.7
     """Holds for what enters a prompt."""
     constraints_limit: int = 100
     vectors: str = "off"
     """``off``, or where the host finds the model; the room itself computes no vectors."""
     vector_model: str = ""
-    """Name and dimension of the model whose vectors this store uses, written when the first one is made."""
+    """Name, dimension and digest of the model whose vectors this store uses, written when the first one is made."""
     vector_floor: float = 0.6
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_type, is_users_correction, read_period
+from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_type, read_period
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
-from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.record.record import Draft, Origin
 
 SUNDAY = date(2026, 11, 22)
-REX = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")
 
 
 @pytest.mark.parametrize(
@@ -87,27 +86,8 @@ def test_errands_and_rules_are_told_apart(text: str, kind: str) -> None:
     assert infer_type(text) == kind
 
 
-@pytest.mark.parametrize(
-    ("text", "said", "own"),
-    [
-        ("My dog is called Max", "it's Max", True),
-        ("My dog is called Max", "that's wrong, not Rex, Max", True),
-        ("My dog is called Max", "is it Max?", False),
-        ("My dog is called Max", "maybe it's Max", False),
-        ("My dog is called Max", "Bob's cat is Max", False),
-        ("My dog is called Tom", "it's Max", False),
-        ("My cat is called Max and bites", "it's Max", False),
-        ("My dog is not called Rex", "not Rex", False),
-    ],
-)
-def test_a_correction_in_two_words_is_the_users_own(text: str, said: str, own: bool) -> None:
-    """What the user puts in the place of a part of a trusted record is their word, and nothing beyond it is."""
-    assert is_users_correction(text, said, REX) is own
-    assert not is_users_correction(text, said, REX._replace(trust="candidate"))
-
-
-def test_a_correction_keeps_the_trust_of_what_it_replaces() -> None:
-    """The corrected record is explicit and verified, and is the only one that is live."""
+def test_a_correction_in_the_agents_words_is_the_agents() -> None:
+    """The corrected record is the only one that is live, and a candidate until somebody confirms it."""
     with ArchivalStore(clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC)) as archive:
         tools = MemoryTools(MainContext(), archive, user_id="ada")
         tools.begin_turn("My dog is called Rex", 1)
@@ -117,8 +97,8 @@ def test_a_correction_keeps_the_trust_of_what_it_replaces() -> None:
         tools.archival_memory_insert("My dog is called Max", supersedes=rex)
 
         (max_,) = archive.records(user_id="ada")
-        assert (max_.text, max_.source, max_.trust, max_.supersedes) == (
-            "My dog is called Max", "explicit", "verified", rex,
+        assert (max_.text, max_.trust, max_.supersedes, max_.parents) == (
+            "My dog is called Max", "candidate", rex, (rex,),
         )  # fmt: skip
 
 

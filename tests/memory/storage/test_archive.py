@@ -188,12 +188,12 @@ def test_the_gate_sees_what_is_similar(store: ArchivalStore) -> None:
     assert [record.type for record in store.view.similar("Alice espresso", "ada", "preference")] == ["preference"]
 
 
-def test_session_writes_count_all_but_imports_and_programs(store: ArchivalStore) -> None:
-    """Whatever a session says uses up its quota; what an import or the host program brings does not."""
-    for actor in ("agent", "tool", "person", "user", "import", "program"):
+def test_session_writes_count_what_agents_inferred(store: ArchivalStore) -> None:
+    """What an agent says in its own words uses up the quota of its session; what people say or bring does not."""
+    for actor in ("agent", "agent:codex", "tool", "person", "user", "import", "program"):
         store.offer(Draft(text=f"from {actor}"), Origin(actor=actor, user_id="ada", session_id="s1"))
 
-    assert store.view.session_writes("ada", "s1") == 4
+    assert store.view.session_writes("ada", "s1") == 2
     assert store.view.session_writes("ada", "s2") == 0
 
 
@@ -214,7 +214,7 @@ def test_core_sections_are_versioned(store: ArchivalStore) -> None:
 def test_a_quarantined_core_edit_shows_after_approval(store: ArchivalStore) -> None:
     """Until a person approves it the section stays as it was."""
     store.edit_core("ada", "human", "Name: Ada", person())
-    held = store.edit_core("ada", "human", "Obey me", AGENT)
+    held = store.edit_core("ada", "human", "Obey me", AGENT._replace(taint=("tool:web",)))
     assert held.decision == "quarantined"
     assert store.core_sections("ada") == {"human": "Name: Ada"}
 

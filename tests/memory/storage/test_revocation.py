@@ -87,7 +87,7 @@ def test_evidence_of_the_source_no_longer_counts(store: ArchivalStore) -> None:
 
 def test_a_page_takes_its_evidence_and_its_records_along(store: ArchivalStore) -> None:
     """A source is a link as well as a session."""
-    tool = Origin(actor="tool", user_id="ada")
+    tool = Origin(actor="tool", user_id="ada", taint=())
     own = told(store, "The library opens at nine", tool, source_url=URL)
     kept = told(store, "Ada owns a red bicycle", person())
     told(store, "Ada owns a red bicycle", tool, source_url=URL, confidence=1.0)

@@ -14,7 +14,7 @@ from memkit.runtime.memory.record.events import PERSONS, Event, Located, fold, i
 from memkit.runtime.memory.record.record import Draft, Origin, Record
 
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")
-TOOL = Origin(actor="tool", user_id="ada")
+TOOL = Origin(actor="tool", user_id="ada", taint=())
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def trust(store: ArchivalStore, id: str) -> str:
 
 
 def test_links_are_sources_of_their_own_and_the_same_one_twice_is_one(store: ArchivalStore) -> None:
-    """A tool that brings the same from three pages confirms it; from one page three times it does not."""
+    """A closed tool that brings the same from three pages confirms it; from one page three times it does not."""
     id = told(store, "The library opens at nine", TOOL, source_url="https://a.example")
     for page in ("a", "a", "b"):
         told(store, "The library opens at nine", TOOL, source_url=f"https://{page}.example")
@@ -92,19 +92,6 @@ def test_a_correction_takes_the_trust_of_whom_it_comes_from(store: ArchivalStore
     corrected = store.get(str(store.supersede(str(composed), "The library opens at ten", person()).id)).record
 
     assert (corrected.trust, corrected.source, corrected.confidence) == ("verified", "explicit", 0.95)
-
-
-def test_core_memory_takes_what_became_verified(store: ArchivalStore) -> None:
-    """An agent may put a record into the prompt for good when three sources told it, and not while one did."""
-    agent = AGENT._replace(user_text="Good morning!")
-    told(store, "The library opens at nine")
-    early = store.edit_core("ada", "human", "The library opens at nine", agent)
-    for session in ("s2", "s3"):
-        told(store, "The library opens at nine", AGENT._replace(session_id=session))
-
-    late = store.edit_core("ada", "human", "The library opens at nine", agent)
-
-    assert (early.decision, late.decision) == ("quarantined", "admitted")
 
 
 def test_a_line_that_does_not_say_who_wrote_it_is_a_candidate(tmp_path: Path, open_store: OpenStore) -> None:

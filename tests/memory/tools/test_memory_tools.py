@@ -146,28 +146,24 @@ class TestInsert:
 
         assert caught.value.codes == ("quota",)
 
-    def test_the_users_own_words_count_as_well(self, tools: MemoryTools) -> None:
-        """The quota counts what a session wrote, also where the words were the user's."""
+    def test_the_users_own_words_do_not_count(self, tools: MemoryTools, archive: ArchivalStore) -> None:
+        """The quota counts what an agent inferred: somebody who tells a lot is heard to the end."""
         colours = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white", "brown", "grey", "pink"]
-        for colour in colours[:-1]:
+        for colour in colours:
             tools.begin_turn(f"I own a {colour} bicycle.", 1)
             tools.archival_memory_insert(f"I own a {colour} bicycle.")
 
-        tools.begin_turn("I own a pink bicycle.", 1)
-        with pytest.raises(Refused) as caught:
-            tools.archival_memory_insert("I own a pink bicycle.")
-
-        assert caught.value.codes == ("quota",)
+        assert len(archive.records(user_id="alice")) == len(colours)
 
     def test_edits_of_core_memory_count_as_well(self, tools: MemoryTools) -> None:
         """Whether they were admitted or wait for a person: a session cannot flood core memory past its quota."""
         for number in range(5):
-            tools.begin_turn(f"Floor {number} has a lift.", number)
+            tools.begin_turn("Good morning!", number)
             tools.core_memory_append("human", f"Floor {number} has a lift.")
             tools.core_memory_append("system", f"Tower {number} belongs to nobody")
 
         with pytest.raises(Refused) as core:
-            tools.core_memory_append("human", "Floor 4 has a lift.")
+            tools.core_memory_append("human", "Floor 5 has a lift.")
         with pytest.raises(Refused) as record:
             tools.archival_memory_insert("Project number 99 belongs to nobody")
 
@@ -240,17 +236,19 @@ class TestSearch:
 
         assert tools.archival_memory_search("Who hides gold") == []
 
-    def test_trust_falls_with_what_was_recalled(self, tools: MemoryTools, archive: ArchivalStore) -> None:
-        """The lowest trust of what a turn recalled is known, and a new turn starts clean."""
-        archive.offer(Draft(text="Alice owns a boat"), Origin(actor="import", user_id="alice"))
+    def test_what_was_found_taints_what_is_written_then(self, tools: MemoryTools, archive: ArchivalStore) -> None:
+        """A search that returns what an import brought marks it, taints the turn, and is a parent of what follows."""
+        batch = Origin(actor="import", user_id="alice", taint=("import:b1",))
+        found = archive.offer(Draft(text="Alice owns a boat"), batch).id
         tools.begin_turn("hi", 1)
-        assert tools.trust == "verified"
 
-        tools.archival_memory_search("boat")
+        assert "tainted=import:b1" in tools.call("archival_memory_search", {"query": "boat"})
+        id = tools.archival_memory_insert("Alice sails on weekends")
 
-        assert tools.trust == "candidate"
+        record = archive.get(id).record
+        assert (record.taint, record.parents, record.trust) == (("import:b1",), (found,), "candidate")
         tools.begin_turn("hi", 2)
-        assert tools.trust == "verified"
+        assert archive.get(tools.archival_memory_insert("Alice plays chess")).record.taint == ()
 
 
 class TestCore:
@@ -301,9 +299,9 @@ class TestCore:
             assert MemoryTools(MainContext(), archive, user_id="bob").main.core["human"] == ""
 
     @pytest.mark.parametrize(("said", "kept"), [("My name is Ada.", "Name: Ada"), ("What is my name?", "")])
-    def test_core_takes_what_the_user_said(self, tools: MemoryTools, said: str, kept: str) -> None:
-        """In a turn, words of the user enter core and anything else waits for a person."""
-        tools.begin_turn(said, 1)
+    def test_under_taint_core_takes_what_the_user_said(self, tools: MemoryTools, said: str, kept: str) -> None:
+        """Under taint, words of the user enter core and anything else waits for a person."""
+        tools.begin_turn(said, 1, taint=("tool:web",))
 
         answer = tools.core_memory_append("human", "Name: Ada")
 
@@ -429,8 +427,8 @@ class TestCall:
         assert tools.call("archival_memory_insert", {"text": "Alice likes tea"}).startswith("admitted: [")
         assert "It repeats" in tools.call("archival_memory_insert", {"text": "Alice likes tea"})
 
-    def test_specs_say_when_to_use_each_tool(self, tools: MemoryTools) -> None:
-        """Five tools, each with a description of when to use it and a closed JSON schema."""
+    def test_specs_describe_each_tool(self, tools: MemoryTools) -> None:
+        """Five tools, each with a description and a closed JSON schema."""
         specs = tools.specs()
 
         assert [spec["name"] for spec in specs] == [
@@ -440,7 +438,7 @@ class TestCall:
             "core_memory_replace",
             "conversation_search",
         ]
-        assert all("Use it" in spec["description"] for spec in specs)
+        assert all(spec["description"].endswith(".") for spec in specs)
         assert all(spec["parameters"]["additionalProperties"] is False for spec in specs)
 
     def test_a_new_turn_forgets_old_events(self, tools: MemoryTools) -> None:

@@ -17,6 +17,7 @@ from ..interface import NO_KEYS, Decision, Gate, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
+from ..record.fields import PERSONS, kind_of
 from ..record.lines import JSON
 from ..record.record import Draft, Origin, in_place_of, lowest_trust
 from ..record.stamps import new_id, utc_now
@@ -98,7 +99,7 @@ class ArchivalStore(ArchiveReader):
             with self._change() as change:
                 decisions = [
                     change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
-                    if origin.actor == "import"
+                    if kind_of(origin.actor) == "import"
                     else change.offer(draft, origin, consented=consented(origin.user_id))
                     for draft, origin in chunk
                 ]
@@ -131,16 +132,19 @@ class ArchivalStore(ArchiveReader):
         from ..lifecycle.successors import corrected_draft
 
         old = self._visible(record_id, origin.user_id).record
-        by_person = origin.actor in ("person", "user")
+        by_person = origin.actor in PERSONS
         draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
-        least = lowest_trust(origin.trust_cap, old.trust)
-        by = origin if by_person else origin._replace(trust_cap=least)
+        composed = kind_of(origin.actor) == "program"
+        by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
         return self.offer(draft, in_place_of(old, by))
 
-    def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> None:
-        """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated."""
+    def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> str | None:
+        """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated.
+
+        What is said under taint waits for a person; then the id is returned under which it can be approved.
+        """
         with self._change() as change:
-            change.mark(op, record_id, origin, reason, fields)
+            return change.mark(op, record_id, origin, reason, fields)
 
     def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
         """Offer one record in the place of several live ones; without ``text`` it says what they say together.
@@ -170,11 +174,15 @@ class ArchivalStore(ArchiveReader):
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
         """Let the outcome of an action move the confidence of the live records it used; return which those were.
 
-        It says nothing about where they come from, so it makes none of them more trusted.
+        It says nothing about where they come from, so it makes none of them more trusted. One that was seen under
+        taint moves none, and none takes a record that was said or checked below what may enter a prompt.
         """
+        if origin.tainted_by:
+            return []
         op, program = "confirm" if success else "contradict", origin._replace(actor="program")
+        floor = self.settings.retrieval.min_confidence
         with self._change() as change:
-            return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason)]
+            return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason, floor=floor)]
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
         """Decide that an offer repeats a record which was recalled before: no new evidence, and told so."""

@@ -9,9 +9,11 @@ from ..index.index import Index
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
-from ..record.events import Event, Folded
+from ..record.events import CONTRADICTED, Event, Folded
+from ..record.fields import PERSONS, kind_of
 from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
 from ..record.record import (
+    ADDED_TO,
     BESIDE_DRAFT,
     CHANGEABLE,
     CONSOLIDATED,
@@ -27,6 +29,7 @@ from ..record.record import (
     in_place_of,
     kept_form,
     lowest_trust,
+    union,
     user_corpus,
     with_fields,
 )
@@ -104,10 +107,11 @@ class ArchiveChange:
         arrivals.note(draft, decision)
         return decision
 
-    def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> None:
+    def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> str | None:
         """Write down what happened to a record, or what is to be thought of an event.
 
-        A secret in the reason is masked, one in the fields refused.
+        A secret in the reason is masked, one in the fields refused. What is said under taint waits for a person: then
+        the id is returned under which it can be approved.
         """
         _check_mark(op, origin, fields)
         self._check_event(fields, origin)
@@ -117,13 +121,26 @@ class ArchiveChange:
         _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
         scope = SHARED if name == SHARED else "user"
         changes = {**fields, **kept_form(fields)}
+        if taint := origin.tainted_by:
+            changes |= {"trust": "quarantined", "taint": list(map(mask, taint))}
+            waiting = self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
+            self._tell("quarantine", origin, [waiting, record_id], "tainted")
+            return waiting
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
+        return None
 
-    def learn(self, op: str, record_id: str, origin: Origin, reason: str) -> bool:
-        """Write down that an action which used a record succeeded or failed, if the record is live; return that."""
+    def learn(self, op: str, record_id: str, origin: Origin, reason: str, *, floor: float) -> bool:
+        """Write down that an action which used a record succeeded or failed, where that may move it; return whether.
+
+        It may not where the record is not live, or was said or checked and would fall below ``floor``.
+        """
         name = self._index.corpus_holding(record_id, origin.user_id)
-        if name is None or self._index.corpus(name).live(record_id) is None:
+        record = self._index.corpus(name).live(record_id) if name is not None else None
+        if record is None:
+            return False
+        vouched = record.trust == "verified" or record.source == "explicit"
+        if op == "contradict" and vouched and record.confidence + CONTRADICTED < floor:
             return False
         self.mark(op, record_id, origin, reason, EMPTY)
         return True
@@ -135,8 +152,7 @@ class ArchiveChange:
         parents = [self._live(id, origin.user_id) for id in dict.fromkeys(ids)]
         draft = merged_draft(parents, text, mask(reason))
         # Words that nobody wrote anew are worth as much as the least of those they were made of.
-        least = lowest_trust(*(record.trust for record in parents))
-        composer = origin if text is not None else origin._replace(actor="program", trust_cap=least)
+        composer = origin if text is not None else _composed(origin._replace(actor="program"), parents)
         writer = in_place_of(parents[0], composer)
         view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, writer, view)
@@ -145,6 +161,11 @@ class ArchiveChange:
             return self._decided(origin, "refused", None, (repeats,))
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons)
+        if judgement.decision == "admitted" and origin.tainted_by:
+            from ..gate.gate import TAINTED
+
+            held = {**judgement.record_fields, "trust": "quarantined"}
+            judgement = Judgement("quarantined", (*judgement.reasons, TAINTED), held)
         return self._put_in_place(draft, judgement, parents, writer=writer, origin=origin, reason=reason)
 
     def consolidate(self, plan: "ConsolidationPlan", note: str) -> "Consolidated":
@@ -232,7 +253,9 @@ class ArchiveChange:
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons, section=section)
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
-        fields = {"text": judgement.record_fields.get("text", text), "trust": trust}
+        told = {"text": text, "trust": trust, **judgement.record_fields}
+        fields = {key: told[key] for key in ("text", "trust", *ADDED_TO) if key in told}
+        fields |= {"turn_id": origin.turn_id} if origin.turn_id is not None else {}
         agent = origin.agent_id
         event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
         return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
@@ -331,7 +354,9 @@ class ArchiveChange:
         if draft.supersedes:
             self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
             replaced = self._view.live(draft.supersedes)
-        if origin.actor == "import":
+        if judgement.record_fields.get("taint"):
+            return self._decided(origin, "merged", target, judgement.reasons)  # it is no evidence
+        if kind_of(origin.actor) == "import":
             from .transfer import is_news
 
             if not is_news(self._index, draft, target, origin):
@@ -423,13 +448,19 @@ class ArchiveChange:
 def _composer(parents: Sequence[Record]) -> Origin:
     """Return the origin of what a program composes of ``parents``: their session, and the least of their trust."""
     sessions, agents = {record.session_id for record in parents}, {record.agent_id for record in parents}
-    return Origin(
+    origin = Origin(
         actor="program",
         user_id=parents[0].user_id,
         session_id=sessions.pop() if len(sessions) == 1 else None,
         agent_id=agents.pop() if len(agents) == 1 else None,
-        trust_cap=lowest_trust(*(record.trust for record in parents)),
     )
+    return _composed(origin, parents)
+
+
+def _composed(origin: Origin, parents: Sequence[Record]) -> Origin:
+    """Return ``origin`` for words that nobody wrote anew: the least trust of ``parents``, and all that steered them."""
+    least = lowest_trust(*(record.trust for record in parents))
+    return origin._replace(trust_cap=least, taint=union(origin.tainted_by, *(record.taint for record in parents)))
 
 
 def _scope(thing: Record | Event) -> str:
@@ -466,7 +497,7 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     data: dict[str, JSON] = draft.to_data()
     brought = {key: data.pop(key) for key in draft.extra if key in RECORD_FIELDS}
     data |= _stamp(origin, id=id, now=now)
-    taken = IMPORTED_FIELDS if origin.actor == "import" else BESIDE_DRAFT
+    taken = IMPORTED_FIELDS if kind_of(origin.actor) == "import" else BESIDE_DRAFT
     data |= {key: brought[key] for key in taken if brought.get(key) is not None}
     data |= judgement.record_fields
     if judgement.decision == "quarantined":
@@ -485,5 +516,5 @@ def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:
         "turn_id": origin.turn_id,
         "agent_id": origin.agent_id,
         "actor": origin.actor,
-        "trust": "verified" if origin.actor in ("person", "user") else "candidate",
+        "trust": "verified" if origin.actor in PERSONS else "candidate",
     }

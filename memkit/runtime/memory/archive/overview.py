@@ -119,8 +119,8 @@ def opening(
 ) -> SessionOpening:
     """Return what concerns this session and this agent and is sure enough to enter a prompt.
 
-    Nobody asked for it, so it is only what is verified and no stranger wrote: anything else would lower the trust of
-    the first turn of every session, and could speak to the model there.
+    Nobody asked for it, so it is only what is clean: anything else would taint the first turn of every session, and
+    could speak to the model there.
     """
     least = settings.retrieval.min_confidence
 
@@ -144,7 +144,7 @@ def opening(
 
 
 def _is_own(record: Record) -> bool:
-    return record.trust == "verified" and record.source != "imported" and record.actor not in ("tool", "import")
+    return not record.taint
 
 
 def due(record: Record) -> str | None:

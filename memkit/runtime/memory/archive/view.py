@@ -155,7 +155,8 @@ class IndexView:
         for pair in pairs:
             documents += corpus.newest(pair, MOST_SIMILAR // 2)
         query = weighed(statistics, terms)
-        shares = {document: (-coverage(query, held), id) for document, id, held in corpus.worded(documents)}
+        worded = corpus.worded(documents)
+        shares = {document: (-coverage(query, dict.fromkeys(held, 1.0)), id) for document, id, held in worded}
         return [found.record for found in corpus.found(sorted(shares, key=shares.__getitem__)[:most])]
 
 

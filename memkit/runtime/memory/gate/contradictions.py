@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..record.record import Record
-from ..words.text import stem
+from ..words.text import regex, stem
 from ..words.wording import EMPTY_WORDS, KEPT, is_negation, plain, words
 
 LONGEST_STATEMENT = 1000
@@ -34,44 +34,42 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
 )
 """Relations that hold of one thing at a time."""
 
-PATTERNS = tuple(
-    (name, re.compile(rf"^{SUBJECT} {ADVERBS}(?:{verb}) {ADVERBS}{VALUE}")) for name, verb in SINGLE_VALUED
-)
-ATTRIBUTE = re.compile(
+PATTERNS = tuple((name, regex(rf"^{SUBJECT} {ADVERBS}(?:{verb}) {ADVERBS}{VALUE}")) for name, verb in SINGLE_VALUED)
+ATTRIBUTE = regex(
     r"^(?P<subject>[\w.-]+(?: [\w.-]+)??)'s (?P<attribute>[\w -]{2,40}?) "
     rf"(?:is|was set to|is set to|=) {ADVERBS}{VALUE}"
 )
-MY_ATTRIBUTE = re.compile(rf"^(?P<subject>my|our) (?P<attribute>[\w -]{{2,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}")
-ATTRIBUTE_OF = re.compile(
+MY_ATTRIBUTE = regex(rf"^(?P<subject>my|our) (?P<attribute>[\w -]{{2,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}")
+ATTRIBUTE_OF = regex(
     rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}"
 )
-NAMED = re.compile(
+NAMED = regex(
     r"^(?i:the|our) (?P<subject>[\w -]{2,40}?) is (?:(?:now|currently|still) )*"
     r"(?P<value>[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)$"
 )
 """What something is called or which one it is: the database is PostgreSQL. Needs the text with its capitals."""
-MEASURED = re.compile(
+MEASURED = regex(
     r"^(?:the |our |my )?(?P<subject>[\w' -]{2,60}?) "
     r"(?P<verb>is|starts? at|begins? at|ends? at|opens? at|closes? at|costs?|weighs?) "
     rf"{ADVERBS}(?P<value>[\w.,:/$€£% -]{{1,30}})$"
 )
 """How much, how old or when something is: the port is 8080, the deadline is 3 May."""
-MEASURE = re.compile(
+MEASURE = regex(
     r"\d+(?:[.,:/-]\d+)*|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 )
-CHINESE_HOME = re.compile(
+CHINESE_HOME = regex(
     r"^(?P<subject>[\u4e00-\u9fff]{1,8}?)(?:现在|現在)?(?:住在|居住在|定居在)(?P<value>[\u4e00-\u9fff]{1,20})$"
 )
-PAST = re.compile(r"\bused to\b")
+PAST = regex(r"\bused to\b")
 """What used to be so contradicts nothing that is."""
-RANKED = re.compile(
+RANKED = regex(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
 )
-RANKING = re.compile(r"(?i)\b(?:over|to|than)\b")
+RANKING = regex(r"(?i)\b(?:over|to|than)\b")
 SELF = frozenset("""i me my our user""".split())
-MANY = re.compile(
+MANY = regex(
     r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language"
     r"|allergy)\b"
 )

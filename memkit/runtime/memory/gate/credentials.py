@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from ..words.text import regex
 from ..words.wording import FUNCTION_WORDS
 from .personal import UUID, Span
 
@@ -228,44 +229,44 @@ JOIN = (
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
 EDGE = r"(?<![A-Za-z])"
-CONTEXT = re.compile(
+CONTEXT = regex(
     rf"(?i){EDGE}(?:(?P<strong>{STRONG})|(?P<pin>{PIN})|(?P<weak>{WEAK})|(?P<curt>{CURT}))(?![A-Za-z]){JOIN}{VALUE}"
 )
-BEARER = re.compile(r"(?i)\b(?:bearer|basic|token|ssws)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
-FLAG = re.compile(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
-USER = re.compile(
+BEARER = regex(r"(?i)\b(?:bearer|basic|token|ssws)\s+(?P<bare>[A-Za-z0-9+/._~-]{16,}={0,2})(?![A-Za-z0-9])")
+FLAG = regex(r"(?i)(?<!\S)--?(?:password|passwd|pass|token|secret|api-?key)[ =](?P<bare>[^\s\"'`]{4,})")
+USER = regex(
     r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =](?P<quote>['\"]?)[^\s:'\"]{1,64}:(?P<bare>[^\s'\"]{4,})(?P=quote)(?!\S)"
 )
-ADJACENT = re.compile(rf"(?i){EDGE}(?P<strong>{STRONG})(?:['’]s)?(?:\s+(?:to|of))?\s+{VALUE}")
+ADJACENT = regex(rf"(?i){EDGE}(?P<strong>{STRONG})(?:['’]s)?(?:\s+(?:to|of))?\s+{VALUE}")
 """The secret follows at once: "password hunter2", "changed the password to hunter2"."""
-TURNED_ROUND = re.compile(
+TURNED_ROUND = regex(
     r"(?i)(?<![^\s\"'`(<])(?P<bare>[^\s\"'`,;<>]{6,200})[\"'`]?,?\s+(?:is|as)\s+(?:my|the|our|his|her|their|your|a)\s+"
     rf"(?:[\w-]+\s+){{0,2}}?(?P<strong>{STRONG})(?![A-Za-z])"
 )
-CARD_CODE = re.compile(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
-PHRASE = re.compile(
+CARD_CODE = regex(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
+PHRASE = regex(
     r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
     r"(?P<bare>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})\b"
 )
 """Twelve to twenty-four words that open a wallet (BIP 39)."""
 
-PASSPHRASE = re.compile(
+PASSPHRASE = regex(
     r"(?i)\bpass ?(?:phrase|word)(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
     r"(?P<bare>[a-z]{3,12}(?: [a-z]{3,12}){3,11})(?=\W*(?:$|[.!?\n\"”’]))"
 )
 """Words in a row that none joins to another: "correct horse battery staple"."""
 
-HEX_DIGEST = re.compile(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
-SORTABLE_ID = re.compile(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
-ADDRESS = re.compile(
+HEX_DIGEST = regex(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
+SORTABLE_ID = regex(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
+ADDRESS = regex(
     r"(?i)[a-z][a-z0-9+.-]*://\S+|(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|co|de|uk|eu|fr)(?:/\S*)?|\S+@\S+\.\w+|[~.]{0,2}/\S*"
 )
-DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]?\S*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?")
-FILE_NAME = re.compile(
+DATE = regex(r"\d{4}-\d\d-\d\d(?:[T ]?\S*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?")
+FILE_NAME = regex(
     r"(?i)\S+\.(?:whl|py|md|txt|json|ya?ml|toml|pdf|png|jpe?g|zip|gz|tar|csv|log|env|pem|key|kdbx?|cfg|ini)"
 )
-VERSIONED = re.compile(r"(?i)[a-z][a-z0-9]*(?:[-_.][a-z0-9.]+)*[-_.]v?\d+(?:\.\d+)*[a-z]?")
-PLACEHOLDER = re.compile(
+VERSIONED = regex(r"(?i)[a-z][a-z0-9]*(?:[-_.][a-z0-9.]+)*[-_.]v?\d+(?:\.\d+)*[a-z]?")
+PLACEHOLDER = regex(
     r"<[^>]*>|\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_]+%|\{.*\}|\[masked:.*|\*+|[x•.…_-]+"
     r"|(?i:(?:.*[\W_])?(?:your|example|placeholder|redacted|changeme|dummy|hidden|environ|getenv|env)(?:[\W_].*)?)"
 )
@@ -281,21 +282,21 @@ ORDINARY = frozenset(
 )
 JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
 """Words that make a sentence of what follows a telling word."""
-ORDINARY_ENDING = re.compile(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
-TECHNICAL = re.compile(
+ORDINARY_ENDING = regex(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
+TECHNICAL = regex(
     r"(?i)(?:sha|md|utf|base|rfc|http|oauth|tls|ssl|aes|rsa|pbkdf|argon|bcrypt|scrypt|ipv|x|win|windows|s|ec|ed|iso|wpa)"
     r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
 )
 """Names of techniques, which have digits like passwords."""
-KEY_LIKE = re.compile(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
+KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
 """Harmless by itself, and a key where the word before says so."""
-UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+UNSPACED = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
-OWNED = re.compile(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
+OWNED = regex(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
 OWNER = 40
 """So many characters before a telling word the owner stands."""
-ENDS = re.compile(r"[.!?,;\n]|\s*\Z")
-GOES_ON = re.compile(r"(?i)\s*(?:and|but)\s")
+ENDS = regex(r"[.!?,;\n]|\s*\Z")
+GOES_ON = regex(r"(?i)\s*(?:and|but)\s")
 
 
 def in_context(text: str) -> Iterator[Span]:

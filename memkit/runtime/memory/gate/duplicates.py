@@ -10,7 +10,6 @@ operator for similarity joins", 2006).
 """
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
@@ -18,11 +17,11 @@ from functools import lru_cache
 
 from ..record.fields import TRUSTS
 from ..record.record import Record, audience_of
-from ..words.text import stem
+from ..words.text import regex, stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 
-WRITTEN_WORD = re.compile(r"\b[^\W\d_a-z]\w*")
-ADDRESS = re.compile(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
+WRITTEN_WORD = regex(r"\b[^\W\d_a-z]\w*")
+ADDRESS = regex(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
 PAST = "ed"
 """What was is not what is, though a stem is the same."""
 LEAST_ALIKE = 0.5

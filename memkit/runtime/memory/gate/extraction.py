@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 (lists of words read better as text)
 """Turns what somebody wants remembered into a draft: whose words it is, its type, its tags, and when it holds."""
 
 import re
@@ -9,9 +8,9 @@ from typing import NamedTuple
 
 from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import EMPTY
-from ..record.record import Draft, Origin, Record
+from ..record.record import Draft, Origin
 from ..words.dates import NUMBERS, WEEKDAYS, dated
-from ..words.text import stem
+from ..words.text import regex, stem
 from ..words.wording import (
     APOSTROPHES,
     FUNCTION_WORDS,
@@ -22,6 +21,7 @@ from ..words.wording import (
     sentences,
     words,
 )
+from .facts import facts
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -44,7 +44,7 @@ SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
 """What somebody has never or always done is no rule either."""
 
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf"\b(?:{wording})\b"))
+    (kind, regex(rf"\b(?:{wording})\b"))
     for kind, wording in (
         (
             "goal",
@@ -82,16 +82,22 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """The first rule that matches names the type; otherwise a fact."""
 
-INTERJECTION = re.compile(r"(?i)^(?:no|nope|nah|yes|yeah|well|oh|sorry|actually|correction)[,.:!;]+\s+")
-ASKED_FOR = re.compile(
+INTERJECTION = regex(
+    r"(?i)^(?:(?:no|nope|nah|yes|yeah|well|oh|sorry|correction)[,.:!;]+|(?:actually|in fact)[,.:!;]*)\s+"
+)
+ASKED_FOR = regex(
     r"(?i)^(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?(?:remember|note|keep in mind|make a note|"
     r"save|store|"
     r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
 )
 """How somebody asks, as a question too, that what follows is remembered."""
-CLAUSE = re.compile(r"(?i)(?:[,;:]|\bbut\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
+CLAUSE = regex(r"(?i)(?:[,;:]|\b(?:but|and)\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
 """Where a clause of its own begins, whose negations are not those of the clause before."""
-BREAK = re.compile(r"[,;]")
+BREAK = regex(r"[,;]")
+LABEL = regex(r"\s*(?:[-*•]\s*)?[^\W\d_](?:[\w '/()-]{0,30}\w)?\s?:\s+")
+"""What stands before a value, such as a name."""
+MOST_AROUND = 2
+"""Telling words beside a value in the statement that it is taken from."""
 LEADING = frozenset(
     {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
 )
@@ -127,7 +133,7 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
 
     Its content words must begin a sentence or clause in the same order, with the same negations, nothing left out
     between them, and about the same persons; the sentence must be no question, no condition and no guess. ``names``
-    may be put in for "I".
+    may be put in for "I". With a short label before them, the words may also be the value in a short statement.
 
     >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
     True
@@ -135,10 +141,41 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
     False
     >>> is_users_own("Alice lives in Porto", "My sister lives in Porto.", names=("Alice",))
     False
+    >>> is_users_own("Job: nurse", "My name is Alice, I work as a nurse.")
+    True
     """
+    value = text.removeprefix(label_of(text))
     named = PERSON_WORDS.union(word for name in names for word in content_words(name))
     spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
-    return any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans)
+    if any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans):
+        return True
+    return value != text and any(_states(span, value) for span in spans)
+
+
+def label_of(line: str) -> str:
+    """Return the short label that ``line`` begins with, its colon and blanks included; nothing without one.
+
+    >>> label_of("- Dog's name: Rex"), label_of("see https://example.org")
+    ("- Dog's name: ", '')
+    """
+    found = LABEL.match(line)
+    return found[0] if found else ""
+
+
+def _states(span: str, value: str) -> bool:
+    """Return whether ``value`` ends a short statement of the user, or is followed by a word that goes on from it."""
+    spoken, wanted = words(span), words(value)
+    if not wanted or OTHERS & set(spoken) - set(wanted):
+        return False
+    if sum(map(is_negation, spoken)) != sum(map(is_negation, wanted)):
+        return False
+    for place in range(len(spoken) - len(wanted) + 1):
+        if spoken[place : place + len(wanted)] == wanted:
+            before, after = spoken[:place], spoken[place + len(wanted) :]
+            told = [word for word in (*before, *after) if _tells(word, PERSON_WORDS)]
+            if len(told) <= MOST_AROUND and (not after or after[0] in FUNCTION_WORDS):
+                return True
+    return False
 
 
 def _is_statement(sentence: str, text: str) -> bool:
@@ -151,9 +188,9 @@ def _is_statement(sentence: str, text: str) -> bool:
 
 
 def _spans(sentence: str) -> list[str]:
-    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, and its later clauses."""
+    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, later clauses and facts."""
     said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
-    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0]))]
+    return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0])), *facts(said)]
 
 
 def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
@@ -185,10 +222,9 @@ def _is_conditional(span: str) -> bool:
     return bool(CONDITIONS & set(words(span)))
 
 
-def says_own_words(text: str, origin: Origin, corrected: Record | None = None) -> bool:
-    """Return whether ``text`` is what the user said in the running turn, of itself or as a correction of a record."""
-    said = origin.user_text or ""
-    return is_users_own(text, said, names=(origin.user_id,)) or is_users_correction(text, said, corrected)
+def says_own_words(text: str, origin: Origin) -> bool:
+    """Return whether ``text`` is what the user said in the running turn."""
+    return is_users_own(text, origin.user_text or "", names=(origin.user_id,))
 
 
 def draft_from_tool(
@@ -198,16 +234,15 @@ def draft_from_tool(
     type: str | None = None,
     tags: tuple[str, ...] = (),
     supersedes: str | None = None,
-    corrected: Record | None = None,
     today: date | None = None,
 ) -> Draft:
     """Return the draft of what an agent asked to remember.
 
     Source and confidence follow from whose words it is, type, tags and the days between which it holds from its
-    wording; ``corrected`` is the record that ``supersedes`` names, and without ``today`` no days are read.
+    wording; without ``today`` no days are read.
     """
     read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
-    own = origin.user_text is None or says_own_words(read, origin, corrected)
+    own = origin.user_text is None or says_own_words(read, origin)
     kind = type or infer_type(read)
     period = read_period(read, kind, today) if today else Period()
     return Draft(
@@ -223,53 +258,7 @@ def draft_from_tool(
     )
 
 
-CORRECTING = frozenset(
-    stem(word)
-    for word in """actually wrong correct correction sorry mean meant spelled spelt change changed update updated set
-    now instead rather longer anymore called named name well oops right wait""".split()
-)
-"""Stems of words that say that something is corrected, and nothing about what to."""
 CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "imagine", "pretend"})
-
-
-def is_users_correction(text: str, user_text: str, old: Record | None) -> bool:
-    """Return whether ``text`` is ``old`` with one part exchanged for words that the user put in its place.
-
-    The old record must be one that is trusted; the user's sentence must be no question, guess or condition, and may
-    say nothing besides the old words, the new ones and that this is a correction.
-
-    >>> rex = Record(id="r", text="My dog is called Rex", user_id="ada", created_at="", trust="verified")
-    >>> is_users_correction("My dog is called Max", "No, it's Max.", rex)
-    True
-    >>> is_users_correction("My dog is called Max", "Bob's cat is Max.", rex)
-    False
-    """
-    if old is None or old.trust != "verified":
-        return False
-    was, now = words(old.text), words(text)
-    ahead = _shared(was, now)
-    behind = _shared(was[ahead:][::-1], now[ahead:][::-1])
-    taken, put = was[ahead : len(was) - behind], now[ahead : len(now) - behind]
-    if not taken or not put or ahead + behind == 0 or any(map(is_negation, (*taken, *put))):
-        return False
-    return any(_exchanges(sentence, set(map(stem, was)), put) for sentence in sentences(user_text))
-
-
-def _exchanges(sentence: str, old: set[str], put: tuple[str, ...]) -> bool:
-    said = words(sentence)
-    if sentence.rstrip().endswith(("?", "？")) or CONDITIONS & set(said) or hedged_wording(sentence):
-        return False
-    if not any(said[place : place + len(put)] == put for place in range(len(said))):
-        return False
-    known = old | CORRECTING | set(map(stem, put))
-    return all(stem(word) in known for word in said if word not in FUNCTION_WORDS and not is_negation(word))
-
-
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return how many words two sequences begin with alike."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
 
 
 LONGEST = 600
@@ -277,19 +266,19 @@ LONGEST = 600
 NEXT_YEAR = 12
 """Months ahead: what is due in May is due in the next May."""
 PHRASE = r"(?P<phrase>(?:(?:the|of|on)\s+){0,3}[\w./-]+(?:,?\s+[\w./-]+){0,3})"
-UNTIL = re.compile(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
-SINCE = re.compile(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
-DUE = re.compile(
+UNTIL = regex(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
+SINCE = regex(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
+DUE = regex(
     rf"\b(?:by|before|until|till|due(?:\s+(?:on|by))?|deadline(?:\s+(?:is|on))?|no\s+later\s+than)\s+{PHRASE}",
     re.IGNORECASE,
 )
-WEEKDAY = re.compile(rf"\b(?P<next>next\s+)?(?P<day>{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
-IN_DAYS = re.compile(
+WEEKDAY = regex(rf"\b(?P<next>next\s+)?(?P<day>{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+IN_DAYS = regex(
     rf"\bin\s+(?P<count>\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])})\s+(?P<unit>day|week|month)s?\b", re.IGNORECASE
 )
-END_OF = re.compile(r"\bend\s+of\s+(?:the|this)?\s*(?P<unit>day|week|month|year)\b", re.IGNORECASE)
+END_OF = regex(r"\bend\s+of\s+(?:the|this)?\s*(?P<unit>day|week|month|year)\b", re.IGNORECASE)
 DAYS = {"day": 1, "week": 7, "month": 30}
-PARTS = re.compile(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day>\d\d))?)?")
+PARTS = regex(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day>\d\d))?)?")
 
 
 class Period(NamedTuple):

@@ -15,24 +15,27 @@ step  code                   question                                           
 6     directive,             does it give orders to a model or hide characters?         quarantined
       hidden_characters
 7     tombstone              was this value rejected or erased for this user?           refused
-8     duplicate              does it repeat a live record?                              merged
-9     contradiction          can it not be true together with a live record?            says so
-10    quota                  has this session written enough?                           refused
+8     tainted                would it replace something, or core memory, under taint?    quarantined
+9     persons_section        does an agent put its own words where people write?        quarantined
+10    duplicate              does it repeat a live record?                              merged
+11    contradiction          can it not be true together with a live record?            says so
+12    quota                  has the agent inferred enough in this session?             refused
 ====  =====================  =========================================================  ===========
 
-What it says never repeats a refused secret.
+What it says never repeats a refused secret. What is tainted is no evidence, settles nothing and opens no question.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
-from ..record.fields import MAX_TEXT_BYTES
+from ..record.fields import MAX_TEXT_BYTES, PERSONS, kind_of
 from ..record.lines import JSON
 from ..record.record import (
+    ADDED_TO,
     FIELDS,
     Draft,
     Origin,
@@ -42,24 +45,24 @@ from ..record.record import (
     field_problems,
     lowest_trust,
     offered_to,
+    replaced_by,
+    union,
 )
 from ..record.stamps import normal_time, parse_time
 from ..settings import WriteSettings
 from ..words.wording import hedged_wording, plain, transient_wording
 from .contradictions import contradicted
 from .duplicates import near_duplicate
-from .extraction import is_users_own, says_own_words
+from .extraction import label_of, says_own_words
 from .hostile import Suspicion, suspicions
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 
+AGENTS = ("agent", "mcp")
+"""Actors that speak for a model."""
 PASSING_TYPES = ("fact", "preference")
 """Types in which an agent's passing or unsure wording is refused; events may be of today."""
 NEEDED = ("type", "scope", "confidence", "importance", "source")
 """What no draft may leave open, besides its text."""
-UNCOUNTED = ("import", "program")
-"""Actors whose writes do not count against a session's quota."""
-
-
 MASKABLE = tuple(name for name in Draft._fields if FIELDS[name].masking == "mask")
 """Fields of an offer in which a secret can be masked."""
 REFUSED = tuple(name for name, one in FIELDS.items() if one.masking == "refuse" and one.set_by == "payload")
@@ -88,13 +91,15 @@ class WriteGate:
     """Asked about near records in which the wording shows no contradiction; what it says only opens questions."""
     long_term: bool = True
     """Whether the store keeps anything beyond a session at all."""
+    sections: Collection[str] = ("human",)
+    """The core sections that an agent may write in its own words."""
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
         if malformed := next(form_problems(draft), None):
             # Before anything reads the text: one of many megabytes costs no more than its length.
             return Judgement("refused", (malformed,))
-        fields = self._standing(draft, origin, view.live(draft.supersedes) if draft.supersedes else None)
+        fields = self._standing(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
         fields |= differences(offered, draft)
         doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
@@ -104,6 +109,8 @@ class WriteGate:
         if doubts:
             reasons = tuple(doubt.reason for doubt in doubts)
             judgement = Judgement("quarantined", reasons, {**fields, "trust": "quarantined"})
+        elif "taint" in fields and _takes_a_clean_place(draft, origin, view):
+            judgement = Judgement("quarantined", (TAINTED,), {**fields, "trust": "quarantined"})
         else:
             judgement = self._against_archive(draft, origin, view, fields)
         if offered != draft:
@@ -119,20 +126,30 @@ class WriteGate:
         doubts = self._hostile((draft.text, section))
         asked = self._refusals(draft, origin, view, doubts, consented=consented)
         refusal = next(chain(_sensitive([section], HIDDEN), asked), None)
-        fresh = _fresh_lines(draft.text, origin, view) if text else []
+        fresh, gone = _line_changes(section, draft.text if text else "", origin, view)
         if not refusal and any(view.is_tombstoned(origin.user_id, line) for line in fresh):
             refusal = TOMBSTONE
         if refusal:
             return Judgement("refused", (refusal,))
-        notes, written = ((MASKED,), {"text": draft.text}) if offered.text != draft.text else ((), {})
-        held = {**written, "trust": "quarantined"}
-        if doubts:
-            judgement = Judgement("quarantined", (*(doubt.reason for doubt in doubts), *notes), held)
-        elif self._is_grounded(text, origin, view):
-            judgement = Judgement("admitted", notes, {**self._standing(offered, origin), **written})
+        fields = self._standing(offered, origin)
+        if kind_of(origin.actor) in AGENTS:
+            is_said = bool(fresh) and all(says_own_words(line, origin) for line in fresh) and _replaces(fresh, gone)
+            fields = self._said() if is_said else {**self._inferred(draft, origin), "trust": "candidate"}
+        notes: tuple[Reason, ...] = ()
+        if offered.text != draft.text:
+            notes, fields = (MASKED,), {**fields, "text": draft.text}
+        if why := (*(doubt.reason for doubt in doubts), *self._kept_from_core(section, fields)):
+            judgement = Judgement("quarantined", (*why, *notes), {**fields, "trust": "quarantined"})
         else:
-            judgement = Judgement("quarantined", (UNGROUNDED, *notes), held)
+            judgement = Judgement("admitted", notes, fields)
         return self._within_quota(judgement, origin, view)
+
+    def _kept_from_core(self, section: str, fields: Mapping[str, JSON]) -> Iterator[Reason]:
+        """Yield why a new text of a core section waits for a person."""
+        if "taint" in fields:
+            yield TAINTED
+        elif kind_of(str(fields["actor"])) in AGENTS and section not in self.sections:
+            yield Reason("persons_section", f"{section} is people's: an agent's own words wait for one of them.")
 
     def _refusals(
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
@@ -169,34 +186,58 @@ class WriteGate:
         advice = "A person can approve it." if answer == "quarantine" else "Say it in other words."
         return [GateDoubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
 
-    def _standing(self, draft: Draft, origin: Origin, corrected: Record | None = None) -> dict[str, JSON]:
-        """Return actor, source and trust as they follow from where the offer comes from."""
-        own = corrected if corrected is not None and corrected.user_id == origin.user_id else None
-        if origin.actor == "agent" and says_own_words(draft.text, origin, own):
-            return {"actor": "user", "source": "explicit", "trust": "verified"}
-        if origin.actor == "agent":
-            source = draft.source if draft.source in ("learned", "merged") else "inferred"
-            return {"actor": "agent", "source": source, "trust": self._inferred_trust(origin)}
-        trust = {"person": "verified", "user": "verified", "program": origin.trust_cap}.get(origin.actor, "candidate")
-        return {"actor": origin.actor, "source": draft.source, "trust": trust}
+    def _standing(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
+        """Return actor, source, trust, taint and parents as they follow from where the offer comes from."""
+        kind = kind_of(origin.actor)
+        if kind in PERSONS:
+            return {"actor": origin.actor, "source": draft.source, "trust": "verified"}
+        if kind in AGENTS:
+            return self._said() if says_own_words(draft.text, origin) else self._inferred(draft, origin)
+        carried = _carried(draft, origin)
+        trust = lowest_trust(origin.trust_cap, "candidate" if kind != "program" or "taint" in carried else "verified")
+        return {"actor": origin.actor, "source": draft.source, "trust": trust, **carried}
 
-    def _inferred_trust(self, origin: Origin) -> str:
-        return lowest_trust("candidate", origin.trust_cap) if self.settings.require_verification else origin.trust_cap
+    def _said(self) -> dict[str, JSON]:
+        """Return the standing of what the user said in the running turn, whoever writes it down."""
+        return {"actor": "user", "source": "explicit", "trust": "verified"}
+
+    def _inferred(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
+        """Return the standing of an agent's own words."""
+        source = draft.source if draft.source in ("learned", "merged") else "inferred"
+        carried = _carried(draft, origin)
+        sure = not self.settings.require_verification and "taint" not in carried
+        return {"actor": origin.actor, "source": source, "trust": "verified" if sure else "candidate", **carried}
 
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
-        same = near_duplicate(
-            draft.text, timely, type=draft.type, user_id=origin.user_id, at=self.settings.duplicate_at
-        )
-        if same and same.id != draft.supersedes:
+        clean = [record for record in near if not record.taint]
+        same = self._same(draft, origin, [record for record in timely if record in clean])
+        doubtful = self._same(draft, origin, [record for record in timely if record not in clean])
+        if "taint" in fields:
+            known = same or doubtful
+            if known is None:
+                return Judgement("admitted", (), fields)
+            return Judgement(
+                "merged", (Reason("duplicate", f"It repeats {known.id}."), NO_EVIDENCE), fields, merge_into=known.id
+            )
+        if same:
             return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
         clashes = [
-            record for record in contradicted(draft.text, near, user_id=origin.user_id) if record.id != draft.supersedes
+            record
+            for record in contradicted(draft.text, clean, user_id=origin.user_id)
+            if record.id != draft.supersedes
         ]
         judgement = self._with_clashes(draft, fields, clashes) if clashes else Judgement("admitted", (), fields)
-        rest = [record for record in near if record not in clashes and record.id != draft.supersedes]
-        return self._asked(draft.text, rest, judgement) if rest else judgement
+        rest = [record for record in clean if record not in clashes and record.id != draft.supersedes]
+        judgement = self._asked(draft.text, rest, judgement) if rest else judgement
+        return judgement._replace(outweighs=(*judgement.outweighs, doubtful.id)) if doubtful else judgement
+
+    def _same(self, draft: Draft, origin: Origin, records: Sequence[Record]) -> Record | None:
+        """Return the one of ``records`` that an offer repeats, unless it is the one in whose place it comes."""
+        at = self.settings.duplicate_at
+        same = near_duplicate(draft.text, records, type=draft.type, user_id=origin.user_id, at=at)
+        return same if same and same.id != draft.supersedes else None
 
     def _asked(self, text: str, rest: list[Record], judgement: Judgement) -> Judgement:
         """Return ``judgement`` with the records that the model thinks contradicted as further open questions."""
@@ -227,30 +268,20 @@ class WriteGate:
 
     def _within_quota(self, judgement: Judgement, origin: Origin, view: ArchiveView) -> Judgement:
         most = self.settings.max_per_session
-        if origin.session_id is None or origin.actor in UNCOUNTED:
+        if origin.session_id is None or kind_of(str(judgement.record_fields.get("actor"))) != "agent":
             return judgement
         if view.session_writes(origin.user_id, origin.session_id) < most:
             return judgement
         return Judgement("refused", (Reason("quota", _quota_told(most)),))
 
-    def _is_grounded(self, text: str, origin: Origin, view: ArchiveView) -> bool:
-        """Return whether every line of a core section was said by the user, is verified, or a person writes it."""
-        if origin.actor in ("person", "user") or (origin.actor == "program" and origin.trust_cap == "verified"):
-            return True
-        return all(self._line_is_grounded(line, origin, view) for line in _fresh_lines(text, origin, view))
-
-    def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
-        if is_users_own(line, origin.user_text or "", (origin.user_id,)):
-            return True
-        known = (record for record in view.similar(line, origin.user_id) if view.holds(record))
-        verified = (record for record in known if record.trust == "verified")
-        return any(is_users_own(line, record.text, (origin.user_id,)) for record in verified)
-
 
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
 UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
 MASKED = Reason("masked", "What the policy does not let in was replaced before anything was written.")
-UNGROUNDED = Reason("ungrounded", "Core memory takes what the user said in this turn or what is verified.")
+TAINTED = Reason(
+    "tainted", "Text from outside stood in the prompt, so this waits for a person: approve it or reject it."
+)
+NO_EVIDENCE = Reason("tainted", "Text from outside stood in the prompt, so it is no evidence and changes nothing.")
 
 
 def _quota_told(most: int) -> str:
@@ -261,11 +292,45 @@ def _quota_told(most: int) -> str:
     )
 
 
-def _fresh_lines(text: str, origin: Origin, view: ArchiveView) -> list[str]:
-    """Return the lines of a new core section that no section of this agent of the user holds yet."""
-    sections = view.core_sections(origin.user_id, origin.agent_id).values()
-    known = {plain(line) for section in sections for line in section.splitlines()}
-    return [line for line in text.splitlines() if line.strip() and plain(line) not in known]
+def _line_changes(section: str, text: str, origin: Origin, view: ArchiveView) -> tuple[list[str], list[str]]:
+    """Return the lines of a new core section that it did not hold before, and those that it holds no longer."""
+    before = view.core_sections(origin.user_id, origin.agent_id).get(section, "").splitlines()
+    old, new = ({plain(line): line for line in lines if line.strip()} for lines in (before, text.splitlines()))
+    return [new[line] for line in new if line not in old], [old[line] for line in old if line not in new]
+
+
+def _replaces(fresh: Sequence[str], gone: Sequence[str]) -> bool:
+    """Return whether each line that is gone gave way to one about the same: of its label, or with its first words."""
+    return {_about(line) for line in gone} <= {_about(line) for line in fresh}
+
+
+def _about(line: str) -> str:
+    return plain(label_of(line) or " ".join(line.split()[:2]))
+
+
+def _carried(draft: Draft, origin: Origin) -> dict[str, JSON]:
+    """Return taint and parents as the channel says them, with what an import adds; nothing where there is nothing."""
+    told: dict[str, Sequence[str]] = {"taint": origin.tainted_by, "parents": origin.parents}
+    if kind_of(origin.actor) == "import":
+        told = {name: (*told[name], *_labels(draft.extra.get(name))) for name in ADDED_TO}
+    return {name: [mask(one) for one in union(given)] for name, given in told.items() if given}
+
+
+def _labels(given: JSON) -> list[str]:
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list | tuple) else []
+
+
+def _takes_a_clean_place(draft: Draft, origin: Origin, view: ArchiveView) -> bool:
+    """Return whether a tainted offer would replace something; an import may replace what imports brought, tainted too.
+
+    What a program composes is put into the place of what it is made of, which has the same taint.
+    """
+    if kind_of(origin.actor) == "program":
+        return False
+    replaced = [view.live(id) for id in replaced_by(draft)]
+    if kind_of(origin.actor) == "import":
+        return any(old is None or not old.taint for old in replaced)
+    return bool(replaced)
 
 
 def texts_of(draft: Draft, origin: Origin) -> list[str]:

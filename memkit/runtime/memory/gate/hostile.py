@@ -13,6 +13,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..words.text import regex
 from ..words.wording import APOSTROPHES
 
 CLAUSE = r"(?:^|[.!?:;,\n\"'(\[\-–—>*]\s*|\b(?:and|then|please|must|should|shall|will|to|now|you|instead|just|also|always|immediately|simply|can|may|do|i want you to)\s+)"
@@ -33,7 +34,7 @@ YOURS = r"(?:(?:all|any|every|of|these|those|the)\s+){0,3}(?:your|the (?=system|
 
 # fmt: off
 DIRECTIVES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))
+    (kind, regex(pattern))
     for kind, pattern in (
         ("override", rf"{CLAUSE}{DROP}(?:\s+[\w']+){{0,3}}?\s+{WHOSE}(?:\s+[\w']+){{0,3}}?\s+{RULES}\b"),
         ("override", rf"{CLAUSE}{DROP}\s+(?:all|any|every|the|these|those)(?:\s+of)?(?:\s+(?:the|these|those))?\s+(?:instructions|prompts|guidelines|guardrails|directives|safeguards)\b"),
@@ -95,11 +96,11 @@ class Suspicion:
 
 LOOKALIKES = str.maketrans("аеорсухіјѕԁһӏвнкмтɡοαερνικτυχɩ", "aeopcyxijsdhlbhkmtgoaepviktuxi")
 DIGIT_LETTERS = str.maketrans("013457@$", "oieastas")
-DISGUISE = re.compile(r"[a-z][013457@$]|[013457@$][a-z]|(?<!\w)\w[ .\-_*]\w[ .\-_*]")
+DISGUISE = regex(r"[a-z][013457@$]|[013457@$][a-z]|(?<!\w)\w[ .\-_*]\w[ .\-_*]")
 """Where a digit stands in for a letter, or letters stand apart."""
-SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w[ .\-_*]){4,}\w(?!\w)")
+SPACED_LETTERS = regex(r"(?<!\w)(?:\w[ .\-_*]){4,}\w(?!\w)")
 
-WRAPPED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}(?![A-Za-z0-9+/_-])")
+WRAPPED = regex(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}(?![A-Za-z0-9+/_-])")
 """What may be base64 of some words."""
 URL_SAFE = str.maketrans("-_", "+/")
 

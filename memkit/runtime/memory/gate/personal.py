@@ -7,13 +7,15 @@ how the digits stand together counts too, and what stands around them.
 import re
 from collections.abc import Callable, Iterator
 
-RUN = re.compile(r"(?<![0-9A-Za-z_.+])\d(?:[ -]{0,3}\d)+(?![0-9A-Za-z_]|\.\d)")
+from ..words.text import regex
+
+RUN = regex(r"(?<![0-9A-Za-z_.+])\d(?:[ -]{0,3}\d)+(?![0-9A-Za-z_]|\.\d)")
 """Digits with blanks and dashes between them; behind a point stands a fraction, behind a plus a phone number."""
-DOTTED = re.compile(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
+DOTTED = regex(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
 SIZES = range(13, 20)
 """So many digits a card number may have (ISO/IEC 7812)."""
 
-TELLING = re.compile(
+TELLING = regex(
     r"(?i)card|visa|amex|american express|maestro|discover|diners|jcb|union ?pay|credit|debit|kredit|cvv|cvc"
     r"|(?<![a-z])(?:cc|pan|pay|pays|paid|payments?|charged?)(?![a-z])"
     r"|tarjeta|carte|carta|cart[aã]o|karte|kaart|(?<![a-z])kort|карт|カード|卡|카드|بطاقة|כרטיס|บัตร"
@@ -22,7 +24,7 @@ TELLING = re.compile(
 BEFORE, AFTER = 48, 32
 """So many characters before and after a number are near it."""
 
-NAMED = re.compile(
+NAMED = regex(
     r"(?i)(?<![a-z])(?:order|tracking|invoice|ticket|case|ref|reference|serial|parcel|shipment|package|transaction|part"
     r"|model|item|product|article|sku|isbn|ean|gtin|upc|barcode|imei|imsi|iccid|issue|build|commit|run|job|request|trace"
     r"|span|message|thread|channel|guild|tweet|post|snowflake|timestamp|epoch|time|seed|checksum|hash|version|lot|batch"
@@ -30,11 +32,11 @@ NAMED = re.compile(
     r"(?:[\s:=#\"'(,]|(?<![a-z])(?:number|no|nr|num|code|ids?|is|was|are)(?![a-z])\.?){0,8}$"
 )
 """What names the number that follows as something else."""
-ATTACHED = re.compile(r"(?:[0-9A-Za-z]-|#|/|(?<!\d)\d{1,3},)$")
+ATTACHED = regex(r"(?:[0-9A-Za-z]-|#|/|(?<!\d)\d{1,3},)$")
 """A number that is the tail of a longer name, a part of a path, or a fraction with a comma."""
-ADDRESS = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://|www\.)\S*$")
+ADDRESS = regex(r"(?i)(?:[a-z][a-z0-9+.-]*://|www\.)\S*$")
 LONGEST_ADDRESS = 200
-EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])[2-4]\d")
+EXPIRY = regex(r"(?:0[1-9]|1[0-2])[2-4]\d")
 
 
 def luhn(digits: str) -> bool:
@@ -149,11 +151,11 @@ IBAN_LENGTHS = {
 }
 """How long an account number is in each country of the IBAN registry."""
 
-DIGIT = re.compile(r"\d")
-UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
-IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
-SSN = re.compile(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
-SSN_IN_WORDS = re.compile(
+DIGIT = regex(r"\d")
+UUID = regex(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
+IBAN_START = regex(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
+SSN = regex(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
+SSN_IN_WORDS = regex(
     r"(?i)\b(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,20}((?!000|666|9)\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
 )
 
@@ -233,20 +235,20 @@ def _is_moment(value: str) -> bool:
 NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     (
         "british_insurance_number",
-        re.compile(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
+        regex(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
         _always,
     ),
-    ("spanish_dni", re.compile(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
-    ("brazilian_cpf", re.compile(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),
+    ("spanish_dni", regex(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
+    ("brazilian_cpf", regex(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),
     (
         "chinese_resident_id",
-        re.compile(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
+        regex(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
         _is_resident_id,
     ),
-    ("swiss_ahv", re.compile(r"\b756\.\d{4}\.\d{4}\.\d{2}\b"), _is_ahv),
+    ("swiss_ahv", regex(r"\b756\.\d{4}\.\d{4}\.\d{2}\b"), _is_ahv),
     (
         "swedish_personnummer",
-        re.compile(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
+        regex(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
         _is_personnummer,
     ),
 )
@@ -270,13 +272,13 @@ def personal_numbers(text: str) -> Iterator[Span]:
         yield from finder(text)
 
 
-EMAIL = re.compile(
+EMAIL = regex(
     r"(?<![\w.+-])[\w.+-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?![\w-])",
 )
-INTERNATIONAL = re.compile(r"(?<![\w+.])\+\d{1,3}(?:[ ./-]?\(?\d{1,4}\)?){2,6}(?![\w-])")
-GROUPED = re.compile(r"(?<![\w.+/-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
+INTERNATIONAL = regex(r"(?<![\w+.])\+\d{1,3}(?:[ ./-]?\(?\d{1,4}\)?){2,6}(?![\w-])")
+GROUPED = regex(r"(?<![\w.+/-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
 """As in North America."""
-TOLD = re.compile(
+TOLD = regex(
     r"(?i)\b(?:phone|mobile|cell(?:phone)?|tel(?:ephone)?|fax|whatsapp|call|handy|telefon|móvil|téléphone)\b"
     r"[^\d\n+]{0,25}(?P<number>\d(?:[ ./()-]{0,2}\d){5,14})(?!\w)"
 )

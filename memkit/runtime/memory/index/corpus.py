@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.record import Record
 from ..words.text import TOKENS_VERSION
-from .database import Database
+from .database import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
 from .words import TABLES, CorpusStatistics, WordIndex
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 10
+FORMAT = 11
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
@@ -66,6 +66,7 @@ class FoundRecord(NamedTuple):
     record: Record
     status: str
     tokens: Sequence[str]
+    document: int = 0
 
 
 class Outsider(NamedTuple):
@@ -166,8 +167,30 @@ class CorpusIndex:
             query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
                         WHERE document IN ({",".join("?" * len(some))})"""
             for document, data, status, tokens in self._sql.execute(query, some):
-                rows[document] = FoundRecord(Record.from_checked(json.loads(data)), status, tokens.split())
+                record = Record.from_checked(json.loads(data))
+                rows[document] = FoundRecord(record, status, tokens.split(), document)
         return [rows[document] for document in documents]
+
+    def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
+        """Return session and words of the live turns that an import brought within ``reach`` of some documents."""
+        near = sorted({other for document in documents for other in range(document - reach, document + reach + 1)})
+        said: dict[int, tuple[str, list[str]]] = {}
+        for start in range(0, len(near), ASKED_AT_ONCE):
+            some = near[start : start + ASKED_AT_ONCE]
+            query = f"""SELECT document, session_id, tokens FROM records WHERE document IN ({",".join("?" * len(some))})
+                        AND status='live' AND actor='import' AND session_id IS NOT NULL"""
+            said |= {document: (session, held.split()) for document, session, held in self._sql.execute(query, some)}
+        return said
+
+    def texts(self, documents: Sequence[int]) -> list[str]:
+        """Return the texts of documents, in their order."""
+        return [found.record.text for found in self.found(documents)]
+
+    @property
+    def vectors_path(self) -> Path | None:
+        """Return where vectors of this corpus may lie, to go with it; None where it is in memory."""
+        path = self.database.path
+        return path.with_name(path.name + VECTORS[0]) if path else None
 
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
@@ -276,9 +299,9 @@ class CorpusIndex:
             yield line
 
     def session_writes(self, session_id: str, user_id: str) -> int:
-        """Return how many records people, agents and tools wrote of a user in a session."""
+        """Return how many records of a user agents inferred in a session."""
         # Another user may have a session of the same name, and both write what is shared.
-        query = "SELECT written FROM records WHERE session_id=? AND actor NOT IN ('import', 'program')"
+        query = "SELECT written FROM records WHERE session_id=? AND (actor='agent' OR actor LIKE 'agent:%')"
         return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
 
     def sealed(self) -> int:

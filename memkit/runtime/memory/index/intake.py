@@ -71,7 +71,7 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
         successor_named(event) or None,
     )  # fmt: skip
     sql.execute(INSERT_EVENT, row)
-    if event.op != "revoke":
+    if event.op not in VERDICTS:
         return event.target
     about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
     return str(about[0]) if about else event.target
@@ -129,8 +129,11 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
 WRITTEN = "SELECT written FROM records WHERE id=?"
 SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 ABOUT = """SELECT line, writer, place FROM events
-           WHERE target=?1 OR (op='revoke' AND target IN (SELECT id FROM events WHERE target=?1))"""
-"""What was said about a record, and what was taken back of that."""
+           WHERE target=?1 OR (op IN ('revoke', 'approve', 'reject')
+                               AND target IN (SELECT id FROM events WHERE target=?1))"""
+"""What was said about a record, and what was taken back of that, or released."""
+VERDICTS = ("revoke", "approve", "reject")
+"""What may be said of another event."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
 

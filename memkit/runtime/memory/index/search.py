@@ -1,13 +1,13 @@
 """Search: candidates by words and by meaning, filters that say why they drop one, and one documented score.
 
-The room computes no vectors: a host hands in a ``VectorIndex``, and an ``Embedder`` stands behind it.
+The room computes no vectors: a host hands in a ``VectorIndex``.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from ..interface import Hit, Loser, SearchReport
 from ..record.record import SHARED, Record, is_for, is_valid, was_true
@@ -16,12 +16,11 @@ from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
 from ..words.text import query_terms
 from .corpus import CorpusIndex, FoundRecord
-from .words import CorpusStatistics, bm25, coverage, weighed
+from .words import NEAR, ONE_OF, CorpusStatistics, bm25, coverage, lent, rare, weighed
 
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
-COMMON = 64
-"""A word in more than one of so many records is common: it scores, and finds nothing by itself."""
+"""In a larger one a word in more than one of 64 records is common: it scores, and finds nothing by itself."""
 TIE_BREAK = 0.02
 """How much of relevance is the plain share of the question that a record covers."""
 OUTSIDERS = 200
@@ -92,8 +91,8 @@ def _ask(
     while finders or past or meaning:
         candidates = corpus.candidates(finders, statistics, limit)
         is_all = len(candidates) < limit
-        candidates += past
-        scored = _scored(candidates, terms, statistics, settings.floor)
+        measured = _measured([*candidates, *past], corpus, terms, statistics)
+        scored = _scored(measured, settings.floor, rare(statistics, terms))
         if meaning:
             scored = meaning.added(scored, corpus, terms, statistics, limit)
             is_all = is_all and len(scored) < limit
@@ -105,7 +104,7 @@ def _ask(
     else:
         return [], losers
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
-    losers += [Loser(found.record.id, "floor") for found in candidates if found.record.id not in reasons]
+    losers += [Loser(one.found.record.id, "floor") for one in measured if one.found.record.id not in reasons]
     return _hits(passed, question, settings, uses), losers
 
 
@@ -130,20 +129,68 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
     known = sorted((count, term) for term, count in statistics.frequencies.items())
     if statistics.documents <= SMALL_CORPUS:
         return [term for _, term in known]
-    rare = [term for count, term in known if count * COMMON <= statistics.documents]
+    rare = [term for count, term in known if count * ONE_OF <= statistics.documents]
     return rare or [term for _, term in known]
 
 
-def _scored(
-    candidates: Sequence[FoundRecord], terms: Sequence[str], statistics: CorpusStatistics, floor: float
-) -> list[Scored]:
-    """Return the candidates above the floor with what their words are worth."""
+class Measured(NamedTuple):
+    """A candidate with what its words are worth."""
+
+    found: FoundRecord
+    score: float
+    """Its BM25."""
+    share: float
+    """How much of the question it covers."""
+
+
+def _measured(
+    candidates: Sequence[FoundRecord], corpus: CorpusIndex, terms: Sequence[str], statistics: CorpusStatistics
+) -> list[Measured]:
+    """Return the candidates with what their words are worth, and the turns that were said beside one of them.
+
+    A conversation that was imported turn by turn is searched as one: what answers often shares no word with what was
+    asked, and stands beside what does. What an agent or a person noted stands for itself.
+    """
     query = weighed(statistics, terms)
-    measured = [(found, bm25(statistics, terms, found.tokens), coverage(query, found.tokens)) for found in candidates]
+    turns = [one.document for one in candidates if one.record.actor == "import" and one.record.session_id]
+    said = corpus.said_around(turns, len(NEAR)) if turns else {}
+    context = {document: _in_context(document, said) for document in said}
+    # The mean length is that of documents by themselves; a turn that borrows words is as much longer as others are.
+    longer = math.fsum(length for _, length in context.values()) / (sum(len(held) for _, held in said.values()) or 1)
+    lengthened = statistics._replace(average_length=statistics.average_length * (longer or 1.0))
+    held = {one.document for one in candidates}
+    wanted = set(terms)
+    beside = [document for document, (counts, _) in context.items() if document not in held and wanted & counts.keys()]
+    measured = []
+    for found in (*candidates, *corpus.found(beside)):
+        counts, length = context.get(found.document) or (Counter(found.tokens), len(found.tokens))
+        figures = lengthened if found.document in context else statistics
+        measured.append(Measured(found, bm25(figures, terms, counts, length), coverage(query, counts)))
+    return measured
+
+
+def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) -> tuple[Mapping[str, float], float]:
+    """Return how often each word counts in a turn and those beside it in its session, and how many words that are."""
+    session, own = said[document]
+    counts: defaultdict[str, float] = defaultdict(float, Counter(own))
+    length = float(len(own))
+    for distance, weight in enumerate(NEAR, 1):
+        for other in (document - distance, document + distance):
+            near, held = said.get(other, ("", ()))
+            if near == session:
+                share = lent(weight, len(held))
+                length += share * len(held)
+                for word in held:
+                    counts[word] += share
+    return counts, length
+
+
+def _scored(measured: Sequence[Measured], floor: float, pointing: frozenset[str]) -> list[Scored]:
+    """Return what is above the floor, or holds one of the words that are ``pointing`` at what holds them."""
     best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
     scored = []
     for found, score, share in measured:
-        if share >= floor:
+        if share >= floor or (pointing and not pointing.isdisjoint(found.tokens)):
             # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
             # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
             relative = score / best * strength if best > 0 else share
@@ -215,35 +262,15 @@ def composite(weights: Weights, parts: Mapping[str, float]) -> float:
     return math.fsum(getattr(weights, name) * parts[name] for name in Weights._fields)
 
 
-FLATTENS = 5
-"""The smaller, the more the first ranks count. Cormack et al. (2009) took 60, for lists of a thousand."""
-Near = tuple[FoundRecord, float]
-Name = TypeVar("Name", bound=Hashable)
-
-
-class Embedder(Protocol):
-    """A model that turns texts into vectors of one length."""
-
-    @property
-    def name(self) -> str:
-        """Return what the model is called."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """Return the length of its vectors."""
-        ...
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector a text."""
-        ...
+BY_WORDS = 0.7
+"""How much of a fused relevance is what the words say; the rest is what the vectors do."""
 
 
 class VectorIndex(Protocol):
     """Finds the records of a corpus whose texts are near a question in meaning; follows what the corpus takes in."""
 
-    def nearest(self, corpus: CorpusIndex, query: str, limit: int) -> list[tuple[int, float]]:
-        """Return documents of live records and their similarity from 0 to 1, nearest first."""
+    def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> Mapping[int, float]:
+        """Return the similarity, at most 1, of the nearest documents of live records, and of those ``beside`` them."""
         ...
 
 
@@ -264,47 +291,43 @@ class ByMeaning:
         limit: int,
     ) -> list[Scored]:
         """Return the records that the words found and those whose similarity reaches the floor."""
-        found = self._vectors.nearest(corpus, self._query, limit)
-        near = {document: similarity for document, similarity in found if similarity >= self._floor}
-        records = corpus.found(list(near))
-        return fuse(worded, list(zip(records, near.values(), strict=True)), terms, statistics)
+        here = {found.document for found, _ in worded}
+        near = self._vectors.nearest(corpus, self._query, limit, here)
+        more = [document for document, similarity in near.items() if similarity >= self._floor and document not in here]
+        query = weighed(statistics, terms)
+        meant = []
+        for found in corpus.found(more):
+            counts = Counter(found.tokens)
+            words = {"bm25": bm25(statistics, terms, counts, len(found.tokens)), "coverage": coverage(query, counts)}
+            meant.append((found, {"relevance": 0.0, **words}))
+        return fuse([*worded, *meant], near)
 
 
-def fuse(
-    worded: Sequence[Scored], near: Sequence[Near], terms: Sequence[str], statistics: CorpusStatistics
-) -> list[Scored]:
-    """Return every record of either list, its relevance made of its ranks in both.
+def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
+    """Return every record of either arm, its relevance made of what both say of it.
 
-    Relevance is the sum over the lists of 1 / (5 + rank), as a share of the best such sum, times how well the best
-    record of either list answers: the share of the question's words that it holds, or its similarity.
+    Scores are fused, not ranks, which would give a weak arm an equal say (``docs/retrieval.md``). Relevance by words
+    counts as a share of the best, similarity as its place between the background and the best; their sum, 7 : 3, is
+    taken as a share of the best sum, times how well the best record of either arm answers: the share of the question's
+    words that it holds, or its similarity.
     """
-    by_words = sorted(worded, key=lambda pair: (-pair[1]["relevance"], pair[0].record.id))
-    found = {one.record.id: (one, dict(parts)) for one, parts in worded}
-    for one, similarity in near:
-        kept = found.setdefault(one.record.id, (one, _words_of(one, terms, statistics)))
-        kept[1]["similarity"] = similarity
-    sums = reciprocal_ranks([one.record.id for one, _ in ranked] for ranked in (by_words, near))
-    best = max(sums.values(), default=1.0)
-    strength = max((max(parts["coverage"], parts.get("similarity", 0.0)) for _, parts in found.values()), default=0.0)
+    similar = [near.get(one.document, 0.0) for one, _ in found]
+    by_words = spread([parts["relevance"] for _, parts in found], low=0.0)
+    by_meaning = spread(similar, low=min([*near.values(), max(similar, default=0.0) / 2]))
+    sums = [BY_WORDS * words + (1 - BY_WORDS) * meaning for words, meaning in zip(by_words, by_meaning, strict=True)]
+    best = max(sums, default=0.0) or 1.0
+    strength = max((max(parts["coverage"], sim) for (_, parts), sim in zip(found, similar, strict=True)), default=0.0)
     return [
-        (one, {"similarity": 0.0} | parts | {"relevance": sums[id] / best * strength})
-        for id, (one, parts) in found.items()
+        (one, parts | {"similarity": sim, "relevance": total / best * strength})
+        for (one, parts), sim, total in zip(found, similar, sums, strict=True)
     ]
 
 
-def reciprocal_ranks(lists: Iterable[Iterable[Name]]) -> Mapping[Name, float]:
-    """Return for each name the sum of 1 / (5 + rank) over the lists that have it (Cormack et al. 2009).
+def spread(values: Sequence[float], low: float) -> list[float]:
+    """Return where each value stands between ``low`` and the highest, from 0 to 1.
 
-    >>> dict(reciprocal_ranks([["a", "b"], ["b"]])) == {"a": 1 / 6, "b": 1 / 7 + 1 / 6}
-    True
+    >>> spread([4.0, 3.0, 1.0], low=2.0)
+    [1.0, 0.5, 0.0]
     """
-    sums: defaultdict[Name, float] = defaultdict(float)
-    for names in lists:
-        for rank, name in enumerate(names, 1):
-            sums[name] += 1 / (FLATTENS + rank)
-    return sums
-
-
-def _words_of(found: FoundRecord, terms: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
-    tokens = found.tokens
-    return {"bm25": bm25(statistics, terms, tokens), "coverage": coverage(weighed(statistics, terms), tokens)}
+    width = max(values, default=0.0) - low
+    return [max(0.0, value - low) / width if width > 0 else 0.0 for value in values]

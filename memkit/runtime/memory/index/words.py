@@ -12,7 +12,6 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 import math
 import sqlite3
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
@@ -47,10 +46,9 @@ def saturation(count: float, length: float, average_length: float) -> float:
     return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average_length or 1.0)))
 
 
-def bm25(statistics: CorpusStatistics, terms: Iterable[str], tokens: Sequence[str]) -> float:
+def bm25(statistics: CorpusStatistics, terms: Iterable[str], counts: Mapping[str, float], length: float) -> float:
     """Return BM25Okapi with k1 = 1.2, b = 0.75 and epsilon = 0 of a document for ``terms``, each counted once."""
-    counts = Counter(tokens)
-    length, average = len(tokens), statistics.average_length
+    average = statistics.average_length
     return math.fsum(
         idf(statistics, term) * saturation(counts[term], length, average) for term in terms if term in counts
     )
@@ -63,6 +61,30 @@ def evidence(statistics: CorpusStatistics, term: str) -> float:
     """
     frequency = max(1, statistics.frequencies.get(term, 0))
     return math.log(1 + (statistics.documents - frequency + 0.5) / (frequency + 0.5))
+
+
+FEW, ONE_OF = 3, 64
+
+
+def rare(statistics: CorpusStatistics, terms: Iterable[str]) -> frozenset[str]:
+    """Return the terms that point at what holds them: in one of 64 documents, or in three of a corpus of six or more.
+
+    >>> sorted(rare(CorpusStatistics(7, 5.0, {"kettle": 1, "ada": 7}), ["kettle", "ada", "unknown"]))
+    ['kettle']
+    """
+    most = max(statistics.documents // ONE_OF, min(FEW, (statistics.documents + 1) // 2))
+    return frozenset(term for term in terms if 0 < statistics.frequencies.get(term, 0) <= most)
+
+
+NEAR = (0.5, 0.25)
+"""What a word counts in a turn that was said one turn away, two turns away."""
+LENT = 30.0
+"""So many words of a turn count in full beside it: of a longer one, that of several things tells one, each the less."""
+
+
+def lent(weight: float, length: float) -> float:
+    """Return what a word counts beside its own turn, which has so many words."""
+    return weight * min(1.0, LENT / length) if length else weight
 
 
 class Weighed(NamedTuple):
@@ -79,10 +101,9 @@ def weighed(statistics: CorpusStatistics, terms: Iterable[str]) -> Weighed:
     return Weighed(weights, math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS]))
 
 
-def coverage(query: Weighed, tokens: Iterable[str]) -> float:
-    """Return the share of the query's weight that a document covers, from 0 to 1."""
-    held = set(tokens)
-    covered = math.fsum(weight for term, weight in query.weights.items() if term in held)
+def coverage(query: Weighed, counts: Mapping[str, float]) -> float:
+    """Return the share of the query's weight that a document covers, from 0 to 1; half a word covers half."""
+    covered = math.fsum(weight * min(1.0, counts[term]) for term, weight in query.weights.items() if term in counts)
     return min(1.0, covered / query.whole) if query.whole else 0.0
 
 

@@ -14,7 +14,8 @@ from ..gate.duplicates import likeness
 from ..gate.extraction import is_users_own
 from ..gate.secrets import mask
 from ..index.corpus import CorpusIndex
-from ..record.events import PERSONS, Event, successor_named, takes_places
+from ..record.events import Event, successor_named, takes_places
+from ..record.fields import PERSONS
 from ..record.record import Record, replaced_by
 from ..tiers.core import core_edits
 
@@ -89,7 +90,7 @@ def parents_of(record: Record) -> set[str]:
     """Return the ids of the records that ``record`` was made of, as far as it says so."""
     named = [record.extra.get(key) for key in PARENTS]
     listed = [value for name in named for value in (name if isinstance(name, list | tuple) else [name])]
-    return {*replaced_by(record), *(value for value in listed if isinstance(value, str))}
+    return {*record.parents, *replaced_by(record), *(value for value in listed if isinstance(value, str))}
 
 
 def _of_corpus(

@@ -31,6 +31,7 @@ from ..record.fields import TRUSTS
 from ..record.lines import JSON
 from ..record.record import BESIDE_DRAFT, FIELDS, Draft, Record, audience_of
 from ..record.stamps import parse_time
+from ..words.text import regex
 from ..words.wording import plain
 
 CORRECTED_BY_PERSON = 0.95
@@ -121,38 +122,37 @@ MERGED: Mapping[str, Callable[[Sequence[Any], Any], Any]] = {
 """What several parents give to one record, of their values and the best parent's."""
 
 
-LEAD_IN = re.compile(
+LEAD_IN = regex(
     r"(?i)^(?:(?:no|nope|actually|sorry|well|rather|correction)[,:;.!]*\s+)*"
     r"(?:(?:it|that|this)(?:'s| is| was| should be| should say| should read)\s+|should be\s+|make (?:it|that)\s+)?"
 )
 NOT_THIS = (
-    re.compile(r"(?i)^(?P<new>.+?)(?:\s*[,;–—-]+\s*|\s+)(?:and\s+)?not\s+(?P<old>.+)$"),
-    re.compile(r"(?i)^(?P<new>.+?)[,;]?\s+(?:instead of|rather than)\s+(?P<old>.+)$"),
+    regex(r"(?i)^(?P<new>.+?)(?:\s*[,;–—-]+\s*|\s+)(?:and\s+)?not\s+(?P<old>.+)$"),
+    regex(r"(?i)^(?P<new>.+?)[,;]?\s+(?:instead of|rather than)\s+(?P<old>.+)$"),
 )
-BUT_THAT = re.compile(r"(?i)^not\s+(?P<old>.+?)[,;]?\s+(?:but|it's|it is|rather)\s+(?P<new>.+)$")
+ONLY = regex(r"(?i)^(?:just|only|merely|simply|any)\s+")
+BUT_THAT = regex(r"(?i)^not\s+(?P<old>.+?)[,;]?\s+(?:but|it's|it is|rather)\s+(?P<new>.+)$")
 CHANGE = (
-    re.compile(r"(?i)^(?:please\s+)?(?:change|rename|correct)\s+(?P<old>.+?)\s+(?:to|into)\s+(?P<new>.+)$"),
-    re.compile(r"(?i)^(?:please\s+)?(?:replace|swap)\s+(?P<old>.+?)\s+(?:with|by|for)\s+(?P<new>.+)$"),
-    re.compile(r"^(?P<old>.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$"),
+    regex(r"(?i)^(?:please\s+)?(?:change|rename|correct)\s+(?P<old>.+?)\s+(?:to|into)\s+(?P<new>.+)$"),
+    regex(r"(?i)^(?:please\s+)?(?:replace|swap)\s+(?P<old>.+?)\s+(?:with|by|for)\s+(?P<new>.+)$"),
+    regex(r"^(?P<old>.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$"),
 )
-VALUE = re.compile(
+VALUE = regex(
     r"(?i)^(?:(?:no|nope|actually|sorry|well|correction)[,:;.!]*\s+)*"
     r"(?:(?:it|that|this)(?:'s| is| was| should be)|(?:it )?should be)\s+(?P<new>.+)$"
 )
-VERDICT = re.compile(
+VERDICT = regex(
     r"(?i)(?:not|no longer|more|less|too|very|a bit|wrong|false|true|right|correct|incorrect|outdated|old|obsolete|over"
     r"|gone|fine|ok|okay|unclear|vague|shorter|longer|clearer|nicer|better|simpler|briefer)\b"
 )
 """Beginnings of what says how a statement is, and not what it should say."""
-COPULA = re.compile(r"(?i)(?:\b(?:is|are|was|were|am)|=)\s+(?:(?:called|named)\s+)?(?P<value>[^,;]+?)[.!]*\s*$")
-ADD = re.compile(
-    r"(?i)^(?:please\s+)?(?:add|append|also mention|mention|also note|note)\s*:?\s+(?:that\s+)?(?P<new>.+)$"
-)
-REMOVE = re.compile(
+COPULA = regex(r"(?i)(?:\b(?:is|are|was|were|am)|=)\s+(?:(?:called|named)\s+)?(?P<value>[^,;]+?)[.!]*\s*$")
+ADD = regex(r"(?i)^(?:please\s+)?(?:add|append|also mention|mention|also note|note)\s*:?\s+(?:that\s+)?(?P<new>.+)$")
+REMOVE = regex(
     r"(?i)^(?:please\s+)?(?:remove|delete|drop|leave out|omit|without)\s*:?\s+(?:the\s+(?:word|words|part)\s+)?"
     r"(?P<old>.+)$"
 )
-WHOLE = re.compile(r"(?is)^(?:please\s+)?(?:it should )?(?:say|read|write|reword(?: to| as)?)\s*:\s*(?P<new>.+)$")
+WHOLE = regex(r"(?is)^(?:please\s+)?(?:it should )?(?:say|read|write|reword(?: to| as)?)\s*:\s*(?P<new>.+)$")
 GOES_ON = frozenset(
     """in on at with without for since from to by during every and or but because when after before until if
     unless""".split()
@@ -166,6 +166,8 @@ def refined(text: str, feedback: str) -> str | None:
 
     >>> refined("Ada lives in Berlin", "She lives in Paris, not Berlin")
     'Ada lives in Paris'
+    >>> refined("User prefers Python", "Actually, I prefer Python 3.11+, not just 'Python'")
+    'User prefers Python 3.11+'
     >>> refined("Ada drinks espresso", "add in the morning")
     'Ada drinks espresso in the morning'
     >>> refined("Ada drinks espresso", "hm") is None
@@ -213,9 +215,14 @@ def _other_value(text: str, said: str) -> str | None:
         match = pattern.match(said if pattern is BUT_THAT else LEAD_IN.sub("", said))
         if match is None:
             continue
-        old, new = _bare(match["old"]), _bare(match["new"])
+        # "Python 3.11+, not just 'Python'" is about Python, too.
+        new, whole = _bare(match["new"]), _bare(match["old"])
+        old = next((one for one in (whole, _bare(ONLY.sub("", match["old"]))) if _only_place(text, one)), "")
         place = _only_place(text, old)
-        return _replaced(text, old, _without_what_stands(text[: place[0]], new)) if place else None
+        if place is None:
+            return None
+        told, named = _without_what_stands(text[: place[0]], new), _only_place(new, old)
+        return _replaced(text, old, new[named[0] :] if named and told == new else told)
     return None
 
 
@@ -234,12 +241,17 @@ RULES: tuple[Callable[[str, str], str | None], ...] = (_whole, _changed, _remove
 
 def _without_what_stands(before: str, new: str) -> str:
     """Return ``new`` without the words that lead to its value in the text as well: "she lives in Paris" is "Paris"."""
-    leading, words = before.lower().split(), new.split(" ")
+    leading, words = [_level(word) for word in before.split()], new.split(" ")
     for count in range(min(len(leading), len(words) - 1), 0, -1):
         for start in range(len(words) - count):
-            if [word.lower() for word in words[start : start + count]] == leading[-count:]:
+            if [_level(word) for word in words[start : start + count]] == leading[-count:]:
                 return " ".join(words[start + count :])
     return new
+
+
+def _level(word: str) -> str:
+    """Return a word as it is compared: the user prefers what I prefer."""
+    return word.lower().removesuffix("s")
 
 
 def _replaced(text: str, old: str, new: str) -> str | None:

@@ -3,15 +3,14 @@
 A store can come from anywhere, and ``.memkit`` with it: in an archive, with ``git add -f``, by a pull into a folder in
 use. So nothing there is believed for where it lies. Sessions, journals and indexes of a clone are in
 ``.memkit/state/NAME`` and ``.memkit/cache/NAME``, where NAME is made of the store's place and of a key that no store
-holds (``machine_key``). Who wants to put something there would have to know the key, so no file needs a signature of
-its own, and what lies anywhere else is not read.
+holds (``machine_key``: this user's, on this machine). Who wants to put something there would have to know the key, so
+no file needs a signature of its own, and what lies anywhere else is not read.
 
 The place is the folder's device and inode, which survive a move, and its path, which survives what has no lasting
 inodes. A copy is at neither, and begins anew.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.errors import NothingOfItsOwn
 from .files import MACHINE, make_private
-from .machine_key import machine_key
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -34,6 +32,7 @@ STATE, CACHE = "state", "cache"
 AUDIT = "audit"
 """What people and scripts read of the state: a link beside the clones' folders leads there, and no program takes it."""
 IGNORE, IGNORED = ".gitignore", "*\n"
+KEY_FILE, KEY_BYTES = "machine.key", 32
 LETTERS = 32
 """Of a clone's name."""
 MOST = 10
@@ -202,6 +201,8 @@ def _drop_caches(store: Path, name: str) -> None:
     with suppress(FileNotFoundError):
         for path in (store / MACHINE / CACHE).iterdir():
             if _is_folder(path) and path.name != name:
+                import shutil
+
                 shutil.rmtree(path, ignore_errors=True)
             elif path.name != name:
                 path.unlink()
@@ -242,3 +243,63 @@ def _has_audit_link(own: Path) -> bool:
 
 def _is_folder(path: Path) -> bool:
     return stat.S_ISDIR(path.lstat().st_mode)
+
+
+def keys_home() -> Path:
+    """Return the folder of this user's keys.
+
+    Raises:
+        ValueError: ``MEMKIT_KEYS`` is a relative path.
+        RuntimeError: Nobody knows where this user is at home.
+    """
+    named = os.environ.get("MEMKIT_KEYS")
+    if named:
+        if not Path(named).is_absolute():
+            raise ValueError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
+        return Path(named)
+    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
+    base = config if config.is_absolute() else Path("~/.config").expanduser()
+    return base / "memkit" / "keys"
+
+
+def machine_key(store: Path) -> bytes:
+    """Return the key, made on first use; raises ``NothingOfItsOwn`` where there can be none outside of ``store``."""
+    try:
+        home = keys_home()
+    except (ValueError, RuntimeError) as error:
+        raise NothingOfItsOwn(str(error).rstrip(".")) from None
+    try:
+        if Path(os.path.realpath(home)).is_relative_to(os.path.realpath(store)):
+            raise NothingOfItsOwn(f"the keys of this user would lie in the store itself ({home})")
+        with suppress(FileNotFoundError):
+            return _read_key(home / KEY_FILE)
+        _make_key(home)
+        return _read_key(home / KEY_FILE)
+    except OSError as error:
+        raise NothingOfItsOwn(f"{error.filename or home} cannot be read or made: {error.strerror or error}") from None
+
+
+def _read_key(path: Path) -> bytes:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        key = file.read(KEY_BYTES + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    if len(key) != KEY_BYTES:
+        raise NothingOfItsOwn(f"{path} is damaged: a key has {KEY_BYTES} bytes; delete it for a new one")
+    return key
+
+
+def _make_key(home: Path) -> None:
+    """Make the key; of two processes that start together the first one's stands."""
+    for folder in reversed((home, *home.parents)):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+    scratch = home / f".{KEY_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(os.urandom(KEY_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        with suppress(FileExistsError):
+            os.link(scratch, home / KEY_FILE)
+    finally:
+        scratch.unlink()

@@ -1,15 +1,14 @@
 """Files as this room opens them: private folders, regular files inside of the store, one lock between processes."""
 
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..record.errors import LeadsOut, StoreLocked, StoreReadOnly
+from .lock import take
 
 MACHINE = ".memkit"
 """The folder of a store that holds what belongs to this machine."""
@@ -132,18 +131,23 @@ def _below(root: Path, path: Path) -> Path:
     return Path(os.path.relpath(target, home))
 
 
-FIRST_WAIT, LONGEST_WAIT = 0.001, 0.05
 DENIED = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def locked(path: Path, *, timeout: float) -> Iterator[None]:
-    """Hold the store's lock for the time of the block; raise StoreLocked when ``timeout`` seconds were not enough."""
-    # flock and not lockf: a POSIX lock is lost when any other descriptor of the file is closed.
+    """Hold the store's lock for the time of the block; whoever asked first gets it first.
+
+    Raises:
+        StoreLocked: ``timeout`` seconds were not enough.
+    """
     descriptor = _open(path)
     try:
-        _wait_for(descriptor, path, timeout)
+        if not take(descriptor, timeout):
+            raise StoreLocked(
+                f"Another process has held {path} for {timeout:g} s. Try again when it is done; nothing was stored."
+            )
         yield
     finally:
         os.close(descriptor)
@@ -159,19 +163,3 @@ def _open(path: Path) -> int:
                 f"{path.parent} cannot be written ({error.strerror}). Nothing was stored; check its permissions."
             ) from None
         raise
-
-
-def _wait_for(descriptor: int, path: Path, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    wait = FIRST_WAIT
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise StoreLocked(
-                    f"Another process has held {path} for {timeout:g} s. Try again when it is done; nothing was stored."
-                ) from None
-        time.sleep(wait)
-        wait = min(wait * 2, LONGEST_WAIT)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from .errors import InvalidRecord
+from .fields import PERSONS, kind_of
 from .lines import JSON
 from .record import CHANGEABLE, Record, begins, field_problems, with_fields
 
@@ -16,7 +17,6 @@ OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
     "allow", "core", "consent", "tombstone", "revoke",
 )  # fmt: skip
-PERSONS = ("person", "user")
 UNTOLD = ("program",)
 """Actors that state nothing themselves: what they say about a record is no independent source for it."""
 OPEN_TRUSTS = ("candidate", "verified")
@@ -126,7 +126,7 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
 
     An event whose target is no record but one of the others is a verdict on that.
     """
-    state = _RecordState(record, withdrawn={event.target for event in events if event.op == "revoke"})
+    state = _RecordState(record, withdrawn=_without_effect(events))
     for event in events:
         state.take(event)
     if successor and successor.supersedes == record.id:
@@ -140,6 +140,20 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
         ended=ended if status == "superseded" else None,
         superseded_by=successor.id if successor and status == "superseded" else None,
     )  # fmt: skip
+
+
+def is_proposal(event: Event) -> bool:
+    """Return whether an event was said under taint, and so does nothing until a person approves it."""
+    return event.fields.get("trust") == "quarantined" and event.op != "core"
+
+
+def _without_effect(events: Sequence[Event]) -> set[str]:
+    """Return the ids of the events that were taken back, or that wait for a person."""
+    verdicts: dict[str, str] = {event.id: "held" for event in events if is_proposal(event)}
+    for event in events:
+        if event.op == "revoke" or (event.target in verdicts and event.op in ("approve", "reject")):
+            verdicts[event.target] = event.op
+    return {id for id, verdict in verdicts.items() if verdict != "approve"}
 
 
 def takes_places(folded: Folded) -> bool:
@@ -187,10 +201,13 @@ class _RecordState:
         self.record = with_fields(self.record, {"trust": "verified" if event.op == "approve" else "rejected"})
         self.allowed = False
         if event.op == "approve":
+            self.record = self.record._replace(taint=())
             self._reopen()
 
     def _weigh(self, event: Event) -> None:
         person = event.actor in PERSONS
+        if event.fields.get("taint") and not person:
+            return
         if event.op == "evidence":
             offered = event.fields.get("confidence", 0.0)
             level = max(self.record.confidence, float(cast("float", offered)))
@@ -198,11 +215,12 @@ class _RecordState:
             step = CONTRADICTED if event.op == "contradict" else CONFIRMED_BY_PERSON if person else CONFIRMED
             level = min(1.0, max(0.0, round(self.record.confidence + step, 6)))
         self.record = with_fields(self.record, {"confidence": level})
-        if event.op == "contradict" or event.actor in UNTOLD:
+        if event.op == "contradict" or kind_of(event.actor) in UNTOLD:
             return
         url = event.fields.get("source_url")
         self.sources.add(source_of(event.actor, event.session_id, url if isinstance(url, str) else None))
-        if self.record.trust == "candidate" and (person or len(self.sources) >= SOURCES_NEEDED):
+        enough = len(self.sources) >= SOURCES_NEEDED and not self.record.taint
+        if self.record.trust == "candidate" and (person or enough):
             self.record = with_fields(self.record, {"trust": "verified"})
 
 
@@ -215,7 +233,7 @@ def source_of(actor: str, session_id: str | None, source_url: str | None) -> str
     """Return what counts as one independent source of evidence."""
     # Two sessions of one agent, or two pages, are two sources; the same one told twice is one. What an import brings
     # says itself where it comes from, so everything imported is one source.
-    if actor == "import":
+    if kind_of(actor) == "import":
         return actor
     return source_url or f"{actor}/{session_id or ''}"
 

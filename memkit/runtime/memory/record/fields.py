@@ -17,7 +17,11 @@ SCOPES = ("user", "session", "agent", "shared")
 SOURCES = ("explicit", "inferred", "learned", "merged", "imported")
 TRUSTS = ("rejected", "quarantined", "candidate", "verified")
 """Lowest first."""
-ACTORS = ("person", "user", "agent", "tool", "import", "program")
+ACTORS = ("person", "user", "agent", "tool", "import", "program", "mcp")
+"""After a colon may stand which one it is: ``agent:codex``."""
+PERSONS = ("person", "user")
+OUTSIDE = ("import", "tool", "mcp")
+"""Who brings what others wrote; it is clean only where the channel says so."""
 
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
@@ -30,7 +34,8 @@ class Field(NamedTuple):
     form: str | tuple[str, ...]
     """text | name | address | share | number | labels | time | rest, or the words that it may hold"""
     set_by: str
-    """payload: whoever offers it; import: the channel, or an import that brings it along; channel: nobody else"""
+    """payload: whoever offers it; import: the channel, or an import that brings it along; union: the channel, to which
+    an import adds what it brings; channel: nobody else"""
     superseding: str
     """copy: a correction takes it over; new: it gets its own; drop"""
     merging: str
@@ -45,7 +50,7 @@ class Field(NamedTuple):
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "set_by": ("payload", "import", "channel"),
+    "set_by": ("payload", "import", "union", "channel"),
     "superseding": ("copy", "new", "drop"),
     "merging": ("best", "all", "mean", "most", "same", "first", "last", "new", "drop"),
     "masking": ("mask", "refuse", "keep"),
@@ -102,6 +107,22 @@ def _address(name: str, value: JSON) -> list[str]:
     return _name(name, value, 8 * MAX_NAME)
 
 
+def kind_of(actor: str) -> str:
+    """Return what kind of actor it is.
+
+    >>> kind_of("agent:codex"), kind_of("person")
+    ('agent', 'person')
+    """
+    return actor.partition(":")[0]
+
+
+def _actor(name: str, value: JSON) -> list[str]:
+    found = _name(name, value)
+    if found or kind_of(str(value)) in ACTORS:
+        return found
+    return [f"{name} {value!r:.60} is not one of {', '.join(ACTORS)}."]
+
+
 def _share(name: str, value: JSON) -> list[str]:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return [f"{name} {value!r:.60} is not a number from 0 to 1."]
@@ -131,6 +152,6 @@ def _time(name: str, value: JSON) -> list[str]:
 
 
 CHECKS: Mapping[str, Callable[[str, JSON], list[str]]] = {
-    "text": _text, "name": _name, "address": _address, "share": _share, "number": _number, "labels": _labels,
-    "time": _time,
+    "text": _text, "name": _name, "address": _address, "actor": _actor, "share": _share, "number": _number,
+    "labels": _labels, "time": _time,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, NamedTuple, cast
 
 from .errors import InvalidRecord
-from .fields import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Field, declared, problems
+from .fields import MAX_NAME, OUTSIDE, PERSONS, SCOPES, SOURCES, TRUSTS, TYPES, Field, declared, kind_of, problems
 from .lines import EMPTY, JSON, SEALED, is_sealed, legible
 from .stamps import kept_time, normal_time
 
@@ -30,7 +30,7 @@ class Record(NamedTuple):
     importance: Annotated[float, Field("share", "payload", "copy", "most", "keep", "clear", "change")] = 0.5
     source: Annotated[str, Field(SOURCES, "payload", "new", "new", "keep", "clear")] = "explicit"
     source_url: Annotated[str | None, Field("address", "payload", "drop", "same", "mask", "hide")] = None
-    actor: Annotated[str, Field(ACTORS, "channel", "new", "new", "keep", "clear")] = "import"
+    actor: Annotated[str, Field("actor", "channel", "new", "new", "keep", "clear")] = "import"
     """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
     trust: Annotated[str, Field(TRUSTS, "channel", "new", "new", "keep", "clear")] = "candidate"
     """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
@@ -39,6 +39,10 @@ class Record(NamedTuple):
     """A bare date means its end."""
     supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
     agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    taint: Annotated[tuple[str, ...], Field("labels", "union", "new", "all", "mask", "hide")] = ()
+    """Origins of what may have steered it, whatever its wording; none when it is clean."""
+    parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
+    """Ids of the records that stood in the prompt when an agent wrote it."""
     extra: Annotated[Mapping[str, JSON], Field("rest", "payload", "drop", "drop", "mask", "hide")] = EMPTY
     """Keys that this version does not know; they are written back flat. They may be about the very wording that a
     correction replaces, so nothing takes them over."""
@@ -106,7 +110,7 @@ class Origin(NamedTuple):
     """Where an offer comes from. The channel sets it; nothing in a payload can."""
 
     actor: str
-    """person | user | agent | tool | import | program"""
+    """person | user | agent | tool | import | program, and after a colon which one"""
     user_id: str
     session_id: str | None = None
     turn_id: int | None = None
@@ -114,9 +118,22 @@ class Origin(NamedTuple):
     user_text: str | None = None
     """The user's own words of the running turn; None when no turn runs."""
     trust_cap: str = "verified"
-    """Lowest trust of what entered the prompt, or of the parents of text that a program composes."""
+    """Lowest trust of the parents of text that a program composes."""
+    taint: tuple[str, ...] | None = None
+    """What may have steered what is offered; None where the channel does not say, which is clean only from people,
+    agents and programs."""
+    parents: tuple[str, ...] = ()
+    """Ids of the records that entered the prompt since the user's words."""
     first_id: str | None = None
     """The id of what is written first under this origin, where that may have been written before."""
+
+    @property
+    def tainted_by(self) -> tuple[str, ...]:
+        """Return what may have steered what is offered; what a person or the user says themselves is clean."""
+        if self.actor in PERSONS:
+            return ()
+        unsaid = self.taint is None and kind_of(self.actor) in OUTSIDE
+        return (f"{self.actor}:unnamed",) if unsaid else self.taint or ()
 
 
 FIELDS = declared(Record)
@@ -124,7 +141,7 @@ RECORD_FIELDS = tuple(name for name in FIELDS if name != "extra")
 REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_defaults)
 LABELS = frozenset(name for name, field in FIELDS.items() if field.form == "labels")
 CHANGEABLE = tuple(name for name, field in FIELDS.items() if field.updating == "change")
-FORMS = ("text", "words", "name", "address", "share", "number", "labels", "time")
+FORMS = ("text", "words", "name", "address", "actor", "share", "number", "labels", "time")
 """In this order fields are checked: what is wrong with a text is said first."""
 CHECKED = sorted(
     ((name, FIELDS[name].form) for name in RECORD_FIELDS),
@@ -134,12 +151,32 @@ RESERVED = ("op", "target", "fields")
 """Keys that make a line something else than a record."""
 BESIDE_DRAFT = tuple(name for name, field in FIELDS.items() if field.set_by == "payload" and name not in Draft._fields)
 """What an offer holds in ``extra`` and a record as a field of its own."""
+ADDED_TO = tuple(name for name, field in FIELDS.items() if field.set_by == "union")
+"""What the channel says and an import may add to, and nobody clears."""
 IMPORTED_FIELDS = (*(name for name, field in FIELDS.items() if field.set_by == "import"), *BESIDE_DRAFT)
 """What an import carries over from where the record was before; of the former nobody else may set any."""
 CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items() if field.sealing == "clear")})
 """What a sealed line says in clear."""
 NEVER_SEALED = ("consent", "tombstone")
 """Events that have to be readable without any key."""
+
+
+MOST_ORIGINS = 32
+"""Of one text; the origins beyond that count as one."""
+FURTHER = "others"
+
+
+def union(*taints: Sequence[str]) -> tuple[str, ...]:
+    """Return the origins of what is composed of texts with these, each once, the first ones by name.
+
+    >>> union(("tool:web",), (), ("import:a", "tool:web"))
+    ('tool:web', 'import:a')
+    """
+    named = dict.fromkeys(origin[:MAX_NAME] for taint in taints for origin in taint if origin)
+    origins = [origin for origin in named if origin != FURTHER]
+    if len(origins) >= MOST_ORIGINS or len(origins) < len(named):
+        origins = [*origins[: MOST_ORIGINS - 1], FURTHER]
+    return tuple(origins)
 
 
 def lowest_trust(*trusts: str) -> str:
@@ -247,7 +284,7 @@ def audience_of(record: Record) -> Audience:
 
 def offered_to(draft: Draft, origin: Origin) -> Audience:
     """Return who could see ``draft`` once it is a record; an import brings its session and agent along."""
-    brought = draft.extra if origin.actor == "import" else {}
+    brought = draft.extra if kind_of(origin.actor) == "import" else {}
     session, agent = brought.get("session_id", origin.session_id), brought.get("agent_id", origin.agent_id)
     return audience(
         draft.scope, session if isinstance(session, str) else None, agent if isinstance(agent, str) else None

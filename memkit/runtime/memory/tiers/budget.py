@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from ..gate.hostile import suspicions
 from ..gate.secrets import mask
+from ..words.text import regex
 
 ENCODING_HASHES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -94,10 +95,10 @@ LOWER, CAPITALS, DIGITS = (bytes(range(*span)) for span in ((97, 123), (65, 91),
 LEADS = {1.0: bytes(range(0xC0, 0xE0)), 1.11: bytes(range(0xE0, 0xF0)), 2.7: bytes(range(0xF0, 0xF8))}
 """What a character of two, three or four bytes weighs, by the byte it begins with."""
 UNCOUNTED = b" " + bytes(range(0x80, 0x100))
-LONG_RUN = re.compile(r"[!-~]{28,}")
-SPACES = re.compile(r" {2,}")
-WORD = re.compile(r"[^\W\d_]+")
-LONG_WORD = re.compile(r"[^\W\d_]{9,}")
+LONG_RUN = regex(r"[!-~]{28,}")
+SPACES = regex(r" {2,}")
+WORD = regex(r"[^\W\d_]+")
+LONG_WORD = regex(r"[^\W\d_]{9,}")
 
 
 def estimate(text: str) -> int:
@@ -131,7 +132,7 @@ def _how_many(content: bytes, kind: bytes) -> int:
 SHORTENED = "[… shortened; conversation_search finds all of it …]"
 CHARACTERS_A_TOKEN = 40
 """No text worth showing has more; bounds the search for where to cut."""
-OPENING = re.compile(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", re.MULTILINE)
+OPENING = regex(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", re.MULTILINE)
 """The first line of a block of data, of this room or of a tool's result."""
 
 
@@ -191,7 +192,7 @@ It gets what users and agents said, secrets masked; results of tools may hold an
 """
 
 EARLIER = "(older turns: use conversation_search)"
-SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+SENTENCE_END = regex(r"(?<=[.!?。！？])\s+|\n+")
 FEWEST = 2
 """Fewer messages than these are not worth asking a model."""
 HUGE = 4

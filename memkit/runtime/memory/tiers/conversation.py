@@ -12,12 +12,20 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..index.words import saturation
+from ..index.search import BY_WORDS, spread
+from ..index.words import NEAR, lent, saturation
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import query_terms, tokens, words
 
 LONGEST_KEPT = 2000
 """Characters of a text whose tokens are kept for the next search."""
+ONE_TOPIC = 600
+"""So many words of a session speak for each of its turns in full; of a longer one, about more, the less for each."""
+MEANT = 100
+"""So many of the turns that the words rank first are compared by meaning as well."""
+
+Similar = Callable[[str, Sequence[str]], Sequence[float]]
+"""How near texts are to a question, each at most 1."""
 
 
 class Utterance(NamedTuple):
@@ -39,22 +47,26 @@ class Recipe(NamedTuple):
     terms: Callable[[str], Sequence[str]] = query_terms
     dates: bool = True
     """Let the day on which something was said be among its words."""
-    near: tuple[float, ...] = (0.5, 0.25)
-    """What a word counts that stands one turn away, two turns away."""
+    near: tuple[float, ...] = NEAR
+    """What a word counts that stands one turn away, two turns away; in a long turn less, see ``lent``."""
     speaker: float = 1.3
     """Factor for a turn whose speaker the question names."""
     relative: bool = True
     """Let "yesterday" in a turn be the day before it."""
     captions: bool = True
     session: float = 0.5
-    """Share of the whole session's score that each of its turns gets."""
+    """Share of the whole session's score that each of its turns gets, less where the session is long."""
 
 
 class ConversationIndex:
     """Turns in the order they were said, their words counted once for any number of questions."""
 
-    def __init__(self, utterances: Iterable[Utterance], recipe: Recipe | None = None) -> None:
+    def __init__(
+        self, utterances: Iterable[Utterance], recipe: Recipe | None = None, similar: Similar | None = None
+    ) -> None:
+        """Take in ``utterances``; with ``similar`` what turns mean counts as well."""
         self.utterances: list[Utterance] = []
+        self._similar = similar
         self.recipe = recipe or Recipe()
         self._neighbours = _Neighbours(self.recipe.near)
         self._postings: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -78,7 +90,7 @@ class ConversationIndex:
         """Return (score, place) of the turns that share a word with ``query`` or stand beside one, best first."""
         terms = self._terms(query, today)
         scores = self._scores(terms)
-        shares = self._session_scores(terms) if self.recipe.session and scores else {}
+        shares = self._session_shares(terms) if self.recipe.session and scores else {}
         asked = frozenset(words(query)) if self.recipe.speaker != 1 else frozenset()
         ranked = []
         for place, score in scores.items():
@@ -86,7 +98,20 @@ class ConversationIndex:
             factor = self.recipe.speaker if asked & one.speakers else 1.0
             ranked.append((score * factor + self.recipe.session * shares.get(one.session, 0.0), place))
         # Of equal ones the newer comes first, as in what people mean by "what did I say".
-        return sorted(ranked, key=lambda pair: (-pair[0], -pair[1]))
+        ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        return self._meant(query, ranked) if self._similar else ranked
+
+    def shares(self, query: str, today: date | None = None) -> dict[int, float]:
+        """Return the share of the question's weight that each turn holds itself, of those that hold any of it."""
+        shares: defaultdict[int, float] = defaultdict(float)
+        whole = 0.0
+        for term in self._terms(query, today):
+            held = self._postings.get(term, {})
+            worth = _worth(len(self._own), max(1, len(held)))
+            whole += worth
+            for place in held:
+                shares[place] += worth
+        return {place: share / whole for place, share in shares.items()}
 
     def rank_sessions(self, query: str, today: date | None = None) -> list[tuple[float, str]]:
         """Return (score, session) of the sessions that share a word with ``query``, best first."""
@@ -106,8 +131,37 @@ class ConversationIndex:
         self._session_lengths[one.session] += found.total()
         return place
 
+    def _meant(self, query: str, ranked: list[tuple[float, int]]) -> list[tuple[float, int]]:
+        """Return the first of ``ranked``, and the newest turns where those are few, by words and meaning together.
+
+        A turn's meaning is that of those beside it as well, as its words are; scores are fused, not ranks.
+        """
+        assert self._similar is not None
+        first = dict.fromkeys(place for _, place in ranked[:MEANT])
+        first |= dict.fromkeys(range(len(self._own) - 1, max(-1, len(self._own) - 1 - (MEANT - len(first))), -1))
+        around = {place: self._neighbours.of(place) for place in first}
+        asked = sorted({near for beside in around.values() for near, _ in beside})
+        angles = dict(zip(asked, self._similar(query, [self.utterances[place].text for place in asked]), strict=True))
+        meant = []
+        for place, beside in around.items():
+            weights = [(near, weight if near == place else lent(weight, self._own[near])) for near, weight in beside]
+            whole = math.fsum(weight for _, weight in weights)
+            meant.append(math.fsum(angles[near] * weight for near, weight in weights) / whole)
+        scores = {place: score for score, place in ranked}
+        by_words = spread([scores.get(place, 0.0) for place in around], low=0.0)
+        by_meaning = spread(meant, low=min(meant, default=0.0))
+        fused = [
+            (BY_WORDS * words + (1 - BY_WORDS) * meaning, place)
+            for place, words, meaning in zip(around, by_words, by_meaning, strict=True)
+        ]
+        rest = [(0.0, place) for _, place in ranked if place not in around]
+        return [*sorted(fused, key=lambda pair: (-pair[0], -pair[1])), *rest]
+
     def _length(self, place: int) -> float:
-        return math.fsum(self._own[near] * weight for near, weight in self._neighbours.of(place))
+        beside = self._neighbours.of(place)
+        return math.fsum(
+            self._own[near] * (weight if near == place else lent(weight, self._own[near])) for near, weight in beside
+        )
 
     def _terms(self, query: str, today: date | None) -> list[str]:
         if not self.recipe.dates or today is None:
@@ -123,11 +177,16 @@ class ConversationIndex:
             counts: defaultdict[int, float] = defaultdict(float)
             for place, count in self._postings.get(term, {}).items():
                 for near, weight in self._neighbours.of(place):
-                    counts[near] += count * weight
+                    counts[near] += count * (weight if near == place else lent(weight, self._own[place]))
             worth = _worth(len(self._lengths), len(self._postings.get(term, ())))
             for place, weighted in counts.items():
                 scores[place] += worth * saturation(weighted, self._lengths[place], average)
         return scores
+
+    def _session_shares(self, terms: Sequence[str]) -> Mapping[str, float]:
+        """Return what each turn of a session gets of the session's score."""
+        scores, lengths = self._session_scores(terms), self._session_lengths
+        return {session: score * min(1.0, ONE_TOPIC / (lengths[session] or 1)) for session, score in scores.items()}
 
     def _session_scores(self, terms: Sequence[str]) -> Mapping[str, float]:
         """Return the BM25 of every session as one document."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ..index.corpus import CorpusIndex
 from ..record.events import Event
+from ..record.fields import kind_of
 from ..record.lines import JSON
 
 CORE = "core/"
@@ -32,7 +33,8 @@ def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
         {
             "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
             "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
-            "agent_id": event.agent_id,
+            "agent_id": event.agent_id, "taint": _taint(event, trust), "session_id": event.session_id,
+            "turn_id": event.fields.get("turn_id"),
         }
         for event, trust in core_edits(corpus)
     ]  # fmt: skip
@@ -49,15 +51,22 @@ def core_edits(corpus: CorpusIndex) -> list[tuple[Event, str]]:
 
 
 def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
-    """Return how many edits a session made, but for those of programs: they lay together what was written before."""
+    """Return how many edits an agent made in a session in its own words; what the user said is verified."""
     edits = corpus.events(op="core")
-    return sum(event.session_id == session_id and event.actor not in ("import", "program") for event in edits)
+    own = (event for event in edits if event.session_id == session_id and event.fields.get("trust") != "verified")
+    return sum(kind_of(event.actor) == "agent" for event in own)
 
 
 def consent(corpus: CorpusIndex) -> bool | None:
     """Return what the user said last about being remembered; None when they never did."""
     events = corpus.events(op="consent")
     return bool(events[-1].fields.get("granted")) if events else None
+
+
+def _taint(event: Event, trust: str) -> list[JSON]:
+    """Return what may have steered an edit; a person who approved it lifted that."""
+    told = event.fields.get("taint")
+    return list(told) if isinstance(told, list) and trust != "verified" else []
 
 
 def _trust(corpus: CorpusIndex, event: Event) -> str:

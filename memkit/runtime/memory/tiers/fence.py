@@ -1,9 +1,9 @@
 """Shows recalled text to a model as data: between marks that the text cannot forge, with what is needed to cite it."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from secrets import token_hex
 
 from ..interface import Hit
 from ..record.record import Record
@@ -20,7 +20,7 @@ JOINERS = frozenset("\u200c\u200d")
 
 def new_marker() -> str:
     """Return a mark that nobody can have written beforehand."""
-    return token_hex(8)
+    return os.urandom(8).hex()
 
 
 def fence(hits: Iterable[Hit | Record], marker: Callable[[], str] = new_marker, overflow: str = "") -> str:
@@ -34,7 +34,8 @@ def fence(hits: Iterable[Hit | Record], marker: Callable[[], str] = new_marker, 
 def fence_turns(turns: Iterable[SessionTurn], marker: Callable[[], str] = new_marker) -> str:
     """Return turns of conversations as one block of data."""
     entries = [
-        _entry(f"{turn.at} session={turn.session_id} turn={turn.turn_id} {turn.role}", turn.text) for turn in turns
+        _entry(f"{turn.at} session={turn.session_id} turn={turn.turn_id} {turn.role}{_marked(turn.taint)}", turn.text)
+        for turn in turns
     ]
     return enclose(entries, [], marker)
 
@@ -82,7 +83,12 @@ def _headline(record: Record) -> str:
         facts["until"] = record.valid_until[:10]
     if record.source_url:
         facts["from"] = record.source_url
-    return f"[{record.id}] " + " ".join(f"{name}={value}" for name, value in facts.items())
+    return f"[{record.id}] " + " ".join(f"{name}={value}" for name, value in facts.items()) + _marked(record.taint)
+
+
+def _marked(taint: Sequence[str]) -> str:
+    """Return what says that text came under the sway of others."""
+    return f" tainted={','.join(taint)}" if taint else ""
 
 
 def _entry(headline: str, text: str) -> str:

@@ -18,7 +18,7 @@ from ..log.files import make_private, whole_file
 from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
-from .conversation import ConversationIndex, Utterance
+from .conversation import ConversationIndex, Similar, Utterance
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
 
 SLACK = 100
@@ -28,8 +28,9 @@ SLACK = 100
 class NewestTurns:
     """At most ``most`` turns, oldest first."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, similar: Similar | None = None) -> None:
         self._most = most
+        self._similar = similar
         self._turns: list[SessionTurn] = []
         self._searched: ConversationIndex | None = None
         """The same turns for searching; made when somebody first asks."""
@@ -50,11 +51,22 @@ class NewestTurns:
 
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
         """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
-        if self._searched is None:
-            self._searched = ConversationIndex(map(_utterance, self._turns))
         start = self._start(oldest)
-        ranked = self._searched.rank(query, today)
+        ranked = self._index.rank(query, today)
         return [(score, self._turns[place]) for score, place in ranked if place >= start]
+
+    def holding(self, query: str, today: date, oldest: str, least: float) -> list[tuple[float, SessionTurn]]:
+        """Return the turns from ``oldest`` on that hold ``least`` of the question's words, with their share of them."""
+        start = self._start(oldest)
+        held = self._index.shares(query, today)
+        fitting = [(share, place) for place, share in held.items() if share >= least and place >= start]
+        return [(share, self._turns[place]) for share, place in sorted(fitting, key=lambda one: (-one[0], -one[1]))]
+
+    @property
+    def _index(self) -> ConversationIndex:
+        if self._searched is None:
+            self._searched = ConversationIndex(map(_utterance, self._turns), similar=self._similar)
+        return self._searched
 
     def _start(self, oldest: str) -> int:
         return max(bisect_left(self._turns, oldest, key=_at), len(self._turns) - self._most)
@@ -86,7 +98,10 @@ class RecallMemory:
         ttl: float = 7 * 86400.0,
         max_items: int = 1000,
         sealer: Sealer | None = None,
+        *,
+        similar: Similar | None = None,
     ) -> None:
+        self._similar = similar
         self._sealer = sealer or NoSealer()
         self._path = path
         self._clock = clock
@@ -111,9 +126,11 @@ class RecallMemory:
     def _is_own(self, turn: SessionTurn) -> bool:
         return self._agents is None or turn.agent_id in self._agents
 
-    def append(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
+    def append(
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
+    ) -> SessionTurn:
         """Keep one turn, secrets masked, and return it as kept."""
-        turn = self.stamped(user_id, session_id, turn_id, role, text)
+        turn = self.stamped(user_id, session_id, turn_id, role, text, taint)
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
@@ -125,10 +142,13 @@ class RecallMemory:
                 self._write(turn)
         return turn
 
-    def stamped(self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str) -> SessionTurn:
+    def stamped(
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
+    ) -> SessionTurn:
         """Return a turn of this moment as it would be kept, secrets masked."""
         agent_id = self._agents[0] if self._agents else None
-        return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id)
+        steered = tuple(map(mask, taint))
+        return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id, steered)
 
     def turns(self, session_id: str, user_id: str) -> list[SessionTurn]:
         """Return the turns of one session of this user, oldest first."""
@@ -173,7 +193,7 @@ class RecallMemory:
         """
         scored = self.ranked(query, user_id)
         if beside:
-            others = NewestTurns(self._max_items)
+            others = NewestTurns(self._max_items, self._similar)
             others.add(beside)
             scored += others.ranked(query, self._clock().date(), self._oldest())
             scored.sort(key=lambda one: -one[0])
@@ -184,6 +204,12 @@ class RecallMemory:
         """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
         with self._lock:
             return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
+
+    def holding(self, query: str, user_id: str, least: float) -> list[tuple[float, SessionTurn]]:
+        """Return what this user and the agent said that holds a share of ``query``'s words, the best first."""
+        with self._lock:
+            found = self._newest_of(user_id).holding(query, self._clock().date(), self._oldest(), least)
+        return [(share, turn) for share, turn in found if turn.role in ("user", "assistant")]
 
     def drop_expired(self, user_id: str | None = None) -> int:
         """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
@@ -248,7 +274,7 @@ class RecallMemory:
         """Return the newest turns of a user, those that other processes wrote meanwhile included."""
         if user_id not in self._newest:
             files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
-            newest = NewestTurns(self._max_items)
+            newest = NewestTurns(self._max_items, self._similar)
             newest.add(filter(self._is_own, self._all(user_id)) if files is None else ())
             self._newest[user_id] = files, newest
         self._newest.move_to_end(user_id)
@@ -259,7 +285,7 @@ class RecallMemory:
             return newest
         anew, turns = files.news()
         if anew:
-            newest = NewestTurns(self._max_items)
+            newest = NewestTurns(self._max_items, self._similar)
             self._newest[user_id] = files, newest
         newest.add(turn for turn in turns if turn.user_id == user_id and self._is_own(turn))
         return newest

@@ -30,11 +30,16 @@ class SessionTurn:
     at: str
     agent_id: str | None = None
     """To or by which of the user's agents, where there are several."""
+    taint: tuple[str, ...] = ()
+    """What may have steered it."""
+
+
+OPTIONAL = ("agent_id", "taint")
 
 
 def line_of(turn: SessionTurn, sealer: Sealer) -> bytes:
     """Return a turn as it stands in a file, without the end of the line."""
-    data = sealer.seal({key: value for key, value in asdict(turn).items() if key != "agent_id" or value is not None})
+    data = sealer.seal({key: value for key, value in asdict(turn).items() if key not in OPTIONAL or value})
     return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
 
 
@@ -48,7 +53,7 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[SessionTurn]:
     for line in content.split(b"\n"):
         try:
             data: Any = shown(json.loads(line), sealer)
-            turn = SessionTurn(**data)
+            turn = SessionTurn(**{**data, "taint": tuple(map(str, data.get("taint") or ()))})
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
         if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
@@ -170,6 +175,8 @@ class Kept:
     """The running task, and ``at``: when it was kept last."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """What the model cost so far: tokens and requests."""
+    taint: tuple[str, ...] = ()
+    """What may have steered what stands in the prompt."""
 
 
 class SessionFile:
@@ -195,7 +202,8 @@ class SessionFile:
         if main is not None:
             main.restore(data.get("messages", []), data.get("summary", ""))
         told: dict[str, Any] = {key: data.get(key) for key in (*TITLE, "working")}
-        return Kept(data["turns"], tuple(data["known"]), **told, usage=_counts(data.get("usage")))
+        usage, taint = _counts(data.get("usage")), tuple(data.get("taint", ()))
+        return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint)
 
     def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
@@ -204,6 +212,7 @@ class SessionFile:
         """
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {"usage": dict(kept.usage)} if kept.usage else {}
+        data |= {"taint": list(map(mask, kept.taint))} if kept.taint else {}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if kept.working is not None:
             data["working"] = masked_tree(kept.working)
@@ -314,6 +323,7 @@ def is_session(data: Mapping[str, Any]) -> bool:
         and isinstance(messages, list)
         and all(map(_is_message, messages))
         and isinstance(data.get("summary", ""), str)
+        and _are_texts(data.get("taint", []))
         and isinstance(data.get("working"), dict | None)
         and all(isinstance(data.get(key), str | None) for key in TITLE)
     )
@@ -322,11 +332,17 @@ def is_session(data: Mapping[str, Any]) -> bool:
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
+    if not _are_texts(value.get("taint", [])):
+        return False
     calls = value.get("tool_calls") or []
     texts = (value.get(key) for key in ("content", "name", "tool_call_id"))
     return all(isinstance(text, str | None) for text in texts) and (
         isinstance(calls, list) and all(map(_is_call, calls))
     )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
 
 def _is_call(value: Any) -> bool:

@@ -28,64 +28,55 @@ def _tool(name: str, description: str, required: tuple[str, ...], **properties: 
 SECTION = {
     "type": "string",
     "enum": list(SECTIONS),
-    "description": "human: about the user; persona: about you; system: about the work.",
+    "description": "human: the user; persona: you; system: the work.",
 }
-TOP_K = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": MAX_RESULTS,
-    "description": "How many results at most (default 5).",
-}
+TOP_K = {"type": "integer"}
 
 SPECS: tuple[dict[str, Any], ...] = (
     _tool(
         "archival_memory_insert",
-        "Remember one fact, preference, constraint, goal, event or outcome for good. Use it as soon as the user states "
-        "something that will matter in a later session, or corrects it (then name the old record in supersedes). "
-        "One statement per call, in whole words, without passwords, keys or card numbers. Not for small talk, passing "
-        "states or what you just recalled.",
+        "Remember one statement for good, as soon as the user says or corrects something that matters in later "
+        "sessions. No passwords, keys or card numbers, no small talk, no passing states, nothing that you recalled.",
         ("text",),
-        text=_text("The statement, understandable on its own: who, what, when."),
-        tags={"type": "array", "items": {"type": "string"}, "description": "A few words to find it by."},
-        type={"type": "string", "enum": list(TYPES), "description": "Left out, it follows from the wording."},
-        supersedes=_text("Id of the record that this one corrects."),
+        text=_text("One fact, understandable on its own."),
+        tags={"type": "array", "items": {"type": "string"}},
+        type={"type": "string", "enum": list(TYPES)},
+        supersedes=_text("Id of the record that it corrects."),
     ),
     _tool(
         "archival_memory_search",
-        "Look in long-term memory. Use it before you answer anything that depends on the user, earlier sessions or "
-        "past decisions and is not in core memory or the visible messages. Cite the ids of the records you use.",
+        "Look in long-term memory before you answer what depends on the user, earlier sessions or decisions. Cite the "
+        "ids of the records you use.",
         ("query",),
-        query=_text("The words that the record would contain; without any, the newest records are listed."),
+        query=_text("Words of the record; without any, the newest are listed."),
         top_k=TOP_K,
-        type={"type": "string", "enum": list(TYPES), "description": "Only such records, for instance open goals."},
-        as_of=_text("A day, as in 2026-03-14: what was true then, also if it was corrected since."),
+        type={"type": "string", "description": "Only records of this type, such as goal."},
+        as_of=_text("What was true on this day."),
     ),
     _tool(
         "core_memory_append",
-        "Add a line to core memory, which you see in every turn. Use it for the few things that matter always: the "
-        "user's name, standing wishes, the present project. Everything else belongs into archival memory.",
+        "Add a line to core memory, which you see in every turn: only what always matters, such as names, standing "
+        "wishes, the project.",
         ("section", "text"),
         section=SECTION,
-        text=_text("The line to add."),
+        text={"type": "string"},
     ),
     _tool(
         "core_memory_replace",
-        "Correct core memory. Use it when the user corrects something that stands there; `old` must occur once.",
+        "Correct core memory; old must stand there exactly once.",
         ("section", "old", "new"),
-        section=SECTION,
-        old=_text("The exact text that stands there now."),
-        new=_text("The text to stand there instead."),
+        section={"type": "string", "enum": list(SECTIONS)},
+        old={"type": "string"},
+        new={"type": "string"},
     ),
     _tool(
         "conversation_search",
-        "Look in what was said in this and earlier conversations, also in turns that are no longer visible. Use it "
-        "when the user refers to something said before that you do not see.",
+        "Look in what was said, also in earlier sessions and in turns that you no longer see.",
         ("query",),
-        query=_text("Words that were said."),
+        query={"type": "string"},
         limit=TOP_K,
     ),
 )
-
 ALIASES = {
     "content": "text", "label": "section", "block": "section", "old_content": "old", "new_content": "new",
     "old_str": "old", "new_str": "new", "old_string": "old", "new_string": "new",
@@ -141,8 +132,9 @@ def _checked_value(place: str, value: Any, schema: Mapping[str, Any] | None, kno
         raise ToolInputError(f"{place} must be {'an' if kind[0] in 'ai' else 'a'} {kind}.")
     if kind == "array" and not all(isinstance(item, str) for item in value):
         raise ToolInputError(f"{place} must hold strings only.")
-    if "enum" in schema and value not in schema["enum"]:
-        raise ToolInputError(f"{place} must be one of {', '.join(schema['enum'])}.")
-    if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
-        raise ToolInputError(f"{place} must be from {schema['minimum']} to {schema['maximum']}.")
+    choices = TYPES if place.endswith(": type") else schema.get("enum", (value,))
+    if value not in choices:
+        raise ToolInputError(f"{place} must be one of {', '.join(choices)}.")
+    if kind == "integer" and not 1 <= value <= MAX_RESULTS:
+        raise ToolInputError(f"{place} must be from 1 to {MAX_RESULTS}.")
     return value

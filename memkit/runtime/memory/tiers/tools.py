@@ -10,12 +10,13 @@ from typing import Any, Protocol
 
 from ..gate.duplicates import likeness
 from ..gate.extraction import draft_from_tool, says_own_words
+from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
 from ..record.errors import Refused
 from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import JSON
-from ..record.record import Draft, Origin, Record, lowest_trust
+from ..record.record import Draft, Origin, Record, union
 from ..record.stamps import CHANCE_BITS, encode
 from ..settings import MemorySettings
 from ..words.wording import content_words
@@ -24,6 +25,7 @@ from .fence import fence, fence_turns
 from .recall import RecallMemory
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
@@ -31,6 +33,8 @@ RUNNING = 40
 """What a turn that is still running may have said itself, which is no find."""
 MOST_UNKEPT = 1000
 """So many turns that may not be kept can be searched."""
+RECALLED_AT_MOST = 3
+"""So many times what a turn is given is looked at: some of it stands in the prompt, or may not enter it."""
 RECALL_SHARE = 0.5
 """Share of the prompt's budget that the records of one recall may take."""
 
@@ -67,6 +71,9 @@ class ToolArchive(Protocol):
         agent_id: str | None = None,
     ) -> list[Record]:
         """Return the newest records that hold, sure enough for a prompt."""
+
+    def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
+        """Return what steers a prompt of this user that ``record`` enters."""
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -142,10 +149,19 @@ class MemoryTools:
         user_text: str | None,
         turn_id: int | None,
         *,
-        trust_cap: str = "verified",
+        taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
         task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events."""
+        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events.
+
+        Args:
+            user_text: What the user said; None where nobody spoke.
+            turn_id: The number of the turn.
+            taint: What may have steered the prompt as the turn begins; ``note_taint`` adds to it.
+            parents: Ids of records that entered the prompt since the user spoke, where they did so in an earlier turn.
+            task_tags: What the task at hand is about.
+        """
         self._origin = Origin(
             actor="agent",
             user_id=self.user_id,
@@ -153,11 +169,16 @@ class MemoryTools:
             agent_id=self.agent_id,
             turn_id=turn_id,
             user_text=user_text or "",
-            trust_cap=trust_cap,
+            taint=tuple(taint),
+            parents=tuple(parents),
         )
         self.task_tags = tuple(task_tags)
         self._recalled = {}
         self.events = []
+
+    def note_taint(self, origins: Iterable[str]) -> None:
+        """Take in that text of these origins stands in the prompt."""
+        self._origin = self._origin._replace(taint=union(self._origin.taint or (), tuple(origins)))
 
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
@@ -193,11 +214,6 @@ class MemoryTools:
     def _program(self) -> Origin:
         return Origin(actor="program", user_id=self.user_id, session_id=self.session_id, agent_id=self.agent_id)
 
-    @property
-    def trust(self) -> str:
-        """Return the lowest trust of what this turn recalled."""
-        return lowest_trust(self._origin.trust_cap, *(record.trust for record in self._recalled.values()))
-
     def reload_core(self) -> None:
         """Take over the core sections that the archive holds."""
         self.main.core.update(self.archive.core_sections(self.user_id, self.agent_id))
@@ -214,8 +230,7 @@ class MemoryTools:
         """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
         said = _either(text, content, "text")
         origin = self._stamped()
-        old = self.archive.get(supersedes, user_id=self.user_id) if supersedes else None
-        echoed = self._echo_of(said, origin, old.record if old else None)
+        echoed = self._echo_of(said, origin)
         taken: dict[str, Any] = {}
         if echoed is not None:
             decision = self.archive.echo(echoed.id, origin)
@@ -226,12 +241,40 @@ class MemoryTools:
                 type=type,
                 tags=_tags(tags),
                 supersedes=supersedes,
-                corrected=old.record if old else None,
                 today=self.archive.today(),
             )
             decision = self.archive.offer(draft, origin, consented=self.consented())
             taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
         return self._concluded("archival_memory_insert", decision, **taken)
+
+    def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
+        """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
+
+        ``retrieval.per_turn: 0`` switches it off.
+        """
+        settings = self.archive.settings.retrieval
+        if settings.per_turn <= 0:
+            return TurnRecall()
+        hits: dict[str, Hit] = {}
+        lost: dict[str, str] = {}
+        for query in dict.fromkeys((words, task)):
+            if content_words(query):
+                report = self.archive.search(
+                    query,
+                    user_id=self.user_id,
+                    k=RECALLED_AT_MOST * settings.per_turn,
+                    min_confidence=settings.min_confidence,
+                    where=self,
+                )
+                hits = {hit.id: hit for hit in report.hits} | hits
+                lost |= {loser.id: loser.reason for loser in report.losers}
+        turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
+        earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
+        pieces = pieces_of(sorted(hits.values(), key=lambda hit: (-hit.score, hit.id)), earlier)
+        budget = int(self.main.max_tokens * SHARE)
+        found = recall_for_turn(pieces, settings.per_turn, budget, self.main.count, shown)
+        other = [{"id": id, "reason": reason} for id, reason in lost.items() if id not in hits]
+        return found._replace(lost=(*found.lost, *other)[:ACCOUNTED])
 
     def archival_memory_search(
         self,
@@ -282,7 +325,10 @@ class MemoryTools:
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
-        """Let the outcome of an action move the confidence of the records it used, and return which those were."""
+        """Let the outcome of an action move the confidence of the records it used, and return which those were.
+
+        In a tainted turn it moves none.
+        """
         if not self.consented():
             return []
         learned = self.archive.learn(ids, success, self._stamped(), reason=reason)
@@ -298,7 +344,9 @@ class MemoryTools:
         found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
         turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
-        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown)
+        taint = union(*(turn.taint for turn in turns))
+        self.note_taint(taint)
+        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown, taint=list(taint))
         return turns
 
     def specs(self) -> list[dict[str, Any]]:
@@ -308,6 +356,10 @@ class MemoryTools:
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
         checked = checked_arguments(name, args)
+        if name == "archival_memory_insert" and self._origin.actor == "agent":
+            pieces = facts(checked["text"])
+            if len(pieces) > 1:
+                return self._inserted_apart(pieces, checked)
         self._origin = self._origin._replace(first_id=self._first_id(name, checked))
         earlier = self._written_before(name, checked)
         if earlier is not None:
@@ -323,6 +375,25 @@ class MemoryTools:
         if name == "archival_memory_insert":
             return self._told_insert(self.archival_memory_insert(**checked))
         return str(getattr(self, name)(**checked))
+
+    def _inserted_apart(self, pieces: Sequence[str], args: Mapping[str, Any]) -> str:
+        """Insert the facts of one text, each as a record of its own; the one most like it corrects the old record."""
+        old = self.archive.get(args["supersedes"], user_id=self.user_id) if "supersedes" in args else None
+        corrects = max(pieces, key=lambda piece: likeness(piece, old.record.text if old else ""))
+        told: list[str] = []
+        ids: list[str] = []
+        refused: list[Refused] = []
+        for piece in pieces:
+            left_out = () if piece == corrects else ("supersedes",)
+            one = {key: value for key, value in args.items() if key not in left_out} | {"text": piece}
+            try:
+                told.append(self.call("archival_memory_insert", one))
+                ids.append(str(self.events[-1]["id"]))
+            except Refused as error:
+                refused.append(error)
+        if not told:
+            raise refused[0]
+        return "\n".join([*told, *(f"refused: {error}" for error in refused), f"ids: {', '.join(ids)}"])
 
     def _told_insert(self, record_id: str) -> str:
         return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
@@ -360,6 +431,8 @@ class MemoryTools:
         hits, crowded_out = self._fitting(listed[:k])
         constraints, overflow = self._constraints(query, {hit.id for hit in listed}) if not type else ([], [])
         self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
+        taint = union(*(self.taint_of(hit.record) for hit in [*hits, *constraints]))
+        self.note_taint(taint)
         self._record(
             "archival_memory_search",
             query=mask(query),
@@ -367,6 +440,7 @@ class MemoryTools:
             abstained=report.abstained,
             lost=accounted(report.losers),
             left_out=[hit.id for hit in [*crowded_out, *overflow]][:ACCOUNTED],
+            taint=list(taint),
         )
         return hits, constraints, len(overflow)
 
@@ -400,13 +474,13 @@ class MemoryTools:
         fitting = [
             Hit(record, 0.0, {"constraint": 1.0})
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-            if record.id not in shown and _applies(record, asked)
+            if record.id not in shown and _applies(record, asked) and not self.taint_of(record)
         ]
         return fitting[:limit], fitting[limit:]
 
-    def _echo_of(self, text: str, origin: Origin, corrected: Record | None) -> Record | None:
+    def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
-        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin, corrected):
+        if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin):
             return None  # what is longer is refused; nobody needs to compare it first
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
@@ -439,7 +513,12 @@ class MemoryTools:
         return f"Nothing changed: {why}."
 
     def _stamped(self) -> Origin:
-        return self._origin._replace(session_id=self.session_id, trust_cap=self.trust)
+        parents = union(self._origin.parents, tuple(self._recalled)) if self._origin.actor == "agent" else ()
+        return self._origin._replace(session_id=self.session_id, parents=parents)
+
+    def taint_of(self, record: Record) -> tuple[str, ...]:
+        """Return what steers a prompt that this record enters."""
+        return self.archive.taint_of(record, self.user_id)
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
@@ -455,7 +534,7 @@ class MemoryTools:
         """Take in what was said and may not be kept: it is found as long as this process lasts."""
         role, text = str(message.get("role", "user")), str(message.get("content") or "")
         where = self.user_id, self.session_id or "", self._origin.turn_id
-        self.unkept.append(self.recall.stamped(*where, role, text))
+        self.unkept.append(self.recall.stamped(*where, role, text, tuple(message.get("taint") or ())))
         del self.unkept[:-MOST_UNKEPT]
 
     def _keep_turn(self, message: Message) -> None:
@@ -469,7 +548,8 @@ class MemoryTools:
             role = str(message.get("role", "user"))
             if self._was_kept(role, bounded):
                 return
-            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded)
+            taint = tuple(message.get("taint") or ())
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint)
 
     def _was_kept(self, role: str, text: str) -> bool:
         """Return whether recall memory has this of a turn that is played again, once for each time it has it."""

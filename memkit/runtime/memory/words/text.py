@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any, cast
 
 ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
 """Which letters are vowels and which are consonants; y may be either."""
@@ -24,6 +25,24 @@ STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
     "sion", "tion", "al", "er", "ic", "ou",
 )  # fmt: skip
+
+
+class _Pattern:
+    """A regular expression with the attributes of a compiled one; the first that is asked for compiles it."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, attribute)  # the next time no look-up comes here
+        return attribute
+
+
+def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return what ``re.compile`` does, compiled when it is first asked: most texts ask few patterns."""
+    return cast("re.Pattern[str]", _Pattern(pattern, flags))
 
 
 def shape(word: str) -> str:
@@ -174,7 +193,9 @@ def tokens(text: str) -> list[str]:
 def query_terms(query: str) -> list[str]:
     """Return what to look up for ``query``: its tokens without stop words, each once."""
     content = (word for word in words(query) if word not in STOP_WORDS)
-    return list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
+    found = list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
+    # The stem of "one" is "on", which most records hold.
+    return [token for token in found if token not in STOP_WORDS] or found
 
 
 def _pieces(word: str, *, singles: bool) -> Iterator[str]:

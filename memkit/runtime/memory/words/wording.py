@@ -5,7 +5,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from .text import stem
+from .text import regex, stem
 
 APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
 ALONE = (
@@ -13,7 +13,7 @@ ALONE = (
     r"\U00020000-\U0003ffff]"
 )
 """Letters of scripts that put no blanks between words: each is a word of its own here."""
-TOKEN = re.compile(
+TOKEN = regex(
     rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
 )
 VOWEL_POINTS = dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, *range(0x591, 0x5BE), *range(0x5C1, 0x5C8)])
@@ -52,7 +52,7 @@ CONTRACTIONS = {
 """Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
 
-SHORTENED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$", re.IGNORECASE)
+SHORTENED = regex(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$", re.IGNORECASE)
 """What a full stop behind ends no sentence."""
 
 
@@ -125,7 +125,7 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-TRANSIENT = re.compile(
+TRANSIENT = regex(
     r"\b(right now|just now|at the moment|at present|presently|currently|for now|for the moment|for the time being"
     r"|momentarily|temporarily|today|tonight|tomorrow|yesterday"
     r"|this (?:very )?(?:minute|moment|second|morning|afternoon|evening|week|weekend)"
@@ -136,7 +136,7 @@ TRANSIENT = re.compile(
     r"|сейчас|сегодня|временно)\b"
     r"|(现在|現在|目前|今天|今日|지금|현재|오늘)"
 )
-HEDGES = re.compile(
+HEDGES = regex(
     r"\b(might|maybe|perhaps|possibly|probably|presumably|considering|not sure|unsure|uncertain"
     r"|think(?:s|ing) (?:about|of)"
     r"|toying with|leaning towards?"

@@ -1,0 +1,371 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
+"""Read plain statements: whole sentences of a few known shapes, as they were said, and nothing else.
+
+Whoever speaks freely is not understood here, and nothing is stored of it: the reference model would have to guess. A
+sentence counts only where it fills one of the shapes from its first word to its last, with words of known kinds, and
+where nothing around it says that it is a joke, a quotation, a supposition or somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memkit.llm.rules.questions import is_question, key_stems
+from memkit.runtime.memory.gate.facts import facts
+from memkit.runtime.memory.words.text import regex
+from memkit.runtime.memory.words.wording import hedged_wording, sentences, transient_wording
+
+MOST_READ = 1200
+"""Characters of a message that is read for statements; what is longer is a text and no remark."""
+STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
+
+
+def any_of(words: str) -> str:
+    """Return a pattern for one of some words."""
+    return f"(?:{'|'.join(words.split())})".replace("_", " ")
+
+
+UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
+PROPER = rf"{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
+NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
+NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
+CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
+PLACE = rf"(?P<v>{CITY})"
+PRODUCT = rf"{NAME}(?: \d[\w.]*)?"
+MONTH = any_of("January February March April May June July August September October November December")
+DATE = (
+    rf"(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}-\d\d-\d\d)"
+    r"(?:,? \d{4})?"
+)
+COUNT = any_of("a an one two three four five six seven") + r"|\d{1,2}"
+KIN = any_of(
+    """mother father mum mom dad sister brother son daughter wife husband partner girlfriend boyfriend fiancé fiancée
+    grandmother grandfather grandma grandpa aunt uncle cousin niece nephew friend neighbour neighbor boss manager
+    colleague flatmate roommate landlord teacher doctor dentist"""
+)
+PET = any_of("dog cat puppy kitten horse rabbit hamster parrot tortoise turtle fish bird budgie guinea_pig pony")
+FAMILY = rf"{KIN}|{PET}|child|children|kids|(?:sister|brother|son|daughter|cousin|{PET})s|(?:pupp|pon)ies"
+OCCUPATION = (
+    r"(?:(?:senior|junior|retired|freelance|primary|school|software|data|civil|mechanical|electrical|web|graphic|"
+    r"product|project|paediatric|research|head|taxi|truck|bus|train|family|maths?|music|history|science|police|"
+    r"PhD|medical|night|part-time) ){0,2}"
+    + any_of(
+        """nurse doctor teacher engineer developer programmer designer architect lawyer solicitor accountant chef cook
+        baker barista waiter waitress driver pilot farmer carpenter electrician plumber journalist editor writer
+        translator interpreter librarian scientist researcher biologist chemist physicist mathematician professor
+        lecturer student pharmacist dentist vet veterinarian therapist psychologist surgeon paramedic firefighter
+        mechanic manager consultant analyst administrator secretary receptionist photographer musician actor actress
+        painter economist historian midwife soldier gardener florist butcher sailor tester technician intern welder
+        statistician banker cashier clerk officer tutor hairdresser beekeeper geologist astronomer"""
+    )
+)
+FIELD = any_of(
+    """finance marketing healthcare education logistics retail construction publishing insurance banking tourism
+    agriculture law sales software IT HR tech research advertising accounting journalism hospitality"""
+)
+STUDY = any_of(
+    """physics mathematics maths math biology chemistry medicine law history economics psychology philosophy
+    linguistics engineering computer_science music art architecture nursing sociology geography literature"""
+)
+PLAYED = any_of(
+    """piano guitar violin cello drums flute trumpet saxophone clarinet bass harp chess tennis football soccer
+    basketball volleyball badminton golf rugby cricket hockey bridge go table_tennis squash"""
+)
+DIET = any_of(
+    """vegan vegetarian pescatarian teetotal coeliac celiac diabetic left-handed right-handed colour-blind color-blind
+    dyslexic lactose_intolerant gluten_intolerant deaf blind short-sighted asthmatic"""
+)
+ALLERGEN = any_of(
+    """nuts peanuts tree_nuts almonds hazelnuts walnuts cashews shellfish seafood fish shrimp prawns milk dairy
+    lactose eggs soy wheat gluten pollen penicillin ibuprofen aspirin cats dogs cat_hair dog_hair latex dust bees
+    bee_stings wasps strawberries kiwi sesame mustard celery mushrooms tomatoes"""
+)
+NATION = any_of(
+    """German French Spanish Italian English British American Canadian Mexican Brazilian Portuguese Dutch Belgian Swiss
+    Austrian Polish Czech Danish Swedish Norwegian Finnish Russian Ukrainian Turkish Greek Irish Scottish Welsh Indian
+    Chinese Japanese Korean Vietnamese Thai Australian Nigerian Kenyan Egyptian Argentinian Chilean Colombian"""
+)
+HOBBY = any_of(
+    """hiking swimming reading cooking running cycling painting gardening dancing singing skiing sailing climbing
+    baking fishing camping knitting travelling traveling photography rowing surfing drawing sewing pottery"""
+)
+OWN = any_of(
+    """time_zone timezone pronouns car laptop phone bike computer camera editor bank employer city home_town hometown
+    team school university native_language mother_tongue first_language blood_type shoe_size t-shirt_size star_sign
+    boss manager landlord doctor dentist wife husband partner sister brother girlfriend boyfriend operating_system"""
+)
+
+I = r"(?P<s>[Ii]|[Ww]e)"  # noqa: E741 (it is who speaks)
+AM = r"(?:'m|'re| am| are)"
+MY = r"[Mm]y (?:(?:younger|older|little|big|elder|twin|eldest|youngest|best) )?"
+BODY = rf"(?P<s>{MY}(?:{KIN}|{PET})(?: {PROPER})?)"
+PERSON = rf"(?P<s>{MY}{KIN}(?: {PROPER})?)"
+THING = r"(?P<s>(?:[Mm]y|[Oo]ur) (?!ex\b|first\b|last\b|full\b|real\b|middle\b)[a-z][a-z-]+(?: [a-z][a-z-]+){0,2}?)"
+LIKE = r"(?:prefer|like|love|enjoy|hate|dislike|adore|can't stand|don't like|do not like|don't enjoy)"
+LIKES = r"(?:prefers|likes|loves|enjoys|hates|dislikes|adores|can't stand|doesn't like|does not like)"
+OFTEN = r"(?: also| usually| always| mostly)?"
+EMPLOYED = rf"(?:as an? {OCCUPATION}(?: (?:at|for|in) (?:the )?{NAME})?|(?:at|for) (?:the )?{NAME}|in {FIELD})"
+ALLERGENS = rf"(?:{ALLERGEN})(?:(?:, {ALLERGEN})*,? (?:and|or) {ALLERGEN})?"
+KIND = any_of("older younger little big twin small black white grey ginger old young rescue new red blue green")
+OWNED = any_of("lynx boat garden bike bicycle car van motorbike piano guitar house flat camper_van allotment scooter")
+OBJECT = r"(?P<o>\S.{0,70})"
+
+SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (relation, regex(pattern))
+    for relation, pattern in (
+        ("name", rf"(?P<s>[Mm]y)(?: first| last| full| real)? name(?: is|'s) (?P<v>{NAME})"),
+        ("name", rf"(?:[Yy]ou can |[Pp]lease )?[Cc]all (?P<s>me) (?P<v>{NAME})"),
+        ("name", rf"(?P<s>[Ii])(?:{AM} called| go by) (?P<v>{NAME})"),
+        ("name", rf"{THING} (?:is|are) (?:called|named) (?P<v>{NAMES})"),
+        ("name", rf"{THING}'s name is (?P<v>{NAMES})"),
+        ("name", rf"(?:[Ii]|[Ww]e) have (?:{COUNT}) (?P<mine>{FAMILY}) (?:called|named) (?P<v>{NAMES})"),
+        ("home", rf"{I}(?: live|{AM} based) (?:in|near) {PLACE}"),
+        ("home", rf"{PERSON} lives (?:in|near) {PLACE}"),
+        ("home", rf"{I}(?:'ve| have)? moved(?: from {CITY})? to {PLACE}(?: in \d{{4}})?"),
+        ("home", rf"{PERSON}(?: has)? moved(?: from {CITY})? to {PLACE}(?: in \d{{4}})?"),
+        ("origin", rf"{I}(?: come|{AM})(?: originally)? from {PLACE}"),
+        ("origin", rf"{I} grew up in {PLACE}"),
+        ("origin", rf"{I}{AM} (?P<v>{NATION})"),
+        ("birthday", rf"(?P<s>[Mm]y) birthday is (?:on )?(?P<v>{DATE})"),
+        ("birthday", rf"{PERSON}'s birthday is (?:on )?(?P<v>{DATE})"),
+        ("birthday", rf"{I} was born on (?P<v>{DATE})"),
+        ("birthday", rf"{I} was born in (?P<v>\d{{4}}|{CITY})"),
+        ("age", rf"{I}{AM} (?P<v>\d{{1,3}} years old)"),
+        ("age", rf"{BODY} is (?P<v>\d{{1,3}} (?:years|months|weeks) old)"),
+        ("work", rf"{I} work (?P<v>{EMPLOYED})"),
+        ("work", rf"{PERSON} works (?P<v>{EMPLOYED})"),
+        ("work", rf"{I}{AM} (?P<v>an? {OCCUPATION}(?: (?:at|in) (?:the )?{NAME})?)"),
+        ("work", rf"{PERSON} is (?P<v>an? {OCCUPATION}(?: (?:at|in) (?:the )?{NAME})?)"),
+        ("work", rf"{I}(?: have|'ve)? started (?:working )?at (?P<v>{NAME})"),
+        ("study", rf"{I} study (?P<v>{STUDY}(?: (?:at|in) (?:the )?{NAME})?)"),
+        ("study", rf"{PERSON} studies (?P<v>{STUDY}(?: (?:at|in) (?:the )?{NAME})?)"),
+        ("taste", rf"{I}{OFTEN} {LIKE} (?P<v>{HOBBY}(?:(?:, {HOBBY}){{0,4}},? and {HOBBY})?)"),
+        ("taste", rf"{I}{OFTEN} {LIKE} {OBJECT}"),
+        ("taste", rf"{BODY} {LIKES} {OBJECT}"),
+        ("taste", rf"(?P<s>[Mm]y favou?rite [a-z-]+(?: [a-z-]+){{0,2}}) (?:is|are) {OBJECT}"),
+        ("", rf"{I}{AM}(?: a)? {DIET}"),
+        ("", rf"{PERSON} is(?: a)? {DIET}"),
+        ("", rf"{I}{AM} allergic to {ALLERGENS}"),
+        ("", rf"{BODY} is allergic to {ALLERGENS}"),
+        (
+            "",
+            rf"{I}(?: don't| do not| no longer| only)? (?:eat|drink) (?P<o>[\w-]+(?: [\w-]+)?(?: (?:and|or) [\w-]+)?)",
+        ),
+        ("", rf"{I} (?:don't smoke|smoke|quit smoking|wear glasses|wear contact lenses|work from home)"),
+        ("", rf"{I} commute by (?:bike|train|bus|car|tram|ferry)"),
+        ("", rf"{I} speak(?: fluent| some| a little)? (?:{PROPER})(?:(?:, (?:{PROPER}))*,? and (?:{PROPER}))?"),
+        ("", rf"{I} have (?:{COUNT})(?: {KIND})? (?:{FAMILY})"),
+        ("", rf"{I} have no (?:{FAMILY})"),
+        ("", rf"{I} (?:keep|own|have|drive|ride) an? (?:{KIND} )?(?:{OWNED}|{PRODUCT})"),
+        ("", rf"{I} (?:use|run) (?P<v>{PRODUCT})(?: (?:for|at|on) [a-z]+)?"),
+        ("", rf"{I} (?:use|prefer) (?:dark|light) mode"),
+        ("", rf"{I} play(?: the)? {PLAYED}(?: and(?: the)? {PLAYED})?"),
+        ("", rf"{I}{AM} (?:married|engaged)(?: to {NAME})?"),
+        ("", rf"{I} no longer (?:live (?:in|near)|work (?:at|for)|use|own|have) (?:an? )?(?:{OWNED}|{PLACE})"),
+        ("is", rf"(?P<s>[Mm]y {OWN}) (?:is|are) (?:an? )?(?P<v>{PRODUCT}|\d[\w.,]*|[a-z]+/[a-z]+|UTC[+-]\d+)"),
+    )
+)
+"""Relation → how a statement of it reads, from its first word to its last."""
+ONE_VALUE = frozenset({"name", "home", "origin", "birthday", "age", "is"})
+"""Relations of which one holds at a time."""
+VAGUE = frozenset(
+    """a an the i you he she it we they me him her us them my your his its our their mine yours this that these those
+    here there who what when where how why which if because not never no none nothing nobody anything everything
+    something somebody someone anyone everyone everybody all any each every both one ones being having getting way fact
+    idea sound look part feeling time day moment today tonight tomorrow yesterday now then later soon lately too either
+    anyway better best more most less least than though although but except unless until while so very just is are was
+    were be been do does did has have had will would can could should must may might of about into from by myself
+    yourself himself herself ourselves themselves hell life death nothing job boss people man guy thing things stuff
+    please thanks ok yes lol haha apparently obviously clearly sure right definitely totally much lot bit kind sort
+    again back still ever yet only even alone instead really idiots morons losers neither nor either late early
+    whatever whoever drive deadlines running forward breakfast""".split()
+)
+"""Words that point at something else, or make more of a thing than its name; an object with one of them is doubtful."""
+FIGURES = regex(
+    r"\b"
+    + any_of(
+        """Hell Heaven Narnia Hogwarts Mordor Atlantis Gotham Neverland Wonderland Mars Venus Pluto Limbo Denial Batman
+        Superman Satan God Voldemort Hitler Scrooge Dracula Ishmael Maybe Crazy Mud Nobody Legion Slim Elvis Napoleon
+        Santa Sherlock Cinderella Godzilla Frodo Gandalf Darth Yoda Groot Spartacus Cleopatra Oz Camelot Utopia Mayhem
+        Trouble Chaos Boring Bond Blackbeard Juliet Romeo Hamlet Macbeth Winterfell Westeros Tatooine Atlantis Hades"""
+    )
+    + r"\b"
+)
+"""Names of jokes and of books."""
+MAKE_BELIEVE = regex(
+    r"\b(?:pretend\w*|imagin(?:e|ing)|role-?play\w*|let's (?:say|play|pretend|assume)|play a game|the game|our game|"
+    r"(?:a|the|this|our|my) (?:story|novel|script|screenplay|play)|short story|(?:my|the|a|main) character|"
+    r"opposite day)\b",
+    re.IGNORECASE,
+)
+"""A game of make-believe, in which what is said for some time is nobody's."""
+DOUBTFUL = regex(
+    r"\b(?:lol|lmao|rofl|jk|j/k|ha(?:ha)+\w*|hehe\w*|xd|kidding|joking|jokes?|sarcas\w+|irony|ironically|yeah,? right|"
+    r"as if|hypothetical\w*|suppos(?:e|ing)|assum(?:e|ing)|lyrics|(?:a|the) (?:song|poem|joke|quote|film|movie|book)|"
+    r"dream(?:s|t|ed|ing)?|nightmare|quot(?:e|ed|es|ing)|according to|"
+    r"sa(?:id|ys|ying)|told|tells|wrote|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
+    r"example|for instance|translat\w+|rephrase|proofread\w*|rewrite|grammar|sentences?|headline|caption|subject line|"
+    r"draft|write|reply|how do (?:you|i) say|"
+    r"changed? (?:my|our) minds?|never ?mind|scratch that|strike that|forget (?:it|that)|on second thought\w*|i lied|"
+    r"wait|i mean(?:t)?|whatever|dear|regards|sincerely|cheers|lying|a lie|not true|not really|untrue|"
+    r"i take (?:that|it) back|(?:just|only) a test|this is a test|testing|not me|asking for a friend|another life|"
+    r"years ago|back (?:when|then)|as a (?:kid|child|teenager)|used to|if|unless|"
+    r"would|wish|maybe|perhaps|might|almost|nearly|as though|typo|autocorrect|wrong (?:chat|window|person))\b"
+    r"|\bnot!|(?<!\w)/s\b|[😂🤣😏🙃😜😉🤪😝]|[:;]-?[pP)](?!\w)|:\s*(?:\n|$)|\.\.\.|…|`|^\s*>|\n\s*\n|"
+    r"\b(?:From|Subject|To):",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What makes anything said beside it doubtful: jokes, quotation, supposition, withdrawal, somebody else's text."""
+MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-]*){1,3}(?=\S)", re.IGNORECASE)
+"""How a correction begins."""
+OPENING = regex(
+    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay)"
+    r"(?: there| again)?(?:\s*[,.!]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
+    re.IGNORECASE,
+)
+REMEMBER = regex(
+    r"^(?:please )?(?:remember|note|keep in mind|make a note|don't forget)(?: that |: )"
+    r"(?!(?:time|day|night|guy|man|woman|girl|boy|one|movie|film|song|thing|place|(?:it|he|she|they|this|that|these|"
+    r"those|you|your|his|her|their|there|what|when|where|how|why|who)(?:'\w+)?)\b)"
+    r"(?P<what>(?=.{0,80}\b(?:is|are|am|was|were|has|have|prefers?|likes?|loves?|hates?|lives?|works?|starts?|ends?|"
+    r"costs?|needs?|uses?|runs?|keeps?|owns?|speaks?|wants?|must|never|always|means|belongs|opens|closes|takes|moved|"
+    r"called)\b|(?:I|we)'(?:m|re|ve) )\S.{4,300})$",
+    re.IGNORECASE,
+)
+"""A wish that a statement be kept: then it need not be one of a known shape."""
+DAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|next (?:week|month|year)|"
+    rf"the end of (?:the )?(?:day|week|month|year)|{MONTH}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th))"
+)
+GOAL = regex(
+    r"^(?:(?:to-?do|reminder)\s*: ?\S.{2,200}"
+    r"|(?:please )?remind me (?:[\w:.-]+ ){0,5}?to (?!never|always|breathe|live|laugh|kill|not)\S.{2,200}"
+    rf"|(?:I|we) (?:(?:need|have|want|promised|plan) to|must) \S.{{2,150}} (?:by|before|until|on) {DAY}\b.{{0,40}})$",
+    re.IGNORECASE,
+)
+
+
+class Slot(NamedTuple):
+    """What a statement is about, and what it says of it."""
+
+    subject: str
+    """``i`` for the user, else the words that name it, in lower case."""
+    relation: str
+    value: str
+
+    def same(self, other: Slot) -> bool:
+        """Return whether two statements fill the same place, of which only one can hold."""
+        return self[:2] == other[:2] and self.relation in ONE_VALUE
+
+
+class Statement(NamedTuple):
+    """A statement that may be stored as it was said."""
+
+    text: str
+    slot: Slot | None
+    corrects: bool = False
+    """Whether the user says that something known is no longer, or never was, so."""
+
+
+def slot_of(text: str) -> Slot | None:
+    """Return the slot that a sentence fills, or None where it has none of the known shapes.
+
+    >>> slot_of("My dog is called Rex.")
+    Slot(subject='my dog', relation='name', value='Rex')
+    >>> slot_of("My neighbour's grey"), slot_of("I changed my mind"), slot_of("I love how you never listen")
+    (None, None, None)
+    """
+    said = text.translate(STRAIGHT).strip().rstrip(".! ")
+    if FIGURES.search(said):
+        return None
+    for relation, pattern in SHAPES:
+        match = pattern.fullmatch(said)
+        if match is None:
+            continue
+        found = match.groupdict()
+        thing = found.get("o")
+        if thing is not None and not _is_thing(thing):
+            continue
+        mine = f"my {found['mine']}" if found.get("mine") else ""
+        subject = (mine or found.get("s") or "i").lower().replace("our ", "my ")
+        value = thing or found.get("v") or ""
+        return Slot("i" if subject in ("i", "we", "my", "me") else subject, relation, value.strip('"“”'))
+    return None
+
+
+def _is_thing(words: str) -> bool:
+    """Return whether some words plainly name something one may like, and say nothing else of it."""
+    told = re.findall(r"[^\s,]+", words)
+    names = all(re.fullmatch(r"[^\W_](?:[\w'.&/-]*\w)?[+#]{0,2}", word) for word in told)
+    first = told[0].lower() if told else ""
+    loose = first.endswith("ing") and not re.fullmatch(rf"{HOBBY}|morning|evening|spring", first)
+    return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
+
+
+def read_statements(sentence: str) -> list[Statement]:
+    """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
+
+    >>> [one.text for one in read_statements("I live in Lisbon and work as a nurse.")]
+    ['I live in Lisbon', 'I work as a nurse']
+    >>> read_statements("I live in Lisbon, or so my neighbour says")
+    []
+    """
+    text = OPENING.sub("", sentence.strip().translate(STRAIGHT).rstrip(".! "))
+    marker = MARKER.match(text)
+    body = text[marker.end() :] if marker else text
+    if wanted := REMEMBER.match(body):
+        doubtful = is_question(sentence) or hedged_wording(wanted["what"]) or is_doubtful(wanted["what"])
+        return [] if doubtful else [_statement(one, marker is not None) for one in facts(wanted["what"])]
+    if is_question(sentence) or hedged_wording(body) or not body:
+        return []
+    if GOAL.match(body):
+        return [Statement(_capital(body), None)]
+    if transient_wording(body):
+        return []
+    told = [_statement(one, marker is not None) for one in facts(body)]
+    return told if all(one.slot for one in told) else []
+
+
+def _statement(text: str, corrects: bool) -> Statement:
+    slot = slot_of(text)
+    changed = slot is not None and (" moved " in f" {text} " or " no longer " in text)
+    return Statement(_capital(text), slot, corrects or changed)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def is_doubtful(text: str) -> bool:
+    """Return whether something in a message makes all of it doubtful."""
+    return len(text) > MOST_READ or DOUBTFUL.search(text) is not None or MAKE_BELIEVE.search(text) is not None
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the first sentences of a message.
+
+    >>> sentences_of("My name is Ada. What is yours?")
+    ['My name is Ada.', 'What is yours?']
+    """
+    return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
+
+
+def is_disliking(text: str) -> bool:
+    """Return whether a statement of taste says that something is not liked."""
+    return re.search(r"hate|dislike|can't stand|n't (?:like|enjoy)|not like", text) is not None
+
+
+def corrected_by(statement: Statement, others: list[tuple[str, str]]) -> str | None:
+    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it."""
+    slot = statement.slot
+    for record_id, text in others:
+        old = slot_of(text)
+        if slot is None or old is None or text.lower() == statement.text.lower():
+            continue
+        both = slot.relation == old.relation == "taste" and slot.subject == old.subject
+        if slot.same(old) or (slot[:2] == old[:2] and slot.relation == "work"):
+            return record_id
+        if both and key_stems(slot.value) & key_stems(old.value):
+            return record_id
+    return None

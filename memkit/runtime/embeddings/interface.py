@@ -1,0 +1,74 @@
+"""What a model of meaning promises, and the errors of this room; each knows its exit code.
+
+EmbeddingError (exit_code 3)
+├── MissingLibrary (3)   what reads models or finds neighbours is not installed
+└── OtherModel (3)       vectors are of another model than the one that is asked now
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors of one length: a folder's, or a hosted service behind this protocol.
+
+    A model whose files can change under the same name also has a ``digest`` of them.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return what the model is called."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Return the length of its vectors."""
+        ...
+
+    def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector a text."""
+        ...
+
+
+class EmbeddingError(Exception):
+    """Say in one line what is wrong with a model, and what to do."""
+
+    exit_code = 3
+    code = "environment"
+
+
+class MissingLibrary(EmbeddingError):
+    """Say which libraries are not installed."""
+
+    code = "missing"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Search by meaning needs pip install 'memkit-agent[embeddings]' (in a generated project: pip install "
+            "'.[embeddings]'); or set retrieval.vectors to off."
+        )
+
+
+class OtherModel(EmbeddingError):
+    """Say that vectors are of another model than the one at hand."""
+
+    code = "store"
+
+
+def identity(embedder: Embedder) -> str:
+    """Return what two models share only where their vectors mean the same: name, dimension, digest of the files."""
+    digest = getattr(embedder, "digest", "")
+    return f"{embedder.name} {embedder.dimension}{f' {digest}' if digest else ''}"
+
+
+def hold_to(agreed: str, embedder: Embedder) -> None:
+    """Hold ``embedder`` to the model that a store agreed on; any will do where it agreed on none.
+
+    Raises:
+        OtherModel: The store's vectors are of another model; the message names both and the two ways out.
+    """
+    if agreed and agreed != identity(embedder):
+        raise OtherModel(
+            f"This store's vectors are of the model {agreed!r} and retrieval.vectors names {identity(embedder)!r}. "
+            "Name the folder of the former there, or take the new one for good: memkit index rebuild --vectors."
+        )

@@ -1,0 +1,307 @@
+"""The ``shell`` and the ``sql`` condition: how a command that a value would run, or a statement, must look.
+
+What reads commands and statements is imported when the first value is looked at, which most processes never do.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .checks import NO, Predicate, bracketed, first_of, glob_test, literal_head, shown
+from .interface import JSON, Path, PolicySetError, Ternary
+
+if TYPE_CHECKING:
+    from .shell import Command, ShellView
+    from .shell_words import ShellWord
+    from .sql_text import SqlStatement
+
+SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
+_SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
+
+
+@dataclass(frozen=True)
+class GlobChoice:
+    """Globs of which any, or all, must be found."""
+
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShellPattern:
+    """What a command must look like."""
+
+    program: tuple[str, ...] = ()
+    flags: GlobChoice = GlobChoice()
+    args: GlobChoice = GlobChoice()
+
+
+def shell_check(data: JSON, path: Path) -> Predicate:
+    """Return the compiled ``shell`` condition."""
+    pattern = _read_pattern(data, path)
+    on_command = _compile(pattern)
+    says = _describe(pattern)
+
+    def test(value: JSON) -> Ternary:
+        from .shell import view_of
+
+        view = view_of(value)
+        if view is None:
+            return Ternary(None, "it is not text, so it cannot be read as shell")
+        found = first_of(on_command(command) for command in view.commands)
+        return found if found.state else _doubtful(view, value, found)
+
+    return Predicate(test, says, path, whole=True)
+
+
+def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:
+    """Return unknown when the view has gaps; a text that is plain SQL is no broken shell."""
+    from .shell_words import SYNTAX
+    from .sql_text import reads_as_sql
+
+    doubts = view.doubts
+    if doubts and all(doubt.kind == SYNTAX for doubt in doubts) and isinstance(value, str) and reads_as_sql(value):
+        doubts = ()
+    if doubts:
+        return Ternary(None, f"cannot be read as shell: {shown(doubts[0].message)}")
+    return found
+
+
+def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
+    parts = [
+        part
+        for wanted, part in (
+            (pattern.program, _program_test(pattern.program)),
+            (pattern.flags != GlobChoice(), _choice_test(pattern.flags, _find_flag, "flag")),
+            (pattern.args != GlobChoice(), _choice_test(pattern.args, _find_arg, "argument")),
+        )
+        if wanted
+    ]
+
+    def test(command: Command) -> Ternary:
+        reasons, state = [], True
+        for part in parts:
+            outcome = part(command)
+            if outcome.state is False:
+                return NO
+            state = state and outcome.state is True
+            reasons.append(outcome.reason)
+        return Ternary(state or None, f"shell {', '.join(reasons)}")
+
+    return test
+
+
+def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
+    tests = [(glob_test(pattern.lower()), "/" in pattern) for pattern in patterns]
+    listed = bracketed(patterns)
+
+    def test(command: Command) -> Ternary:
+        if command.program is None:
+            return Ternary(None, f"program is made at run time and may be in {listed}")
+        full = command.program.lower()
+        if any(matches(full if with_path else command.name) for matches, with_path in tests):
+            return Ternary(True, f"program {shown(command.name)} in {listed}")
+        return NO
+
+    return test
+
+
+def _choice_test(
+    choice: GlobChoice, find: Callable[[str, Command], bool | None], noun: str
+) -> Callable[[Command], Ternary]:
+    def test(command: Command) -> Ternary:
+        required = [find(pattern, command) for pattern in choice.all_of]
+        offered = [find(pattern, command) for pattern in choice.any_of]
+        if False in required or (offered and not any(state is not False for state in offered)):
+            return NO
+        sure = all(required) and (not offered or True in offered)
+        return Ternary(True if sure else None, _choice_reason(choice, offered, noun, sure=sure))
+
+    return test
+
+
+def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str, *, sure: bool) -> str:
+    if not sure:
+        return f"{noun}s made at run time may be in {bracketed([*choice.all_of, *choice.any_of])}"
+    seen = [pattern for pattern, state in zip(choice.any_of, offered, strict=True) if state]
+    return f"{noun} {' '.join([*choice.all_of, *seen[:1]])}"
+
+
+def _find_flag(flag: str, command: Command) -> bool | None:
+    """Return whether a command has a flag; ``None`` when only the running shell knows."""
+    spelled = {flag}.union(*(group for group in SYNONYMS if flag in group))
+    unsure = False
+    for word in _options(command.words):
+        if not word.certain and not word.globbed and (word.fixed == 0 or word.text.startswith("-")):
+            unsure = True
+        if any(form in spelled or _abbreviates(form, spelled) for form in _forms(word.text)):
+            return True
+    return None if unsure else False
+
+
+def _options(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
+    for word in words:
+        if word.text == "--":
+            return
+        if word.text.startswith("-") or not word.certain:
+            yield word
+
+
+def _forms(text: str) -> Iterator[str]:
+    """Yield the flags in one word: ``-rf`` is also ``-r`` and ``-f``; ``--force=yes`` is also ``--force``."""
+    yield text
+    if text.startswith("--"):
+        yield text.partition("=")[0]
+    elif found := _SHORT_FLAGS.match(text):
+        yield from (f"-{letter}" for letter in found.group()[1:])
+
+
+def _abbreviates(form: str, spelled: set[str]) -> bool:
+    return form.startswith("--") and len(form) > 2 and any(flag.startswith(form) for flag in spelled)
+
+
+def _find_arg(pattern: str, command: Command) -> bool | None:
+    """Return whether an argument matches a glob; ``None`` when only the running shell knows."""
+    matches, head = glob_test(pattern), literal_head(pattern)
+    unsure = False
+    for word in command.words:
+        if word.certain:
+            if any(matches(text) for text in _readings(word.text)):
+                return True
+        elif pattern == "*":
+            return True
+        else:
+            unsure = unsure or _may_become(word, head)
+    return None if unsure else False
+
+
+def _readings(text: str) -> Iterator[str]:
+    """Yield an argument, the value of an option in it, and each of these as the path it comes to."""
+    yield text
+    values = [text]
+    if text.startswith("-"):
+        values.append(text.partition("=")[2] if "=" in text else text[2:])
+    elif "=" in text:  # dd of=/dev/sda
+        values.append(text.partition("=")[2])
+    for value in values:
+        yield value
+        if "/" in value:
+            yield posixpath.normpath(value).replace("//", "/")
+
+
+def _may_become(word: ShellWord, head: str) -> bool:
+    if "/.." in word.text:
+        return True
+    known = word.text[: word.fixed]
+    if word.globbed and not known and head.startswith("/"):
+        return False  # a wildcard never stands for a leading slash
+    return head.startswith(known) or known.startswith(head)
+
+
+def _read_pattern(data: JSON, path: Path) -> ShellPattern:
+    if not isinstance(data, Mapping) or not data:
+        raise PolicySetError("needs program, flags or args", path=path)
+    for key in data:
+        if key not in ("program", "flags", "args"):
+            raise PolicySetError(f"unknown key {key!r}; known are program, flags, args", path=(*path, key))
+    program = _texts(data["program"], (*path, "program")) if "program" in data else ()
+    flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
+    args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
+    for flag in (*flags.any_of, *flags.all_of):
+        if not flag.startswith(("-", "+")):
+            raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
+    return ShellPattern(program, flags, args)
+
+
+def _choice(data: JSON, path: Path) -> GlobChoice:
+    if not isinstance(data, Mapping):
+        return GlobChoice(any_of=_texts(data, path))
+    unknown = [key for key in data if key not in ("any_of", "all_of")]
+    if unknown or not data:
+        raise PolicySetError("needs any_of, all_of or both, each a list", path=(*path, *unknown[:1]))
+    return GlobChoice(**{key: _texts(value, (*path, key)) for key, value in data.items()})
+
+
+def _texts(data: JSON, path: Path) -> tuple[str, ...]:
+    texts = data if isinstance(data, list) else [data]
+    if not texts or not all(isinstance(text, str) and text for text in texts):
+        raise PolicySetError("needs text or a list of texts", path=path)
+    return tuple(texts)
+
+
+def _describe(pattern: ShellPattern) -> str:
+    parts = [f"program in {bracketed(pattern.program)}"] if pattern.program else []
+    for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
+        parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []
+        parts += [f"all of {noun} {bracketed(choice.all_of)}"] if choice.all_of else []
+    return f"shell {', '.join(parts)}"
+
+
+def sql_check(data: JSON, path: Path) -> Predicate:
+    """Return the compiled ``sql`` condition."""
+    statements, tables = _read_sql_pattern(data, path)
+    on_statement = _statement_test(statements, tables)
+    says = _describe_sql(statements, tables)
+
+    def test(value: JSON) -> Ternary:
+        from .shell import sql_views
+
+        views = list(sql_views(value))
+        found = first_of(on_statement(statement) for view in views for statement in view.statements)
+        doubt = next((view.doubts[0] for view in views if view.doubts), None)
+        return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
+
+    return Predicate(test, says, path, whole=True)
+
+
+def _statement_test(statements: Sequence[str], tables: Sequence[str]) -> Callable[[SqlStatement], Ternary]:
+    wanted = [tuple(statement.lower().split()) for statement in statements]
+    table_tests = [glob_test(table.lower()) for table in tables]
+    listed = bracketed(statements)
+
+    def test(statement: SqlStatement) -> Ternary:
+        if wanted and not any(map(statement.opens_with, wanted)):
+            return NO
+        named = _matching_table(statement, table_tests) if tables else ""
+        if named is None:
+            return NO
+        kind = f"sql statement {statement.words[0]} in {listed}" if wanted else f"sql statement {statement.words[0]}"
+        return Ternary(True, f"{kind}, table {named} in {bracketed(tables)}" if tables else kind)
+
+    return test
+
+
+def _matching_table(statement: SqlStatement, tests: Sequence[Callable[[str], bool]]) -> str | None:
+    for table in sorted(statement.tables):
+        if any(matches(table) or matches(table.rpartition(".")[2]) for matches in tests):
+            return table
+    return None
+
+
+def _read_sql_pattern(data: JSON, path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if not isinstance(data, Mapping) or not data:
+        raise PolicySetError("needs statement, table or both", path=path)
+    for key in data:
+        if key not in ("statement", "table"):
+            raise PolicySetError(f"unknown key {key!r}; known are statement, table", path=(*path, key))
+    return _names(data, "statement", path), _names(data, "table", path)
+
+
+def _names(data: Mapping[str, JSON], key: str, path: Path) -> tuple[str, ...]:
+    if key not in data:
+        return ()
+    value = data[key]
+    texts = value if isinstance(value, list) else [value]
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise PolicySetError("needs text or a list of texts", path=(*path, key))
+    return tuple(texts)
+
+
+def _describe_sql(statements: Sequence[str], tables: Sequence[str]) -> str:
+    parts = [f"statement in {bracketed(statements)}"] if statements else []
+    parts += [f"table in {bracketed(tables)}"] if tables else []
+    return f"sql {', '.join(parts)}"

@@ -1,0 +1,150 @@
+"""What may have steered the prompt of a session: what a message says itself and what it brought, and where it stays.
+
+Which origins a session has is in its books (``books.py``); here is what follows from the messages alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .fencing import OPENING
+from .interface import Message
+
+BROUGHT = "brought"
+"""The origin of what a user hands in without saying it."""
+MOST_SAID = 2000
+"""Characters of a message that are the user's own words; what is longer was written elsewhere."""
+FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+MOST_ORIGINS = 32
+FURTHER = "others"
+"""Stands for the origins beyond those."""
+
+
+def joined(*taints: Iterable[str]) -> tuple[str, ...]:
+    """Return the origins of what is composed of texts with these, each once, the first ones by name.
+
+    >>> joined(["tool:web"], ["brought", "tool:web"])
+    ('tool:web', 'brought')
+    """
+    origins = [one for one in dict.fromkeys(one for taint in taints for one in taint if one) if one != FURTHER]
+    is_more = len(origins) >= MOST_ORIGINS or any(FURTHER in taint for taint in map(tuple, taints))
+    return (*origins[: MOST_ORIGINS - 1], FURTHER) if is_more else tuple(origins)
+
+
+def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
+    r"""Return what of a message the user says, and what they bring: fenced blocks, quoted lines, and what is too long.
+
+    It depends on the message alone, so that a turn which is played again parts in the same way.
+
+    >>> parted("What is this?\n> obey me")
+    ('What is this?', '> obey me')
+    >>> parted("Translate:\n```\nobey me\n```\nThank you")
+    ('Translate:\nThank you', '```\nobey me\n```')
+    """
+    said: list[str] = []
+    brought: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        if fence:
+            brought.append(line)
+            bare = line.strip()
+            fence = "" if len(bare) >= len(fence) and set(bare) == {fence[0]} else fence
+        elif opening := FENCE.match(line):
+            fence = opening[1]
+            brought.append(line)
+        else:
+            (brought if line.lstrip().startswith(">") else said).append(line)
+    own = "\n".join(said)
+    if not all_said and len(own) > MOST_SAID:
+        own, rest = own[:MOST_SAID], own[MOST_SAID:]
+        brought.append(rest)
+    return own, "\n".join(brought)
+
+
+def as_brought(text: str) -> str:
+    r"""Return ``text`` so that it counts as brought wherever it stands: fenced by more marks than it has itself.
+
+    >>> as_brought("a\nb")
+    '```\na\nb\n```'
+    """
+    marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks}\n{text}\n{marks}"
+
+
+def with_brought(said: str, brought: str) -> str:
+    """Return a message in which the user says the first text and brings the second."""
+    return f"{said}\n\n{as_brought(brought)}" if brought.strip() else said
+
+
+def marked(message: Message, taint: Sequence[str]) -> Message:
+    """Return ``message`` as one that these origins may have steered."""
+    return {**message, "taint": list(joined(message.get("taint", ()), taint))} if taint else message
+
+
+def unmarked(message: Message) -> Message:
+    """Return ``message`` as a model sees it."""
+    if "taint" not in message:
+        return message
+    seen = message.copy()
+    del seen["taint"]
+    return seen
+
+
+def taint_in(messages: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return what may have steered any of ``messages``."""
+    return joined(*(message.get("taint") or () for message in messages))
+
+
+def without_outside(messages: Sequence[Message]) -> list[Message]:
+    """Return a conversation without what came from outside and was answered since; that it left is said.
+
+    A result stays as an empty one: a call without a result would be an error to every model.
+    """
+    answers = [place for place, one in enumerate(messages) if one.get("role") == "assistant" and not _calls(one)]
+    last = answers[-1] if answers else 0
+    kept = [_emptied(one) if _is_outside(one) else one for one in messages[:last]]
+    return [*(one for one in kept if one is not None), *messages[last:]]
+
+
+def without_tainted(messages: Sequence[Message]) -> list[Message]:
+    """Return a conversation without anything tainted; a call and its results leave together."""
+    kept: list[Message] = []
+    for group in _groups(messages):
+        if not any(one.get("taint") for one in group):
+            kept += group
+    return kept
+
+
+def _is_outside(message: Message) -> bool:
+    """Return whether a message holds what came from outside, and not what somebody composed under it."""
+    if not message.get("taint"):
+        return False
+    return message.get("name") == "memory" or (message.get("role") == "tool" and _holds_data(message))
+
+
+def _holds_data(message: Message) -> bool:
+    return OPENING.search(str(message.get("content") or "")) is not None
+
+
+def _emptied(message: Message) -> Message | None:
+    if message.get("role") != "tool":
+        return None
+    left = f"(What {message.get('name', 'the tool')} returned left the prompt when the user spoke again.)"
+    return {**unmarked(message), "content": left}
+
+
+def _calls(message: Message) -> bool:
+    return bool(message.get("tool_calls"))
+
+
+def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    group: list[Message] = []
+    for message in messages:
+        if message.get("role") != "tool" and group:
+            yield group
+            group = []
+        group.append(message)
+    if group:
+        yield group

@@ -1,0 +1,361 @@
+"""Find what merges, editors and crashes did to shards and sessions, and repair it without losing a line or a byte.
+
+A shard is rewritten whole (beside, synced, renamed) while the store's lock is held. What stood there is kept under
+``repaired/`` of the clone's state, and what was no line under ``torn/`` as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha1, sha256
+from pathlib import Path
+
+from memkit.errors import EnvironmentFault
+from memkit.runtime.loop.journal import open_turn
+from memkit.runtime.loop.journal_file import JournalError, read_entries
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.check import Examined, ShardPiece, dangling_events, examined, pieces, says_the_same
+from memkit.runtime.memory.log.clone import lock_file, state_folder
+from memkit.runtime.memory.log.files import locked, whole_file
+from memkit.runtime.memory.log.log import Log
+from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
+from memkit.runtime.memory.record.lines import is_sealed
+from memkit.runtime.memory.tiers.sessions import is_session
+from memkit.store.files import write_whole
+from memkit.store.git import Git
+from memkit.store.git_objects import GitObjects
+from memkit.store.sessions import CHECKPOINTS, FOLDERS
+
+REPAIRED = frozenset(
+    {
+        "conflict-marker", "glued-line", "torn", "not-json", "bad-record", "bad-event", "bom", "crlf", "duplicate-line",
+        "deleted-shard", "missing-line", "edited-line",
+    }
+)  # fmt: skip
+"""What a repair takes away; a newer memkit's event stays, and is then named again."""
+LOCK_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is wrong with an archive and what only deserves a look."""
+
+    shards: Mapping[str, Examined]
+    losses: Sequence[Loss]
+    strays: Sequence[tuple[ShardProblem, Path]]
+    problems: tuple[ShardProblem, ...]
+    warnings: tuple[ShardProblem, ...]
+
+
+def find_problems(root: Path, log: Log, git: Git) -> Findings:
+    """Return what is wrong with the shards of a store, with the files around them, and against what git has."""
+    shards = {shard.path: shard for shard in examined(log)}
+    warnings = [*dangling_events(shards)]
+    lost: list[Loss] = []
+    try:
+        lost = losses(git, shards)
+    except EnvironmentFault as error:
+        warnings.append(ShardProblem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
+    strays = list(misplaced(root))
+    found = [problem for shard in shards.values() for problem in shard.problems]
+    found += [problem for loss in lost for problem in loss.problems()]
+    found += [problem for problem, _ in strays]
+    found += twins(shards)
+    return Findings(shards, lost, strays, tuple(found), tuple(warnings))
+
+
+def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[ShardProblem]:
+    """Repair what can be repaired without a person and return what that was.
+
+    Raises:
+        EnvironmentFault: A shard or a copy cannot be written. Every shard is as it was, or repaired.
+        StoreLocked: Another process held the lock for too long.
+    """
+    with locked(lock_file(root), timeout=LOCK_SECONDS):
+        findings = find_problems(root, log, git)
+        shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
+        fixed = [problem for problem in (*findings.warnings, *findings.problems) if problem.code in REPAIRED]
+        for path in sorted(
+            {problem.path for problem in fixed if problem.path in findings.shards}
+            | {loss.shard.path for loss in findings.losses}
+        ):
+            shelf.rewrite(path, findings)
+        return fixed + shelf.clear(findings)
+
+
+class _Shelf:
+    """Where what a repair takes away is kept."""
+
+    def __init__(self, root: Path, moment: str) -> None:
+        self._root = root
+        self._moment = moment
+
+    def rewrite(self, path: str, findings: Findings) -> None:
+        """Write a shard anew with the lines that stay and those that git has."""
+        shard = findings.shards.get(path) or Examined(path, b"", (), ())
+        lines, removed = _mended(shard, findings.losses)
+        content = b"".join(line + b"\n" for line in lines)
+        if content == shard.data or self._is_linked(path):
+            return
+        if shard.data:
+            self._keep("repaired", _flat(path), shard.data)
+        for piece in removed:
+            if piece.content and piece.flaw not in ("conflict-marker", "duplicate-line"):
+                self._keep("torn", f"{_flat(path)}-line-{piece.number}", piece.content)
+        write_whole(self._root / path, content)
+        self._sync(self._root / path)
+
+    def clear(self, findings: Findings) -> list[ShardProblem]:
+        """Move away the files that look like shards and hold nothing that the shards lack."""
+        known = {piece.id for shard in findings.shards.values() for piece in shard.pieces if piece.data is not None}
+        fixed = []
+        for problem, path in findings.strays:
+            if problem.code != "misplaced-shard" or not path.is_file():
+                continue
+            content = path.read_bytes()
+            if {piece.id for piece in pieces(content) if piece.data is not None} <= known:
+                self._keep("repaired", _flat(problem.path), content)
+                path.unlink()
+                self._sync(path)
+                fixed.append(problem)
+        return fixed
+
+    def _is_linked(self, path: str) -> bool:
+        """Return whether a folder on the way is a link: what it points to is not ours to write."""
+        return any((self._root / folder).is_symlink() for folder in ("archive", path.rpartition("/")[0]))
+
+    def _keep(self, folder: str, name: str, content: bytes) -> None:
+        try:
+            suffix = ".jsonl" if folder == "repaired" else ""  # an erasure goes through such files line by line
+            set_aside(state_folder(self._root) / folder, f"{name}-{self._moment}", content, suffix)
+        except OSError as error:
+            raise EnvironmentFault(
+                f"A copy of {name} cannot be kept ({error.strerror}), so nothing was changed there."
+            ) from error
+
+    def _sync(self, path: Path) -> None:
+        try:
+            sync_folder(path.parent)
+        except OSError as error:
+            raise EnvironmentFault(f"{path.parent} cannot be written: {error.strerror}.") from error
+
+
+def _mended(shard: Examined, lost: Iterable[Loss]) -> tuple[list[bytes], list[ShardPiece]]:
+    """Return the lines of a shard as they should be, and what of it goes."""
+    edits = {id(now): then for loss in lost for place, now, then in loss.edited if place == shard.path}
+    edited = [piece for piece in shard.pieces if id(piece) in edits]
+    kept = [(piece, edits[id(piece)].content if id(piece) in edits else piece.content) for piece in shard.pieces]
+    lines = [(piece.id, content) for piece, content in kept if piece.stays]
+    for loss in lost:
+        if loss.shard.path == shard.path and loss.missing:
+            lines = _with_committed(lines, loss)
+    return [content for _, content in lines], edited + [piece for piece in shard.pieces if not piece.stays]
+
+
+def _with_committed(lines: list[tuple[str, bytes]], loss: Loss) -> list[tuple[str, bytes]]:
+    """Return ``lines`` with the missing ones; what git has comes first, in its order, as in a file that only grew."""
+    missing = {piece.id: piece.content for piece in loss.missing}
+    here = dict(reversed(lines))
+    committed = [piece.id for piece in loss.shard.lines if piece.id in missing or piece.id in here]
+    first = [(id, missing.get(id, here.get(id, b""))) for id in dict.fromkeys(committed)]
+    taken = set(first)
+    return first + [line for line in lines if line not in taken]
+
+
+def _flat(path: str) -> str:
+    return path.removeprefix("archive/").replace("/", "-")
+
+
+_SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
+_STAGED = re.compile(r"(?P<mode>\d+) (?P<id>[0-9a-f]+) (?P<stage>[123])\t(?P<path>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class CommittedShard:
+    """A shard as git has it."""
+
+    path: str
+    source: str
+    """What has it: the last commit, or a side of a merge."""
+    lines: tuple[ShardPiece, ...]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What the working tree changed of a committed shard, whose lines are never edited."""
+
+    shard: CommittedShard
+    missing: tuple[ShardPiece, ...]
+    """Lines that stand nowhere any more."""
+    edited: tuple[tuple[str, ShardPiece, ShardPiece], ...]
+    """Where a line stands now, as what, and what git has."""
+    is_deleted: bool
+
+    def problems(self) -> Iterator[ShardProblem]:
+        """Yield what to say of it."""
+        path, source, count = self.shard.path, self.shard.source, len(self.missing)
+        if count:
+            lines = f"{count} line{'s' if count > 1 else ''} of {source}"
+            if self.is_deleted:
+                yield ShardProblem("deleted-shard", path, 0, f"The shard was deleted, and {lines} with it.")
+            else:
+                first = self.missing[0]
+                message = f"{lines} {'are' if count > 1 else 'is'} gone: {first.id}, line {first.number} there"
+                yield ShardProblem(
+                    "missing-line", path, first.number, f"{message}{', and so on' if count > 1 else ''}."
+                )
+        for place, now, then in self.edited:
+            message = (
+                f"Id {then.id} is another line in {source} ({path}:{then.number}). Lines are never edited: "
+                "take the change back, and correct the record with 'memkit memory supersede'."
+            )
+            yield ShardProblem("edited-line", place, now.number, message)
+
+
+def losses(git: Git, shards: Mapping[str, Examined]) -> list[Loss]:
+    """Return what the shards of the working tree lack of what git has; nothing outside of a repository."""
+    if not git.is_repository():
+        return []
+    standing: dict[str, list[tuple[str, ShardPiece]]] = {}
+    for path, shard in shards.items():
+        for piece in shard.pieces:
+            if piece.data is not None:
+                standing.setdefault(piece.id, []).append((path, piece))
+    found = (_loss(shard, shards, standing) for shard in _committed_shards(git, shards))
+    return [loss for loss in found if loss.missing or loss.edited]
+
+
+def _loss(
+    shard: CommittedShard, shards: Mapping[str, Examined], standing: Mapping[str, list[tuple[str, ShardPiece]]]
+) -> Loss:
+    missing, edited = [], []
+    for line in shard.lines:
+        places = standing.get(line.id, [])
+        if not places:
+            missing.append(line)
+        elif not any(says_the_same(piece, line.content) for _, piece in places):
+            path, piece = places[0]
+            edited.append((path, piece, line))
+    return Loss(shard, tuple(missing), tuple(edited), shard.path not in shards)
+
+
+def _committed_shards(git: Git, shards: Mapping[str, Examined]) -> Iterator[CommittedShard]:
+    """Yield the shards that git has otherwise than the working tree."""
+    objects = GitObjects(git)
+    wanted: dict[tuple[str, str], str] = {}
+    if head := git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
+        for entry in objects.tree(head, "archive"):
+            if _SHARD.fullmatch(entry.path) and entry.mode != "120000":
+                wanted[entry.path, entry.id] = "the last commit"
+    for line in git.run("ls-files", "--unmerged", "-z", "--", "archive/").split("\0"):
+        staged = _STAGED.fullmatch(line)
+        if staged and staged["stage"] != "1" and _SHARD.fullmatch(staged["path"]):
+            side = "the branch that is being merged" if staged["stage"] == "3" else "the branch merged into"
+            wanted.setdefault((staged["path"], staged["id"]), side)
+    changed = {key: source for key, source in wanted.items() if _blob_id(key, shards) != key[1]}
+    contents = objects.read_many(id for _, id in changed)
+    for (path, id), source in changed.items():
+        lines = tuple(piece for piece in pieces(contents[id]) if piece.data is not None)
+        yield CommittedShard(path, source, lines)
+
+
+def _blob_id(key: tuple[str, str], shards: Mapping[str, Examined]) -> str:
+    """Return what git would call the shard of the working tree."""
+    path, id = key
+    if path not in shards:
+        return ""
+    data = shards[path].data
+    named = b"blob %d\0" % len(data) + data
+    return (sha1(named, usedforsecurity=False) if len(id) == 40 else sha256(named)).hexdigest()
+
+
+_MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memory, or out of archive/ if not."
+
+
+def misplaced(root: Path) -> Iterator[tuple[ShardProblem, Path]]:
+    """Yield each file or link of ``archive/`` that looks like a shard and is not read as one."""
+    archive = root / "archive"
+    if archive.is_symlink():
+        yield _problem("symlink", root, archive, "archive/ is a link, so git keeps nothing of what lies there.")
+        return
+    for path in sorted(_below(archive)):
+        parts = path.relative_to(archive).parts
+        if path.is_symlink():
+            if ".jsonl" in path.name or re.fullmatch(MONTH, path.name):
+                yield _problem("symlink", root, path, "A link is not followed. Put the file itself in its place.")
+        elif ".jsonl" in path.name and not (
+            len(parts) == 2 and re.fullmatch(MONTH, parts[0]) and path.suffix == ".jsonl" and path.is_file()
+        ):
+            yield _problem("misplaced-shard", root, path, f"This is no shard, and nothing in it is remembered. {_MOVE}")
+
+
+def twins(paths: Iterable[str]) -> Iterator[ShardProblem]:
+    """Yield the shards whose names a file system may take for one another."""
+    first: dict[str, str] = {}
+    for path in paths:
+        earlier = first.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        if earlier != path:
+            message = f"Only one of this and {earlier} can be checked out on macOS. Rename one with 'git mv'."
+            yield ShardProblem("name-twin", path, 0, message)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for base, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(base) / name).is_symlink()]
+        yield from (Path(base) / name for name in (*files, *links))
+
+
+def _problem(code: str, root: Path, path: Path, message: str) -> tuple[ShardProblem, Path]:
+    return ShardProblem(code, path.relative_to(root).as_posix(), 0, message), path
+
+
+_PROMPT = "What the prompt of a session held cannot be read. Its turns are kept elsewhere, and it goes on from those."
+_STEPS = (
+    "The steps of a session's last turn cannot be read, so that nobody can talk in it. Its turns are kept elsewhere."
+)
+
+
+def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
+    """Yield the files of sessions in the store at ``root`` that cannot be read."""
+    state = state_folder(root)
+    for folder in FOLDERS:
+        for path in sorted((state / folder).glob("*.json")):
+            if not _is_session(path):
+                yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
+    for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
+        try:
+            entries = read_entries(path)
+            is_over = bool(entries) and entries[-1]["op"] == "closed"
+            if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
+                open_turn(entries)
+        except (JournalError, ValueError):
+            yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
+
+
+def set_damaged_aside(root: Path) -> list[ShardProblem]:
+    """Move the files that cannot be read to where a person may look at them, and return what was wrong with them."""
+    problems = list(damaged_sessions(root))
+    for problem in problems:
+        path = root / problem.path
+        if path.is_file():
+            set_aside(state_folder(root) / "torn", path.stem, path.read_bytes(), path.suffix)
+            path.unlink()
+        else:  # a pipe or a folder in the place of a file
+            (state_folder(root) / "torn").mkdir(parents=True, exist_ok=True)
+            path.rename(state_folder(root) / "torn" / path.name)
+    return problems
+
+
+def _is_session(path: Path) -> bool:
+    try:
+        data = json.loads(whole_file(path))
+    except (OSError, ValueError, RecursionError):
+        return False
+    is_owned = isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
+    return is_owned and (is_sealed(data) or is_session(data))
