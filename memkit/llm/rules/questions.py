@@ -83,5 +83,9 @@ def key_words(text: str) -> list[str]:
 
 
 def key_stems(text: str) -> set[str]:
-    """Return the stems of the words that carry the meaning of ``text``."""
+    """Return the stems of the words that carry the meaning of ``text``.
+
+    >>> sorted(key_stems("Where are my dogs?"))
+    ['dog']
+    """
     return {stem(word) for word in key_words(text)}

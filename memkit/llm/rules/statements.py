@@ -21,7 +21,11 @@ STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
 
 
 def any_of(words: str) -> str:
-    """Return a pattern for one of some words."""
+    """Return a pattern for one of some words, in which a line stands for a blank.
+
+    >>> any_of("nuts tree_nuts")
+    '(?:nuts|tree nuts)'
+    """
     return f"(?:{'|'.join(words.split())})".replace("_", " ")
 
 
@@ -258,7 +262,7 @@ class Slot(NamedTuple):
         return self[:2] == other[:2] and self.relation in ONE_VALUE
 
 
-class Statement(NamedTuple):
+class PlainStatement(NamedTuple):
     """A statement that may be stored as it was said."""
 
     text: str
@@ -302,7 +306,7 @@ def _is_thing(words: str) -> bool:
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
-def read_statements(sentence: str) -> list[Statement]:
+def read_statements(sentence: str) -> list[PlainStatement]:
     """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
 
     >>> [one.text for one in read_statements("I live in Lisbon and work as a nurse.")]
@@ -319,17 +323,17 @@ def read_statements(sentence: str) -> list[Statement]:
     if is_question(sentence) or hedged_wording(body) or not body:
         return []
     if GOAL.match(body):
-        return [Statement(_capital(body), None)]
+        return [PlainStatement(_capital(body), None)]
     if transient_wording(body):
         return []
     told = [_statement(one, marker is not None) for one in facts(body)]
     return told if all(one.slot for one in told) else []
 
 
-def _statement(text: str, corrects: bool) -> Statement:
+def _statement(text: str, corrects: bool) -> PlainStatement:
     slot = slot_of(text)
     changed = slot is not None and (" moved " in f" {text} " or " no longer " in text)
-    return Statement(_capital(text), slot, corrects or changed)
+    return PlainStatement(_capital(text), slot, corrects or changed)
 
 
 def _capital(text: str) -> str:
@@ -337,7 +341,11 @@ def _capital(text: str) -> str:
 
 
 def is_doubtful(text: str) -> bool:
-    """Return whether something in a message makes all of it doubtful."""
+    """Return whether something in a message makes all of it doubtful.
+
+    >>> is_doubtful("I live in Rome, lol"), is_doubtful("I live in Rome")
+    (True, False)
+    """
     return len(text) > MOST_READ or DOUBTFUL.search(text) is not None or MAKE_BELIEVE.search(text) is not None
 
 
@@ -350,13 +358,12 @@ def sentences_of(text: str) -> list[str]:
     return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
 
 
-def is_disliking(text: str) -> bool:
-    """Return whether a statement of taste says that something is not liked."""
-    return re.search(r"hate|dislike|can't stand|n't (?:like|enjoy)|not like", text) is not None
+def corrected_by(statement: PlainStatement, others: list[tuple[str, str]]) -> str | None:
+    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it.
 
-
-def corrected_by(statement: Statement, others: list[tuple[str, str]]) -> str | None:
-    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it."""
+    >>> corrected_by(read_statements("I live in Rome")[0], [("01A", "I like tea"), ("01B", "I live in Porto")])
+    '01B'
+    """
     slot = statement.slot
     for record_id, text in others:
         old = slot_of(text)
