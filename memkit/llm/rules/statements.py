@@ -30,7 +30,7 @@ def any_of(words: str) -> str:
 
 
 UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
-PROPER = rf"{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
+PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
 NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
 NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
 CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
@@ -134,8 +134,8 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("birthday", rf"{PERSON}'s birthday is (?:on )?(?P<v>{DATE})"),
         ("birthday", rf"{I} was born on (?P<v>{DATE})"),
         ("birthday", rf"{I} was born in (?P<v>\d{{4}}|{CITY})"),
-        ("age", rf"{I}{AM} (?P<v>\d{{1,3}} years old)"),
-        ("age", rf"{BODY} is (?P<v>\d{{1,3}} (?:years|months|weeks) old)"),
+        ("age", rf"{I}{AM} (?P<v>(?:1[01]\d|\d\d?) years old)"),
+        ("age", rf"{BODY} is (?P<v>(?:1[01]\d|\d\d?) (?:years|months|weeks) old)"),
         ("work", rf"{I} work (?P<v>{EMPLOYED})"),
         ("work", rf"{PERSON} works (?P<v>{EMPLOYED})"),
         ("work", rf"{I}{AM} (?P<v>an? {OCCUPATION}(?: (?:at|in) (?:the )?{NAME})?)"),
@@ -182,7 +182,7 @@ VAGUE = frozenset(
     yourself himself herself ourselves themselves hell life death nothing job boss people man guy thing things stuff
     please thanks ok yes lol haha apparently obviously clearly sure right definitely totally much lot bit kind sort
     again back still ever yet only even alone instead really idiots morons losers neither nor either late early
-    whatever whoever drive deadlines running forward breakfast""".split()
+    whatever whoever up down off out drive deadlines running forward breakfast""".split()
 )
 """Words that point at something else, or make more of a thing than its name; an object with one of them is doubtful."""
 FIGURES = re.compile(
@@ -191,7 +191,8 @@ FIGURES = re.compile(
         """Hell Heaven Narnia Hogwarts Mordor Atlantis Gotham Neverland Wonderland Mars Venus Pluto Limbo Denial Batman
         Superman Satan God Voldemort Hitler Scrooge Dracula Ishmael Maybe Crazy Mud Nobody Legion Slim Elvis Napoleon
         Santa Sherlock Cinderella Godzilla Frodo Gandalf Darth Yoda Groot Spartacus Cleopatra Oz Camelot Utopia Mayhem
-        Trouble Chaos Boring Bond Blackbeard Juliet Romeo Hamlet Macbeth Winterfell Westeros Tatooine Atlantis Hades"""
+        Trouble Chaos Boring Bond Blackbeard Juliet Romeo Hamlet Macbeth Winterfell Westeros Tatooine Hades Daddy
+        Earth Man Nothing Nowhere Evil"""
     )
     + r"\b"
 )
@@ -242,7 +243,7 @@ DAY = (
     rf"the end of (?:the )?(?:day|week|month|year)|{MONTH}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th))"
 )
 GOAL = re.compile(
-    r"^(?:(?:to-?do|reminder)\s*: ?\S.{2,200}"
+    r"^(?!.{0,80}\b(?:die|kill|nothing|hell)\b)(?:(?:to-?do|reminder)\s*: ?\S.{2,200}"
     r"|(?:please )?remind me (?:[\w:.-]+ ){0,5}?to (?!never|always|breathe|live|laugh|kill|not)\S.{2,200}"
     rf"|(?:I|we) (?:(?:need|have|want|promised|plan) to|must) \S.{{2,150}} (?:by|before|until|on) {DAY}\b.{{0,40}})$",
     re.IGNORECASE,
@@ -302,7 +303,7 @@ def _is_thing(words: str) -> bool:
     told = re.findall(r"[^\s,]+", words)
     names = all(re.fullmatch(r"[^\W_](?:[\w'.&/-]*\w)?[+#]{0,2}", word) for word in told)
     first = told[0].lower() if told else ""
-    loose = first.endswith("ing") and not re.fullmatch(rf"{HOBBY}|morning|evening|spring", first)
+    loose = first == "to" or (first.endswith("ing") and not re.fullmatch(rf"{HOBBY}|morning|evening|spring", first))
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
