@@ -9,6 +9,7 @@ from typing import Any
 from memkit.llm.rules.questions import key_stems, key_words, read_question
 from memkit.llm.rules.reading import INSERT, Heard, Script, is_refused, named_last, reason, search
 from memkit.llm.rules.statements import PlainStatement, corrected_by, slot_of
+from memkit.runtime.memory.words.text import regex
 
 RETRACT = "memory_retract"
 NO_MEMORY = "I have no long-term memory in this conversation, so this stays in it."
