@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memkit.embeddings.local import LocalEmbedder
     from memkit.embeddings.nearest import NearestIndex
     from memkit.interchange.memkit import MachineState
-    from memkit.llm.patience import Patience
+    from memkit.llm.providers import Patience
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.guard.core import Guard
@@ -180,8 +180,7 @@ class Workspace:
             NotTrusted: The store chose it, and nobody trusted the store.
             EnvironmentFault: There is no key.
         """
-        from memkit.llm.patience import Patience
-        from memkit.llm.providers import open_model
+        from memkit.llm.providers import Patience, open_model
 
         is_stores = provider is None and self.settings.is_chosen("provider")
         if is_stores and self.settings["provider"] != "reference":

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from memkit.generate.update.merging import FileAction
     from memkit.use_cases.update_project import Update
 
-
 # ``memkit gen``: render the agent into a project.
 
 _SKILLS = ("virtual-memory", "hybrid-planner")
@@ -129,7 +128,7 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
 
 
 def _undo(front: Front, folder: Path | None) -> None:
-    from memkit.use_cases.undo_update import undo_update
+    from memkit.use_cases.update_project import undo_update
 
     done = undo_update(folder)
     after, before = done.journal.versions
@@ -214,3 +213,21 @@ def _target_lines(target: Target) -> list[str]:
 def _origin(target: Target) -> tuple[str, str]:
     """Return name and version of the distribution that a target came with."""
     return (OWN, __version__) if target.origin is None else (target.origin.distribution, target.origin.version)
+
+
+@click.command("eject", cls=MemkitCommand)
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.pass_obj
+def eject(front: Front, folder: Path | None) -> None:
+    """Put the runtime's sources into the generated project in DIR (default: the nearest one), instead of its wheel.
+
+    They are imported by the same names, are yours to change, and updates leave them alone from then on. Take it back:
+    memkit update --undo.
+    """
+    from memkit.use_cases.eject_runtime import eject_runtime
+
+    done = eject_runtime(folder)
+    data = {"project": str(done.project), "runtime": done.version, "files": list(done.files)}
+    front.answer(
+        data, f"{done.project / 'memkit_runtime'} holds the runtime {done.version} now, and is yours to change."
+    )

@@ -28,7 +28,7 @@ from memkit.generate.update.merging import FileAction, Merging, PlannedFile, Sid
 from memkit.generate.update.origin import target_now, target_then
 from memkit.generate.update.owner import OwnerFiles, OwnFile
 from memkit.generate.update.text_merge import Labels, has_marks
-from memkit.generate.update.updates import Updates
+from memkit.generate.update.updates import UpdateJournal, Updates
 from memkit.generate.vendored import vendored_path, vendored_wheel
 from memkit.store.allowances import own_tools
 from memkit.store.layout import find_store
@@ -264,3 +264,29 @@ def _planned(owner: OwnerFiles, path: str) -> OwnFile | None:
     own = owner.at(path)
     assert own is None or isinstance(own, OwnFile)
     return own
+
+
+@dataclass(frozen=True)
+class UndoneUpdate:
+    """An update that was taken back."""
+
+    project: Path
+    journal: UpdateJournal
+    """What it had done."""
+
+
+def undo_update(folder: Path | None) -> UndoneUpdate:
+    """Put back every file that the last update of the project at ``folder``, or around it, changed.
+
+    Raises:
+        ProjectFault: An update was cut off.
+        NotFound: There is no update to take back.
+        NegativeAnswer: A file was edited since the update; nothing was changed.
+    """
+    updates = Updates(find_project(folder))
+    if not updates.folder.is_dir():
+        return UndoneUpdate(updates.project, updates.undo())
+    with updates.locked():
+        if updates.interrupted is not None:
+            raise ProjectFault(f"An update of {updates.project} was cut off. 'memkit update' takes it back first.")
+        return UndoneUpdate(updates.project, updates.undo())

@@ -281,7 +281,7 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():
-        from memkit.cli.sessions.menu import choose
+        from memkit.cli.sessions.picker import choose
 
         return choose(cards, front.workspace.clock())
     from memkit.cli.sessions.picker import pick
