@@ -204,6 +204,12 @@ class User(click.ParamType[str]):
         return value
 
 
+user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
+agent_option = click.option(
+    "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
+)
+
+
 class Session(click.ParamType[str]):
     """A session: its id, its name, or how its id begins."""
 

@@ -12,8 +12,7 @@ import click
 
 from memkit.cli.arguments import read_pairs
 from memkit.cli.first_words import FirstWordsCommand, misspelt
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option
 from memkit.cli.store import store_if_any
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError

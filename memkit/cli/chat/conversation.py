@@ -17,8 +17,7 @@ from memkit.agent import ReferenceAgent
 from memkit.agent_session import lacks_room
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.memory.options import agent_option
-from memkit.cli.output import Diagnostic, Front, Session, diagnostic
+from memkit.cli.output import Diagnostic, Front, Session, agent_option, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall

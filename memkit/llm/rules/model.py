@@ -17,7 +17,6 @@ from memkit.llm.rules.answering import answer
 from memkit.llm.rules.claims import read_claims, read_replacement
 from memkit.llm.rules.questions import LONGEST_MESSAGE, is_question, sentences_of
 from memkit.llm.rules.reading import Heard, Script, spoken_of, with_antecedent
-from memkit.llm.rules.recounting import recount
 from memkit.llm.rules.remembering import finish, forget, remember, replace_value, told_together
 from memkit.llm.rules.requests import read_action, read_forget, read_task
 from memkit.runtime.loop.consent import consent_in
@@ -118,6 +117,8 @@ def _sentences(heard: Heard, text: str) -> Script:
         if consent_in(sentence) is not None:
             continue
         if is_question(sentence):
+            from memkit.llm.rules.recounting import recount
+
             answers.append((yield from recount(heard, sentence) or answer(heard, sentence)))
             continue
         # Who was asked what is right says it without a word like "no".

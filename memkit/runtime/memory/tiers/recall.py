@@ -12,14 +12,17 @@ from copy import copy
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..log.files import make_private, whole_file
 from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
-from .conversation import ConversationIndex, Utterance
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
+
+if TYPE_CHECKING:
+    from .conversation import ConversationIndex, Utterance
 
 SLACK = 100
 """How many turns more than allowed are held before the oldest are let go."""
@@ -51,6 +54,8 @@ class NewestTurns:
     def ranked(self, query: str, today: date, oldest: str) -> list[tuple[float, SessionTurn]]:
         """Return the turns from ``oldest`` on that fit ``query``, best first, as ``ConversationIndex`` ranks them."""
         if self._searched is None:
+            from .conversation import ConversationIndex
+
             self._searched = ConversationIndex(map(_utterance, self._turns))
         start = self._start(oldest)
         ranked = self._searched.rank(query, today)
@@ -68,6 +73,8 @@ def _utterance(turn: SessionTurn) -> Utterance:
     """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
     named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
     named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
+    from .conversation import Utterance
+
     return Utterance(turn.text, turn.session_id, parse_time(turn.at).date(), frozenset(named))
 
 
