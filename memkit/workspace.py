@@ -87,6 +87,11 @@ class Workspace:
 
         return Git(self.root)
 
+    def _branch(self) -> str | None:
+        from memkit.store.git_folder import head_branch
+
+        return head_branch(self.root)
+
     @cached_property
     def trust(self) -> Trust:
         """Return what a person said about the store."""
@@ -97,9 +102,7 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
-        return self._opened(
-            self.root, branch=lambda: self.git.head_branch(), observe=self._observed, sealer=self.sealer
-        )
+        return self._opened(self.root, branch=self._branch, observe=self._observed, sealer=self.sealer)
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -384,7 +387,7 @@ class Workspace:
             self._not_committed(error)
             return None
         self._pending_file.unlink(missing_ok=True)
-        if commit is not None and self.git.head_branch() is None:
+        if commit is not None and self._branch() is None:
             from memkit.store.git import DETACHED
 
             self.notice(DETACHED)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.store.layout import NAME, Kind, checked_name, require_inside
-from memkit.store.parsed import parsed
+from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.store.schema import SchemaFinding

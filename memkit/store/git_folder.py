@@ -155,6 +155,12 @@ def _text(path: Path) -> str:
         return ""
 
 
+def head_branch(root: Path) -> str | None:
+    """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
+    folder = known_git_folder(root)
+    return folder.branch if folder else None
+
+
 HOW_TO_CLEAN = (
     f"Take it out: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it "
     f"until the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"

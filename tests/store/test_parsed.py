@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import cache_folder
-from memkit.store import parsed as parsed_module
-from memkit.store.layout import MANIFEST
-from memkit.store.parsed import parsed
+from memkit.store import layout
+from memkit.store.layout import MANIFEST, parsed
 
 
 @pytest.fixture(autouse=True)
 def old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files that a test has just written count as settled."""
-    monkeypatch.setattr(parsed_module, "SETTLED", -1)
+    monkeypatch.setattr(layout, "SETTLED", -1)
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_a_change_that_keeps_size_and_time_is_read(root: Path) -> None:
 
 def test_nothing_is_kept_of_a_file_that_may_still_change(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clocks of file systems are coarse: a further change could have the same time."""
-    monkeypatch.setattr(parsed_module, "SETTLED", 10**15)
+    monkeypatch.setattr(layout, "SETTLED", 10**15)
     read = Reader(root / "one")
     read.path.write_text("a b")
     read(root)

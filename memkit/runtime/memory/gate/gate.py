@@ -46,9 +46,6 @@ from ..record.record import (
 from ..record.stamps import normal_time, parse_time
 from ..settings import WriteSettings
 from ..words.wording import hedged_wording, plain, transient_wording
-from .contradictions import contradicted
-from .duplicates import near_duplicate
-from .extraction import is_users_own, says_own_words
 from .hostile import Suspicion, suspicions
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 
@@ -172,9 +169,11 @@ class WriteGate:
     def _standing(self, draft: Draft, origin: Origin, corrected: Record | None = None) -> dict[str, JSON]:
         """Return actor, source and trust as they follow from where the offer comes from."""
         own = corrected if corrected is not None and corrected.user_id == origin.user_id else None
-        if origin.actor == "agent" and says_own_words(draft.text, origin, own):
-            return {"actor": "user", "source": "explicit", "trust": "verified"}
         if origin.actor == "agent":
+            from .extraction import says_own_words
+
+            if says_own_words(draft.text, origin, own):
+                return {"actor": "user", "source": "explicit", "trust": "verified"}
             source = draft.source if draft.source in ("learned", "merged") else "inferred"
             return {"actor": "agent", "source": source, "trust": self._inferred_trust(origin)}
         trust = {"person": "verified", "user": "verified", "program": origin.trust_cap}.get(origin.actor, "candidate")
@@ -185,6 +184,11 @@ class WriteGate:
 
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
+        if not near:
+            return Judgement("admitted", (), fields)
+        from .contradictions import contradicted
+        from .duplicates import near_duplicate
+
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
         same = near_duplicate(
             draft.text, timely, type=draft.type, user_id=origin.user_id, at=self.settings.duplicate_at
@@ -240,6 +244,8 @@ class WriteGate:
         return all(self._line_is_grounded(line, origin, view) for line in _fresh_lines(text, origin, view))
 
     def _line_is_grounded(self, line: str, origin: Origin, view: ArchiveView) -> bool:
+        from .extraction import is_users_own
+
         if is_users_own(line, origin.user_text or "", (origin.user_id,)):
             return True
         known = (record for record in view.similar(line, origin.user_id) if view.holds(record))

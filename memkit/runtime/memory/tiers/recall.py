@@ -69,7 +69,7 @@ def _at(turn: SessionTurn) -> str:
     return turn.at
 
 
-def _utterance(turn: SessionTurn) -> Utterance:
+def _utterance(turn: SessionTurn) -> "Utterance":
     """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
     named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
     named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
