@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic, with_trust
 from memkit.errors import UsageError
 from memkit.terminal import shell_word
 
@@ -173,7 +172,7 @@ OWN = "memkit-agent"
 @click.pass_obj
 def targets(front: Front) -> None:
     """List what gen renders for, where each target comes from and what it needs. No store is needed."""
-    from memkit.use_cases.list_targets import list_targets
+    from memkit.use_cases.generate_project import list_targets
 
     found = list_targets()
     for problem in found.problems if not front.json else ():
@@ -224,7 +223,7 @@ def eject(front: Front, folder: Path | None) -> None:
     They are imported by the same names, are yours to change, and updates leave them alone from then on. Take it back:
     memkit update --undo.
     """
-    from memkit.use_cases.eject_runtime import eject_runtime
+    from memkit.use_cases.generate_project import eject_runtime
 
     done = eject_runtime(folder)
     data = {"project": str(done.project), "runtime": done.version, "files": list(done.files)}

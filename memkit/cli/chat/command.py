@@ -21,8 +21,7 @@ from memkit.cli.chat.conversation import (
     beginning_options,
 )
 from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
-from memkit.cli.output import Front, MemkitCommand, diagnostic, envelope, harmless_json, user_option
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Front, MemkitCommand, diagnostic, envelope, harmless_json, user_option, with_trust
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.loop.errors import LoopError

@@ -11,8 +11,7 @@ import click
 
 from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, user_option
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, user_option, with_trust
 from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.terminal import one_line
