@@ -223,7 +223,7 @@ def eject(front: Front, folder: Path | None) -> None:
     They are imported by the same names, are yours to change, and updates leave them alone from then on. Take it back:
     memkit update --undo.
     """
-    from memkit.use_cases.generate_project import eject_runtime
+    from memkit.use_cases.update_project import eject_runtime
 
     done = eject_runtime(folder)
     data = {"project": str(done.project), "runtime": done.version, "files": list(done.files)}

@@ -9,7 +9,6 @@ from pathlib import Path
 from memkit.equivalence.run import ColumnResult
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
-from memkit.runtime.testing.interface import Conversation
 
 BEGIN = "<!-- Written by 'make matrix' from a run; a test holds that it is what the run shows. -->"
 END = "<!-- End of the matrix. -->"
@@ -82,15 +81,3 @@ def _row(cells: Sequence[str]) -> str:
 def _paragraphs(told: Sequence[str]) -> list[str]:
     """Return one line per reason; two spaces at the end break a line in Markdown."""
     return [f"{line}  " for line in told[:-1]] + [told[-1]]
-
-
-def probed(phrases: Sequence[str], asked: Sequence[Conversation]) -> dict[str, list[str]]:
-    """Return where each phrase stood, call by call: in the system's words, in the conversation, both or nowhere."""
-    return {phrase: [_place(phrase, conversation) for conversation in asked] for phrase in phrases}
-
-
-def _place(phrase: str, conversation: Conversation) -> str:
-    system = any(phrase in message.text for message in conversation.messages if message.role == "system")
-    spoken = any(phrase in message.text for message in conversation.messages if message.role != "system")
-    places = [name for name, there in (("prompt", system), ("conversation", spoken)) if there]
-    return " and ".join(places) or "nowhere"

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memkit.equivalence.interface import Account, Part, Seen, TranscriptSide, TranscriptTurn
-from memkit.equivalence.matrix import probed
+from memkit.equivalence.interface import Account, Part, Seen, TranscriptSide, TranscriptTurn, probed
 from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.turn import SESSION_START

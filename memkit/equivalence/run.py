@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from memkit.equivalence.interface import Account, Part, Seen, TranscriptTurn
-from memkit.equivalence.matrix import probed
+from memkit.equivalence.interface import Account, Part, Seen, TranscriptTurn, probed
 from memkit.equivalence.playing import ReferenceSide, play
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError

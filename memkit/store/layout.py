@@ -30,7 +30,7 @@ MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
-def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
+def find_store(given: Path | None = None) -> Path:
     """Return the root of the store: ``given``, else ``MEMKIT_STORE``, else the nearest parent with ``memkit.yaml``.
 
     Raises:
@@ -45,7 +45,7 @@ def find_store(given: Path | None = None, *, start: Path | None = None) -> Path:
                 f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"
             )
         return _looked_at(root)
-    here = (start or Path.cwd()).resolve()
+    here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         if (folder / MANIFEST).is_file():
             return _looked_at(folder)

@@ -1,31 +1,25 @@
-"""Projects: which SDKs there are, render one, put the runtime's sources into it, and keep its template for updates."""
+"""Projects: which SDKs there are, render one, and keep its template for updates."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.errors import NegativeAnswer, UsageError
+from memkit.errors import UsageError
 from memkit.generate.composition import Order
-from memkit.generate.manifest import Manifest, ProjectFault, Runtime, read_manifest
+from memkit.generate.manifest import Runtime
 from memkit.generate.plugins import PluginProblem, load_plugins
 from memkit.generate.reading import WIRED, content_of
 from memkit.generate.releases import Release, Releases
 from memkit.generate.rendering import render
-from memkit.generate.runtime_wheel import PACKAGE, installed_runtime
+from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.source import RELEASES
 from memkit.generate.targets import Target, checked_answers, find_target, load_targets
-from memkit.generate.update.merging import PlannedFile, UpdatePlan
-from memkit.generate.update.origin import target_now, target_then
-from memkit.generate.update.owner import OwnerFiles
-from memkit.generate.update.updates import Updates
-from memkit.generate.vendored import sources_in, vendored_path, vendored_wheel
 from memkit.store.layout import find_store, require_writable_inside
 from memkit.store.plumbing import scratch_repository
-from memkit.use_cases.update_project import apply, find_project, plan_of
 
 
 @dataclass(frozen=True)
@@ -167,64 +161,3 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("Name the target: python -m memkit.use_cases.generate_project NAME")
     sys.stdout.write(f"Release {release_target(sys.argv[1]).version} holds {sys.argv[1]} as it is.\n")
-
-
-@dataclass(frozen=True)
-class Ejected:
-    """A project that has the sources of its runtime now."""
-
-    project: Path
-    version: str
-    """Of the runtime."""
-    files: tuple[str, ...]
-    """What was written or taken away, the sources aside."""
-
-
-def eject_runtime(folder: Path | None) -> Ejected:
-    """Put the sources of the project's own wheel into ``memkit_runtime/``, and name the wheel nowhere any more.
-
-    Raises:
-        ProjectFault: There is no project, or its wheel is missing or was changed.
-        UsageError: The sources lie there already, or something else does.
-        NegativeAnswer: What names the wheel was edited, so that it cannot be taken out.
-    """
-    project = find_project(folder)
-    manifest = read_manifest(project)
-    _refuse_unless_free(project, manifest)
-    wheel = vendored_wheel(project, manifest)
-    path = vendored_path(manifest.runtime)
-    if wheel is None:
-        raise ProjectFault(f"{project / path} is not there. 'memkit update' brings it back. Nothing was changed.")
-    owner = OwnerFiles(project)
-    plan = _plan(owner, manifest)
-    own = tuple(plan.changes)
-    plan.changes |= {path: None, **{name: PlannedFile(content, None) for name, content in sources_in(wheel).items()}}
-    apply(Updates(project), owner, plan, (manifest.templates.version,) * 2)
-    return Ejected(project, manifest.runtime.version, (*own, path))
-
-
-def _refuse_unless_free(project: Path, manifest: Manifest) -> None:
-    if manifest.runtime.ejected:
-        raise UsageError(f"{project} has the sources of its runtime already. Nothing was changed.")
-    if os.path.lexists(project / PACKAGE):
-        raise UsageError(f"{project / PACKAGE} is there already. Move it away first. Nothing was changed.")
-
-
-def _plan(owner: OwnerFiles, manifest: Manifest) -> UpdatePlan:
-    """Return what becomes of the files that name the wheel: the project is rendered as it was, but without it."""
-    then = target_then(manifest, target_now(manifest))
-    order = Order(
-        then,
-        manifest.content,
-        manifest.answers,
-        replace(manifest.runtime, ejected=True),
-        store=manifest.store,
-        templates=manifest.templates,
-    )
-    plan = plan_of(owner, manifest, order)
-    if plan.conflicts:
-        edited = ", ".join(action.path for action in plan.conflicts)
-        raise NegativeAnswer(
-            f"{edited} was edited where it names the runtime. Put that back first. Nothing was changed."
-        )
-    return plan
