@@ -25,7 +25,6 @@ from memkit.runtime.loop.planner import HybridPlanner, Proposals
 from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse
-from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
@@ -325,6 +324,8 @@ class ReferenceAgent:
         return self._put_together(tools, memory)
 
     def _forgetful(self) -> AgentLoop:
+        from memkit.runtime.loop.session_context import SessionTools
+
         memory = VirtualContextMemory(main=self.main, config=self._config, procedures=self.parts.procedures)
         return self._put_together(SessionTools(memory), memory)
 

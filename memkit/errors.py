@@ -7,6 +7,7 @@ MemkitError
 └── EnvironmentFault     3   the store or the environment cannot serve
     ├── StoreFault       3   damaged, locked too long, not to be believed
     │   └── NoStore      3   no store here
+    ├── NotTrusted       3   the store would run or ask something, and nobody here said that it may
     └── MissingExtra     3   a program, library or server is not installed
 
 The travelling rooms cannot import this module. They define errors of their own that carry ``exit_code`` as well; the
@@ -14,6 +15,8 @@ front door treats any exception with an integer ``exit_code`` as an answer to th
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class MemkitError(Exception):
@@ -62,6 +65,19 @@ class StoreFault(EnvironmentFault):
 
 class NoStore(StoreFault):
     """Report that there is no store where one was looked for."""
+
+
+class NotTrusted(EnvironmentFault):
+    """Report that a store would run or ask something, and that nobody here said that it may."""
+
+    code = "not_trusted"
+
+    def __init__(self, message: str, trust: Any, demands: Any) -> None:
+        super().__init__(message)
+        self.trust = trust
+        """The ``Trust`` that could be given."""
+        self.demands = demands
+        """The ``Demands`` that it would be given for."""
 
 
 class MissingExtra(EnvironmentFault):

@@ -27,7 +27,7 @@ from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
-    from memkit.llm.patience import Patience
+    from memkit.llm.providers import Patience
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.embeddings.local import LocalEmbedder
@@ -92,6 +92,11 @@ class Workspace:
 
         return Git(self.root)
 
+    def _branch(self) -> str | None:
+        from memkit.store.git_folder import head_branch
+
+        return head_branch(self.root)
+
     @cached_property
     def trust(self) -> Trust:
         """Return what a person said about the store."""
@@ -102,7 +107,7 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
-        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=lambda: self.git.head_branch())
+        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
 
     def archive_at(self, name: str | None) -> ArchiveReader:
@@ -182,8 +187,7 @@ class Workspace:
             NotTrusted: The store chose it, and nobody trusted the store.
             EnvironmentFault: There is no key.
         """
-        from memkit.llm.patience import Patience
-        from memkit.llm.providers import open_model
+        from memkit.llm.providers import Patience, open_model
 
         is_stores = provider is None and self.settings.is_chosen("provider")
         if is_stores and self.settings["provider"] != "reference":
@@ -421,7 +425,7 @@ class Workspace:
             self._not_committed(error)
             return None
         self._pending_file.unlink(missing_ok=True)
-        if commit is not None and self.git.head_branch() is None:
+        if commit is not None and self._branch() is None:
             from memkit.store.git import DETACHED
 
             self.notice(DETACHED)

@@ -194,7 +194,7 @@ COMMANDS: Commands = {
     "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
     "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
     "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
-    "eject": ("memkit.cli.eject:eject", "Put the runtime's sources into a generated project, to change them."),
+    "eject": ("memkit.cli.project:eject", "Put the runtime's sources into a generated project, to change them."),
     "targets": ("memkit.cli.project:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.privacy:key", "List, export, import and destroy the keys that open sealed text."),
     "fsck": ("memkit.cli.store:fsck", "Check every line of the archive, and what sessions left."),

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import agent_option, at_option, reason_option, report_decision, user_option
-from memkit.cli.output import Front, MemkitGroup, SuggestingChoice
+from memkit.cli.memory.options import at_option, reason_option, report_decision
+from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, agent_option, user_option
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core
 

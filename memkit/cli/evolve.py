@@ -13,10 +13,9 @@ from click.core import ParameterSource
 from memkit.cli.arguments import POSITIVE
 from memkit.cli.evolve_words import RUN_OPTION_HINT
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion
+from memkit.cli.output import Diagnostic, Front, diagnostic, suggestion, with_trust
 from memkit.cli.progress import GenerationProgress, Stopping
 from memkit.cli.store import store_if_any
-from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
 from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved
 from memkit.sandbox import RUNTIMES

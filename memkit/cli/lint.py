@@ -117,7 +117,7 @@ def _are_notes(findings: Sequence[Finding]) -> bool:
 
 
 def _write_schemas(front: Front) -> None:
-    from memkit.use_cases.write_schemas import write_schemas
+    from memkit.use_cases.lint import write_schemas
 
     written = write_schemas(find_store(front.store))
     data = {"files": [], "findings": [], "schemas": written}

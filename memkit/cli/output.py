@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memkit.errors import MemkitError, NegativeAnswer, UsageError
+from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
 from memkit.terminal import harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 Diagnostic = Mapping[str, Any]
+Answer = TypeVar("Answer")
 
 
 class Front:
@@ -108,6 +109,25 @@ class Front:
             raise UsageError(f"{' '.join(question.split())} Nobody can be asked here: add --yes to go on.")
         if not yes_or_no(question):
             raise NegativeAnswer("Not confirmed. Nothing was changed.")
+
+
+def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
+    """Do what may need trust in the store; where it is missing and a person is here, ask once and do it then.
+
+    Raises:
+        NotTrusted: Nobody can be asked, or the answer is no.
+    """
+    try:
+        return deed()
+    except NotTrusted as refused:
+        if not front.interactive:
+            raise
+        from memkit.cli.trust import agrees
+
+        if not agrees(refused.trust, refused.demands):
+            raise
+        refused.trust.give(refused.demands)
+        return deed()
 
 
 def yes_or_no(question: str) -> bool:
@@ -202,6 +222,12 @@ class User(click.ParamType[str]):
         if not value.strip():
             self.fail("Whose memory? A user's name is not empty.", param, ctx)
         return value
+
+
+user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
+agent_option = click.option(
+    "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
+)
 
 
 class SessionName(click.ParamType[str]):

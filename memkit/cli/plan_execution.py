@@ -11,10 +11,18 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, envelope, yes_or_no
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    diagnostic,
+    envelope,
+    with_trust,
+    yes_or_no,
+)
 from memkit.cli.plan_options import Wish, explanation_data, plan_lines
 from memkit.cli.store import store_if_any
-from memkit.cli.trust import with_trust
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.stamps import DATE, normal_time

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic, with_trust
 from memkit.errors import UsageError
 from memkit.terminal import shell_word
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from memkit.generate.targets import Target
     from memkit.generate.update.merging import FileAction
     from memkit.use_cases.update_project import Update
-
 
 # ``memkit gen``: render the agent into a project.
 
@@ -129,7 +127,7 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
 
 
 def _undo(front: Front, folder: Path | None) -> None:
-    from memkit.use_cases.undo_update import undo_update
+    from memkit.use_cases.update_project import undo_update
 
     done = undo_update(folder)
     after, before = done.journal.versions
@@ -174,7 +172,7 @@ OWN = "memkit-agent"
 @click.pass_obj
 def targets(front: Front) -> None:
     """List what gen renders for, where each target comes from and what it needs. No store is needed."""
-    from memkit.use_cases.list_targets import list_targets
+    from memkit.use_cases.generate_project import list_targets
 
     found = list_targets()
     for problem in found.problems if not front.json else ():
@@ -214,3 +212,21 @@ def _target_lines(target: Target) -> list[str]:
 def _origin(target: Target) -> tuple[str, str]:
     """Return name and version of the distribution that a target came with."""
     return (OWN, __version__) if target.origin is None else (target.origin.distribution, target.origin.version)
+
+
+@click.command("eject", cls=MemkitCommand)
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.pass_obj
+def eject(front: Front, folder: Path | None) -> None:
+    """Put the runtime's sources into the generated project in DIR (default: the nearest one), instead of its wheel.
+
+    They are imported by the same names, are yours to change, and updates leave them alone from then on. Take it back:
+    memkit update --undo.
+    """
+    from memkit.use_cases.update_project import eject_runtime
+
+    done = eject_runtime(folder)
+    data = {"project": str(done.project), "runtime": done.version, "files": list(done.files)}
+    front.answer(
+        data, f"{done.project / 'memkit_runtime'} holds the runtime {done.version} now, and is yours to change."
+    )

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem

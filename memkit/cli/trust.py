@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,10 +11,9 @@ from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store
-from memkit.store.trust import NotTrusted, Trust
+from memkit.store.trust import Trust
 from memkit.terminal import counted, one_line
 
-Answer = TypeVar("Answer")
 MOST, WIDTH = 20, 400
 """How much is shown before a question: so much that the question stays in sight."""
 _NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
@@ -56,23 +54,6 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
     front.answer(_data(demands, trusted=True), told)
 
 
-def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
-    """Do what may need trust in the store; where it is missing and a person is here, ask once and do it then.
-
-    Raises:
-        NotTrusted: Nobody can be asked, or the answer is no.
-    """
-    try:
-        return deed()
-    except NotTrusted as refused:
-        if not front.interactive:
-            raise
-        if not _agrees(refused.trust, refused.demands):
-            raise
-        refused.trust.give(refused.demands)
-        return deed()
-
-
 def _revoke(front: Front, trust: Trust) -> None:
     was_kept = trust.take_back()
     demands = trust.demands()
@@ -99,11 +80,12 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         raise UsageError(
             "Nobody can be asked here. 'memkit trust --show' says what it would allow; then add --yes or --digest D."
         )
-    if not _agrees(trust, demands):
+    if not agrees(trust, demands):
         raise NegativeAnswer("Not trusted. Nothing was changed.")
 
 
-def _agrees(trust: Trust, demands: Demands) -> bool:
+def agrees(trust: Trust, demands: Demands) -> bool:
+    """Ask a person on the terminal whether the store may do what it demands."""
     forget_typed_ahead()
     return yes_or_no(_question(trust, demands))
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
 from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
-from memkit.store.layout import NAME, checked_name, require_inside
-from memkit.store.parsed import Kind, parsed
+from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.htn.language.domain import Domain, Problem

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from memkit.runtime.testing.interface import Conversation
 from memkit.runtime.testing.script import Script
 
 Seen = Mapping[str, Any]
@@ -54,3 +55,15 @@ class TranscriptSide(Protocol):
     def answer(self, turn: TranscriptTurn, session: str) -> Seen:
         """Answer one turn and return what it showed, ids and all."""
         ...
+
+
+def probed(phrases: Sequence[str], asked: Sequence[Conversation]) -> dict[str, list[str]]:
+    """Return where each phrase stood, call by call: in the system's words, in the conversation, both or nowhere."""
+    return {phrase: [_place(phrase, conversation) for conversation in asked] for phrase in phrases}
+
+
+def _place(phrase: str, conversation: Conversation) -> str:
+    system = any(phrase in message.text for message in conversation.messages if message.role == "system")
+    spoken = any(phrase in message.text for message in conversation.messages if message.role != "system")
+    places = [name for name, there in (("prompt", system), ("conversation", spoken)) if there]
+    return " and ".join(places) or "nowhere"

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from memkit.errors import UsageError
 from memkit.evolution.files import RunFault
 from memkit.evolution.task import EvolutionTask
-from memkit.llm.patience import Patience
-from memkit.llm.providers import open_model
+from memkit.llm.providers import Patience, open_model
 from memkit.llm.scripted import ScriptExhausted
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange
 from memkit.runtime.evolve.source.answers import Ask, ChangePrompt, PromptedProposer

@@ -16,7 +16,7 @@ from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_pr
 from memkit.evolution.judging import Judging
 from memkit.evolution.record import EvolutionSettings
 from memkit.evolution.task import EvolutionTask
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings
 from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
 from memkit.sandbox import Grants, Sandbox, SandboxLimits, Scratch

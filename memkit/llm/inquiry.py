@@ -20,7 +20,7 @@ from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.llm.vendor import ModelVendor, TooSlow, Unserved, timed
 from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message

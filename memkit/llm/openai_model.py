@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.llm.inquiry import Inquiry, malformed, readable
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.llm.vendor import ModelVendor, no_argument
 from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NegativeAnswer, UsageError
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.store.yaml import load_yaml

@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from memkit.errors import MemkitError
-from memkit.llm.patience import Patience
-from memkit.llm.providers import require_provider
+from memkit.llm.providers import Patience, require_provider
 from memkit.runtime.loop.errors import LoopError
 from memkit.runtime.loop.fencing import fence, new_marker
 from memkit.runtime.loop.interface import Message, Model

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 
 SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
 """Of an address: a name with a password, and what may hold a key."""

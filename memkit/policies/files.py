@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.guard.core import Guard, policy_faults
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.store.layout import NAME, require_inside
-from memkit.store.parsed import Kind, parsed
+from memkit.store.layout import NAME, Kind, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.store.schema import SchemaFinding

@@ -35,15 +35,15 @@ def listed(values: list[Any], most: int = 4) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def reworded(field: str, before: str | None, after: str | None, *, attention: bool = False) -> Iterator[SubjectChange]:
+def reworded(field: str, before: str | None, after: str | None) -> Iterator[SubjectChange]:
     """Yield that a text came, went or has other words."""
     if before != after:
         kind = "added" if before is None else "removed" if after is None else "reworded"
-        yield SubjectChange(field, kind, f"{field} {kind}: {quoted(after or before or '')}", before, after, attention)
+        yield SubjectChange(field, kind, f"{field} {kind}: {quoted(after or before or '')}", before, after)
 
 
 def list_changes(
-    field: str, noun: str, before: Sequence[Any], after: Sequence[Any], *, losing: bool = False, gaining: bool = False
+    field: str, noun: str, before: Sequence[Any], after: Sequence[Any], *, losing: bool = False
 ) -> Iterator[SubjectChange]:
     """Yield what came into a list and what went, where order means nothing.
 
@@ -53,11 +53,10 @@ def list_changes(
         before: The items before.
         after: The items after.
         losing: Whether an item that goes needs attention.
-        gaining: Whether one that comes does.
     """
     for item in after:
         if item not in before:
-            yield SubjectChange(field, "added", f"{noun} added: {value(item)}", None, item, gaining)
+            yield SubjectChange(field, "added", f"{noun} added: {value(item)}", None, item)
     for item in before:
         if item not in after:
             yield SubjectChange(field, "removed", f"{noun} removed: {value(item)}", item, None, losing)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
-from memkit.store.layout import MANIFEST
-from memkit.store.parsed import parsed
+from memkit.store.layout import MANIFEST, parsed
 
 FORMAT = 1
 """The store format that this version writes; a store with a higher number needs a newer memkit."""

@@ -12,7 +12,7 @@ from memkit.runtime.memory.record.stamps import normal_time
 from memkit.store.change import change_file
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
-from memkit.store.parsed import Kind
+from memkit.store.layout import Kind
 from memkit.store.yaml import Document, YamlError, load_yaml
 
 COMMIT_LETTERS = 7

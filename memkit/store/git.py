@@ -12,7 +12,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, StoreFault
 from memkit.runtime.memory.log.files import MACHINE
 from memkit.runtime.memory.log.lock import take
-from memkit.store.git_folder import GitFolder, git_folder, known_git_folder
+from memkit.store.git_folder import GitFolder, git_folder, head_branch, known_git_folder
 from memkit.store.git_process import EndedGit, GitProcess
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
@@ -162,9 +162,8 @@ class Git:
                 self._inherited = ()
 
     def head_branch(self) -> str | None:
-        """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
-        folder = known_git_folder(self.root)
-        return folder.branch if folder else None
+        """Return the checked-out branch, as ``git_folder.head_branch`` reads it."""
+        return head_branch(self.root)
 
     def _repository(self) -> Mapping[str, str]:
         """Return what says which working tree this is, whatever the repository's settings say."""

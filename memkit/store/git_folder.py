@@ -148,3 +148,9 @@ def _text(path: Path) -> str:
         return file_bytes(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def head_branch(root: Path) -> str | None:
+    """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
+    folder = known_git_folder(root)
+    return folder.branch if folder else None

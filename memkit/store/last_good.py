@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from memkit.errors import MemkitError
-from memkit.store.parsed import SETTLED
+from memkit.store.layout import SETTLED
 
 Value = TypeVar("Value")
 Stamp = tuple[tuple[str, int, int, int], ...]

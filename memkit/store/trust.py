@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import EnvironmentFault
+from memkit.errors import EnvironmentFault, NotTrusted
 from memkit.store import key_use
 from memkit.store.allowances import Demands, demands_of
 from memkit.store.files import make_user_only, write_whole
@@ -26,17 +26,6 @@ VARIABLE = "MEMKIT_TRUST"
 """Names the digest that is trusted in a run in which nobody can be asked."""
 _SHOWN = 3
 """Changes that a message names."""
-
-
-class NotTrusted(EnvironmentFault):
-    """Report that a store would run or ask something, and that nobody here said that it may."""
-
-    code = "not_trusted"
-
-    def __init__(self, message: str, trust: Trust, demands: Demands) -> None:
-        super().__init__(message)
-        self.trust = trust
-        self.demands = demands
 
 
 class Trust:

@@ -28,7 +28,7 @@ from memkit.evolution.record import (
 )
 from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
 from memkit.evolution.workshop import Workshop
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST

@@ -24,7 +24,7 @@ from memkit.store.git import Git, require_untracked
 from memkit.store.layout import find_store
 from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted
-from memkit.use_cases.list_targets import list_targets
+from memkit.use_cases.generate_project import list_targets
 from memkit.workspace import Workspace, open_workspace
 
 FAILURES = (MemkitError, ArchiveError, OSError)

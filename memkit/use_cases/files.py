@@ -15,8 +15,7 @@ from memkit.skills.changes import version_key
 from memkit.store.change import change_file
 from memkit.store.file_history import FileHistory, Revision
 from memkit.store.git import Git
-from memkit.store.layout import require_inside
-from memkit.store.parsed import Kind
+from memkit.store.layout import Kind, require_inside
 from memkit.store.schema import suggestion
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import Part, bumped, next_version

@@ -1,8 +1,9 @@
-"""Render the store's agent into a project for an SDK."""
+"""Projects: which SDKs there are, render one, and keep its template for updates."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,13 @@ from pathlib import Path
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
 from memkit.generate.manifest import Runtime
-from memkit.generate.plugins import find_target
+from memkit.generate.plugins import PluginProblem, find_target, load_plugins
 from memkit.generate.reading import WIRED, content_of
+from memkit.generate.releases import Release, Releases
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
-from memkit.generate.targets import Target, checked_answers
+from memkit.generate.source import RELEASES
+from memkit.generate.targets import Target, checked_answers, load_targets
 from memkit.store.layout import find_store, require_writable_inside
 from memkit.store.plumbing import scratch_repository
 
@@ -124,3 +127,37 @@ def _foreign_repository(root: Path, place: Path) -> Path | None:
 def _repository_around(place: Path) -> Path | None:
     # Looking for .git is enough here, and git itself takes longer to start than everything before the render.
     return next((folder for folder in place.parents if (folder / ".git").exists()), None)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What can be rendered on this machine."""
+
+    targets: tuple[Target, ...]
+    problems: tuple[PluginProblem, ...]
+
+
+def list_targets() -> Targets:
+    """Return memkit's own targets and those of installed plug-ins, each in alphabetical order."""
+    own = load_targets()
+    plugins = load_plugins(own)
+    return Targets((*own.values(), *plugins.targets.values()), plugins.problems)
+
+
+def release_target(name: str) -> Release:
+    """Return the release that holds the files of the target ``name`` as they are; it is made where there is none.
+
+    Raises:
+        UsageError: There is no such target, it is memkit's own, or its version was released with other files.
+    """
+    target = find_target(name)
+    if target.origin is None:
+        raise UsageError(f"{name} is memkit's own target and is released with its templates: make template-release.")
+    files = {path: place.read_bytes() for path, place in target.own_files.items()}
+    return Releases(target.folder / RELEASES).add(target.origin.version, files)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Name the target: python -m memkit.use_cases.generate_project NAME")
+    sys.stdout.write(f"Release {release_target(sys.argv[1]).version} holds {sys.argv[1]} as it is.\n")

@@ -11,6 +11,8 @@ from memkit.lint.accepted import load_baseline, shrink_baseline, without_known
 from memkit.lint.files import sources_of_paths, sources_of_store
 from memkit.lint.interface import LintReport, Rule, SourceFile
 from memkit.lint.run import chosen_rules, lint
+from memkit.store.files import write_whole
+from memkit.store.layout import schema_files
 
 # Check a store, or some files of one.
 
@@ -107,3 +109,18 @@ def explain_rule(code: str) -> tuple[Rule, str]:
 
     rule = get_rule(code)
     return rule, rule_page(rule)
+
+
+def write_schemas(root: Path) -> list[str]:
+    """Write each schema that the store at ``root`` lacks or has otherwise, and return the paths that changed.
+
+    Raises:
+        EnvironmentFault: A file cannot be written.
+    """
+    written = []
+    for path, content in schema_files().items():
+        place = root / path
+        if not place.is_file() or place.read_bytes() != content:
+            write_whole(place, content)
+            written.append(path)
+    return written

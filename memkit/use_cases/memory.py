@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
-from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
-from memkit.runtime.memory.lifecycle.successors import refined
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record
-from memkit.use_cases.accounts import turn_events
 from memkit.use_cases.recall import require_status
-from memkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
+    from memkit.workspace import Workspace
 
 # Offer a fact to long-term memory.
 
@@ -102,6 +102,8 @@ def refine_record(
         raise NegativeAnswer(f"Record {id} is {stored.status}; only a live record can be refined.")
     if old.is_sealed:
         raise NegativeAnswer(f"Record {id} is sealed, and the key that opens it is not here.")
+    from memkit.runtime.memory.lifecycle.successors import refined
+
     proposal = refined(old.text, feedback)
     if proposal is None:
         raise NegativeAnswer(
@@ -413,6 +415,8 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
 
     The values of its records leave no tombstone: what was undone may be told again. What is undone twice stays undone.
     """
+    from memkit.use_cases.accounts import turn_events
+
     events = turn_events(workspace, user=user, session=session)
     records = [record for record in _all_records(workspace, user, session) if record.turn_id is not None]
     wrote = {event["turn_id"] for event in events if event["event"] in WRITES} | {one.turn_id for one in records}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
-from memkit.errors import NotFound, UsageError
+from memkit.errors import NotFound, NotTrusted, UsageError
 from memkit.llm.summaries import open_summariser
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.procedures import Procedure
@@ -20,10 +20,9 @@ from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.record.errors import Refused
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import parse_duration
-from memkit.skills.procedures import StoreProcedures
+from memkit.skills.skill import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST
-from memkit.store.trust import NotTrusted
 from memkit.workspace import LEFT_ASIDE, Workspace
 
 if TYPE_CHECKING:

@@ -175,8 +175,7 @@ def _helped(
 def _open(help: Help, root: Path | None) -> Model | None:
     if help.provider is None:
         return None
-    from memkit.llm.patience import Patience
-    from memkit.llm.providers import open_model
+    from memkit.llm.providers import Patience, open_model
 
     return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
 

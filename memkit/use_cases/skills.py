@@ -9,10 +9,18 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
 from memkit.skills.checks import CheckResult, run_checks
-from memkit.skills.procedures import FoundSkill, search_skills
 from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
-from memkit.skills.skill import FOLDER, SKILL, Skill, load_named_skill, load_skills, read_skill
+from memkit.skills.skill import (
+    FOLDER,
+    SKILL,
+    FoundSkill,
+    Skill,
+    load_named_skill,
+    load_skills,
+    read_skill,
+    search_skills,
+)
 from memkit.store.change import change_file
 from memkit.store.file_history import RolledBack, roll_back
 from memkit.store.files import write_whole

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memkit.cli.chat import talk as lines
+from memkit.cli.chat import command as lines
 from memkit.cli.main import run
 from memkit.terminal import harmless
 

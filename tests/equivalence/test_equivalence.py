@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 
 from memkit.equivalence import __main__ as command
-from memkit.equivalence.comparison import differences
 from memkit.equivalence.interface import Account
-from memkit.equivalence.material import write_store
 from memkit.equivalence.matrix import BEGIN, END, cells_of, matrix_text, write_matrix
 from memkit.equivalence.playing import play
-from memkit.equivalence.project import ProjectSide
-from memkit.equivalence.run import Column, ColumnResult, accounts_of, columns_of, compared, reference_accounts
+from memkit.equivalence.run import (
+    Column,
+    ColumnResult,
+    ProjectSide,
+    accounts_of,
+    columns_of,
+    compared,
+    differences,
+    reference_accounts,
+    write_store,
+)
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from memkit.equivalence.interface import Account
-from memkit.equivalence.material import FORGED, STRANGE, write_store
-from memkit.equivalence.playing import play
-from memkit.equivalence.reference import ReferenceSide
+from memkit.equivalence.playing import ReferenceSide, play
+from memkit.equivalence.run import FORGED, STRANGE, write_store
 from memkit.equivalence.transcript import HOSTILE, PARTS, RAIN
 
 

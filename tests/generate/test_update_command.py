@@ -19,7 +19,7 @@ from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.generate.manifest import MANIFEST
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.use_cases.release_target import release_target
+from memkit.use_cases.generate_project import release_target
 
 FIRST = {
     "agent/tool.py": text_of(1, ".py").encode(),

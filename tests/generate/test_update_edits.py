@@ -19,8 +19,7 @@ from memkit.generate.content import Content
 from memkit.generate.plugins import find_target
 from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
-from memkit.use_cases.undo_update import undo_update
-from memkit.use_cases.update_project import Update, update_project
+from memkit.use_cases.update_project import Update, undo_update, update_project
 
 BOM = b"\xef\xbb\xbf"
 

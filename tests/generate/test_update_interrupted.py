@@ -24,8 +24,7 @@ from memkit.generate.rendering import render
 from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, UpdatePlan
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.use_cases.undo_update import undo_update
-from memkit.use_cases.update_project import update_project
+from memkit.use_cases.update_project import undo_update, update_project
 
 FIRST = {f"agent/file{number}.md": text_of(number, ".md").encode() for number in range(5)}
 SECOND = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memkit.runtime.host.consolidation import consolidate
+from memkit.runtime.host.command import consolidate
 from memkit.runtime.host.settings import load_settings
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin, Record
 

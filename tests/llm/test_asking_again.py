@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.llm import inquiry
-from memkit.llm.patience import Patience
-from memkit.llm.providers import open_model
+from memkit.llm.providers import Patience, open_model
 from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message
 from memkit.runtime.testing import FakeServer

@@ -16,8 +16,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.errors import EnvironmentFault
-from memkit.llm.patience import Patience
-from memkit.llm.providers import open_model
+from memkit.llm.providers import Patience, open_model
 from memkit.runtime.loop.interface import Message
 from memkit.runtime.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe

@@ -9,7 +9,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.errors import UsageError
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 
 DOMAIN = 'name: errands\ndescription: Errands.\noperators:\n  - {name: go, parameters: "?to", add: ["at ?to"]}\n'
 EVALUATOR = "def evaluate(path):\n    return {'combined_score': 1.0}\n"

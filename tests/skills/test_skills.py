@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
-from memkit.skills.procedures import search_skills
 from memkit.skills.sheet import PROFILES, agent_skill, kebab_case, sheet_problems
-from memkit.skills.skill import Skill, load_named_skill, load_skill, load_skills
+from memkit.skills.skill import Skill, load_named_skill, load_skill, load_skills, search_skills
 from memkit.terminal import harmless
 
 STARTERS = ("hybrid-planner", "virtual-memory", "write-a-decision-record")

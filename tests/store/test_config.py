@@ -72,7 +72,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 def test_a_broken_cache_is_only_a_cache(tmp_path: Path) -> None:
     """Rubbish under .memkit/cache is passed over."""
     root = write(tmp_path, "name: x\nformat: 1\n")
-    load_settings(root, {})
+    cache_folder(root).mkdir(parents=True)
     (cache_folder(root) / "manifest.json").write_text("{")
 
     assert load_settings(root, {})["name"] == "x"

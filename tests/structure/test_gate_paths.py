@@ -18,7 +18,7 @@ import pytest
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
-from memkit.equivalence.material import write_store
+from memkit.equivalence.run import write_store
 from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.gate import WriteGate
@@ -294,8 +294,8 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
-    "memkit/runtime/host/consolidation.py:consolidate": (by_hand(consolidated),),
-    "memkit/equivalence/material.py:write_store": (lambda store, known, folder: write_store(store),),
+    "memkit/runtime/host/command.py:consolidate": (by_hand(consolidated),),
+    "memkit/equivalence/run.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),

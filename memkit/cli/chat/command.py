@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.arguments import read_pairs
+from memkit.cli.arguments import fitted, read_pairs
 from memkit.cli.chat.conversation import (
     Leaving,
     Outcomes,
     SessionOptions,
     TerminalConversation,
+    ask_for_consent,
     beginning,
     beginning_options,
 )
-from memkit.cli.chat.pages import Outlet, PageShowing, open_page
-from memkit.cli.chat.talk import answer_lines, is_slash, print_event, run_heartbeat, run_one_turn, talk, whole_input
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Front, MemkitCommand
-from memkit.cli.trust import with_trust
-from memkit.errors import UsageError
+from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
+from memkit.cli.output import Front, MemkitCommand, diagnostic, envelope, harmless_json, user_option, with_trust
+from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import beside
+from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.loop.config import Host
+from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.taint import with_brought
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.terminal import harmless, one_line
 from memkit.use_cases.open_chat import open_chat
+
+if TYPE_CHECKING:
+    from memkit.cli.chat.editor import Editor
 
 
 @click.command("chat", cls=MemkitCommand)
@@ -99,3 +108,243 @@ def chat(
             conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more
             if page is not None:
                 page.still()
+
+
+# One turn of a conversation: a message for the agent, or a slash command.
+
+CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
+"""Memory operations that write to the archive."""
+
+CODES = {"interrupted": 130, "broken_off": 3}
+"""The exit code of a turn that did not end with an answer of the model; what came of it is told all the same."""
+OK = (0, CODES["interrupted"])
+
+ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
+"""Errors that answer one turn and do not end the conversation."""
+
+
+def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *, shown: bool = False) -> None:
+    """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
+    pipe = None if front.json or shown else PipePage()
+    try:
+        data = answer(conversation, text, None if pipe is None else Outlet(PageShowing(pipe)))
+    finally:
+        if pipe is not None:
+            pipe.still()
+    notices = conversation.notices()
+    for notice in notices if not front.json else ():
+        if notice["message"] != data["message"]:
+            front.note(f"({notice['message']})")
+    message = data["message"] if is_slash(text) else ""
+    code = code_of(conversation, data)
+    front.answer(data, message, ok=code in OK, diagnostics=notices, code=code)
+
+
+def code_of(conversation: TerminalConversation, data: Mapping[str, Any]) -> int:
+    """Return the exit code of a turn: one that ended well is no success where the disk did not take what came of it."""
+    return CODES.get(data["ended"], 0 if conversation.keeps_all_of(data) else 1)
+
+
+def run_heartbeat(front: Front, conversation: TerminalConversation, *, shown: bool = False) -> None:
+    """Let the agent look after what is due, and say what it did and what is pending."""
+    data = dict(conversation.agent.heartbeat().data) | {"session": conversation.session}
+    conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
+    done = [f"{one['name']}: {one['text']}" for one in data["memory_operations"] if one["op"] == "chore"]
+    lines = [*done, *([] if shown or data["message"] in "\n".join(done) else [data["message"]])]
+    code = code_of(conversation, data)
+    front.answer(data, lines or ["Nothing is due."], ok=code in OK, diagnostics=conversation.notices(), code=code)
+
+
+def answer(conversation: TerminalConversation, text: str, listen: Outlet | None = None) -> dict[str, Any]:
+    """Answer one message or slash command and return its data; ``listen`` hears of this turn alone.
+
+    Raises:
+        OSError: A stream that shows the turn failed; the turn itself is whole.
+    """
+    if not text.strip():
+        raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
+    if is_slash(text):
+        from memkit.cli.chat.slash import run_slash
+
+        return _asked_of_the_program(conversation, run_slash(conversation, text))
+    resumed = finish_turn(conversation)
+    with nullcontext() if listen is None else conversation.agent.heard_by(listen):
+        data = dict(conversation.agent.step(text, all_said=conversation.all_said).data) | {
+            "session": conversation.session
+        }
+    conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
+    for outlet in (listen, conversation.outlet):
+        if outlet is not None:
+            outlet.check()
+    return data if resumed is None else data | {"resumed": resumed}
+
+
+def finish_turn(conversation: TerminalConversation) -> dict[str, Any] | None:
+    """Let a turn that was cut off go on, say so, and return its data; None where there is none."""
+    resumed = conversation.agent.finish()
+    if resumed is None:
+        return None
+    data = resumed.to_data()
+    conversation.changed |= _has_changes(data)
+    conversation.workspace.notice(fitted(resumed.line))
+    return data
+
+
+def _has_changes(data: Mapping[str, Any]) -> bool:
+    return any(operation["op"] in CHANGES for operation in data["memory_operations"])
+
+
+def is_slash(text: str) -> bool:
+    """Return whether ``text`` is for the program and not for the agent."""
+    return text.lstrip().startswith("/")
+
+
+def _asked_of_the_program(conversation: TerminalConversation, message: str) -> dict[str, Any]:
+    """Return the data of an answer that no model and no memory had a part in."""
+    return {
+        "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "trust": "untrusted" if conversation.agent.toolbox.books.standing else "trusted", "left_out": {"tainted": 0},
+        "context_usage": conversation.agent.context_usage(),
+        "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},
+        "session_usage": dict(conversation.agent.spent),
+    }  # fmt: skip
+
+
+COPIED = "/export"
+"""The command whose lines are JSON, which somebody may copy."""
+HINT = "Ctrl-C again leaves, and so does Ctrl-D."
+KEPT = f"Interrupted; what was said so far stays. {HINT}"
+
+
+def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
+    """Answer what a person types until they leave: with ``/quit`` or Ctrl-D, or with Ctrl-C twice.
+
+    Raises:
+        NegativeAnswer: They left, and the disk did not take the last turn.
+        KeyboardInterrupt: They left with Ctrl-C, or the program was told to end.
+    """
+    with contextlib.suppress(EOFError):
+        ask_for_consent(front, conversation)
+        front.note(fitted(f"Session {conversation.session}. /help lists the commands, /quit leaves."))
+        for goal in conversation.agent.open_goals():
+            page.aside(f"Still open: {one_line(goal.text, 160)}" + (f" [{goal.id}]" if goal.id else ""))
+        for notice in conversation.notices():
+            page.aside(notice["message"])
+        _finish(front, conversation, page)
+        _converse(front, conversation, page, leaving)
+    if conversation.agent.session.fault is not None:
+        raise NegativeAnswer(conversation.agent.session.fault)
+
+
+def _finish(front: Front, conversation: TerminalConversation, page: Page) -> None:
+    """Let a turn that was cut off go on; where it cannot now, it does with the next message."""
+    try:
+        finish_turn(conversation)
+    except ANSWERS as error:
+        front.note(fitted(f"memkit: {error}"))
+    page.still()
+
+
+def _converse(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
+    from memkit.cli.chat.editor import open_editor
+
+    editor, interrupted = open_editor(conversation), False
+    while True:
+        text = _read(editor, conversation, page, interrupted, leaving)
+        interrupted = text is None
+        if text is None or not text.strip():
+            continue
+        try:
+            data = answer(conversation, text)
+            if is_slash(text):
+                shown = harmless(data["message"])
+                click.echo(shown if text.split()[0] == COPIED else fitted(shown))
+            interrupted = data["ended"] == "interrupted"
+            if conversation.agent.session.fault is not None:
+                page.still()
+                front.note(f"memkit: {conversation.agent.session.fault}")
+        except ANSWERS as error:
+            page.still()
+            front.note(fitted(f"memkit: {error}"))
+        except KeyboardInterrupt:
+            interrupted = True
+        page.still()
+        leaving.check()
+        if interrupted:
+            page.aside(KEPT)
+        if text.strip() == "/quit":
+            return
+
+
+def _read(
+    editor: Editor, conversation: TerminalConversation, page: Page, interrupted: bool, leaving: Leaving
+) -> str | None:
+    """Return the next message; None where Ctrl-C was pressed for the first time."""
+    try:
+        return editor.read(conversation.prompt)
+    except KeyboardInterrupt:
+        leaving.check()
+        if interrupted:
+            raise
+        page.aside(HINT)
+        return None
+
+
+# A conversation through a pipe: each line of standard input is a turn, each answer a line of JSON.
+
+MOST = 1_000_000
+"""Characters of one message."""
+TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Nothing of it was answered."
+
+
+def answer_lines(conversation: TerminalConversation) -> None:
+    """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
+    code = 0
+    for number, line in input_lines():
+        try:
+            if line is None:
+                raise UsageError(TOO_LONG)
+            data = answer(conversation, line)
+            ended = code_of(conversation, data)
+            _print(envelope("chat", data, ok=ended in OK, diagnostics=conversation.notices()))
+            code = code or (0 if ended in OK else ended)
+            if data["ended"] == "interrupted":
+                raise KeyboardInterrupt
+        except ANSWERS as error:
+            finding = diagnostic(str(getattr(error, "code", "error")), str(error), line=number)
+            _print(envelope("chat", None, ok=False, diagnostics=[finding]))
+            code = code or error.exit_code
+        if line is not None and line.strip() == "/quit":
+            break
+    raise click.exceptions.Exit(code)
+
+
+def input_lines() -> Iterator[tuple[int, str | None]]:
+    """Yield the lines of standard input that hold something, numbered; None for one too long, which is passed over."""
+    number = 0
+    while line := sys.stdin.readline(MOST + 1):
+        number += 1
+        if len(line) > MOST and not line.endswith("\n"):
+            while (rest := sys.stdin.readline(MOST)) and not rest.endswith("\n"):
+                pass
+            yield number, None
+        elif line.strip():
+            yield number, line.rstrip("\n")
+
+
+def whole_input() -> str:
+    """Return all of standard input as one message; raises ``UsageError`` where it is too long for one."""
+    text = sys.stdin.read(MOST + 1)
+    if len(text) > MOST:
+        raise UsageError(TOO_LONG)
+    return text
+
+
+def print_event(event: Event) -> None:
+    """Print an event of a turn as a line of JSON."""
+    _print(harmless_json({"schema": "memkit.chat.event/1", "kind": event.kind, "data": dict(event.data)}))
+
+
+def _print(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()

@@ -16,8 +16,7 @@ import click
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.memory.options import agent_option
-from memkit.cli.output import Diagnostic, Front, SessionName, diagnostic
+from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
@@ -308,7 +307,7 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():
-        from memkit.cli.sessions.menu import choose
+        from memkit.cli.sessions.picker import choose
 
         return choose(cards, front.workspace.clock())
     from memkit.cli.sessions.picker import pick

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic, user_option
 from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of

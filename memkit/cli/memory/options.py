@@ -48,12 +48,8 @@ class Share(click.FloatRange):
 
 
 UNIT = Share()
-user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 owner_option = click.option("--user", type=User(), help="Whose record it is; another user's id is not found.")
 at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
-agent_option = click.option(
-    "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
-)
 reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")
 
 

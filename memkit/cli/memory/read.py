@@ -10,15 +10,13 @@ import click
 from memkit.cli.memory.options import (
     STATUSES,
     Date,
-    agent_option,
     at_option,
     owner_option,
     record_line,
     sealed_findings,
     stored_record,
-    user_option,
 )
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, diagnostic
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.fields import SCOPES, TYPES
 from memkit.runtime.memory.record.stamps import parse_time

@@ -6,16 +6,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.memory.options import (
-    UNIT,
-    Date,
-    owner_option,
-    reason_option,
-    report_decision,
-    stored_record,
-    user_option,
-)
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option
 from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.chat.pages import call_line
-from memkit.cli.memory.options import record_line, user_option
-from memkit.cli.output import Front, MemkitCommand, SessionName
+from memkit.cli.memory.options import record_line
+from memkit.cli.output import Front, MemkitCommand, SessionName, user_option
 from memkit.cli.persons import require_person
 from memkit.runtime.memory.record.stamps import parse_time
 from memkit.runtime.memory.tiers.sessions import SessionTurn

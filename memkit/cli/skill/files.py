@@ -18,9 +18,7 @@ from memkit.cli.file_history import (
     commit_findings,
     note_option,
 )
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option, with_trust
 from memkit.skills.sheet import PROFILES, skill_body
 from memkit.skills.skill import SKILL, Skill, read_skill
 from memkit.store.yaml_edit import Part

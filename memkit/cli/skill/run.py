@@ -12,9 +12,7 @@ import click
 from memkit.agent import Setting
 from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
-from memkit.cli.memory.options import user_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.cli.trust import with_trust
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, user_option, with_trust
 from memkit.runtime.loop.config import NO_HOST, Host
 from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics

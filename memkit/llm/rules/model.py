@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.llm.patience import Patience
+from memkit.llm.providers import Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import answer

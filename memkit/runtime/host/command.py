@@ -15,9 +15,10 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
 from ..loop.taint import with_brought
+from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
+from ..memory.main import ArchivalStore
 from ..memory.record.stamps import new_id
-from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
 from .sessions import lacks_room
@@ -264,3 +265,29 @@ def _envelope(
 def _diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
     """Return one finding in the envelope's shape."""
     return {"code": code, "severity": severity, "message": message, "path": None, "line": None}
+
+
+def consolidate(settings: ProjectSettings, user: str | None = None, tell: Tell | None = None) -> Consolidated:
+    """Consolidate the memory of one user, or of all, and return what came of it; a second run finds nothing to do.
+
+    Args:
+        settings: Of the project; ``consolidate`` in them says what is old and small enough.
+        user: Whose memory; None for everybody's.
+        tell: Finds better words than the first sentence of each of some events, for example by asking a model. It gets
+            the records and returns one sentence a line, or None where it has none.
+    """
+    with ArchivalStore(settings.memory_folder, settings=settings.limits) as archive:
+        plan = archive.consolidation(user_id=user, tell=tell)
+        return archive.consolidate(plan) if plan else Consolidated()
+
+
+def as_data(done: Consolidated) -> dict[str, Any]:
+    """Return what was done, as plain data."""
+    return {
+        "added": list(done.added),
+        "merged": [{"id": item.id, "parents": list(item.parents)} for item in done.merged],
+        "summarised": [{"id": item.id, "parents": list(item.parents)} for item in done.summaries],
+        "superseded": list(done.superseded),
+        "dropped": [{"id": drop.record.id, "reason": drop.reason} for drop in done.dropped],
+        "core": [{"user_id": item.user_id, "section": item.section} for item in done.compressed],
+    }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .asking import model_of
-from .chores import Chores
 from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .errors import LoopError
 from .events import Announcements, Listener
@@ -19,13 +18,15 @@ from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .reply import IDLE, AgentResponse, Intent
-from .session_tools import SessionTools
 from .taint import taint_in
 from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
 from .turn import Acts, Turn
 from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
+
+if TYPE_CHECKING:
+    from .chores import Chores
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 
@@ -65,7 +66,11 @@ class AgentLoop:
         self.memory = memory if memory is not None else VirtualContextMemory(config=config)
         self.planner = planner
         self.model: Any = model_of(model)
-        self.toolbox = toolbox if toolbox is not None else Tools(SessionTools(self.memory), config=config, host=host)
+        if toolbox is None:
+            from .session_context import SessionTools
+
+            toolbox = Tools(SessionTools(self.memory), config=config, host=host)
+        self.toolbox = toolbox
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
         self.tasks = TaskMemory(

@@ -18,7 +18,6 @@ from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, Tur
 from .journal import JournalledCalls
 from .model_view import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
-from .session_tools import answer_from_memory
 from .taint import joined
 from .tasks import TaskMemory
 from .tiers import WorkingMemory
@@ -138,6 +137,8 @@ class Turn:
         if isinstance(self.agent.model, Acts):
             return self.agent.model.act(self, intent)
         if self._asking is None:
+            from .session_context import answer_from_memory
+
             return Reply(answer_from_memory(self.agent.memory, self.agent.toolbox, intent.query))
         most, calls = self.agent.config.max_tool_calls, 0
         try:

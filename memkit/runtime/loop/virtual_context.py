@@ -10,7 +10,6 @@ from .config import DEFAULTS, AgentConfig
 from .fencing import fence, names, new_marker, words
 from .interface import MainContext, Message, TokenCounter
 from .procedures import Procedures
-from .session_context import SessionContext, estimate_tokens
 from .taint import marked
 
 WARNINGS = 3
@@ -82,7 +81,7 @@ class VirtualContextMemory:
         recall: Any = None,
         config: AgentConfig = DEFAULTS,
         procedures: Procedures | None = None,
-        count: TokenCounter = estimate_tokens,
+        count: TokenCounter | None = None,
         durable: Callable[[], bool] = lambda: True,
     ) -> None:
         """Look over what is handed in.
@@ -97,7 +96,11 @@ class VirtualContextMemory:
             count: Counts the tokens of a main context that is made here.
             durable: Says whether turns may be kept now.
         """
-        self.main: MainContext = main if main is not None else SessionContext(max_main_tokens, count)
+        if main is None:
+            from .session_context import SessionContext, estimate_tokens
+
+            main = SessionContext(max_main_tokens, count or estimate_tokens)
+        self.main: MainContext = main
         self.archive = archive
         self.recall_memory = recall
         self.user_id = config.user_id

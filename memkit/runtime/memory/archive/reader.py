@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from ..index.access import AccessCounts
 from ..index.corpus import CorpusIndex
 from ..index.database import explained
 from ..index.index import Index
@@ -27,7 +27,7 @@ from ..record.stamps import parse_time, seconds_before, to_text, utc_now
 from ..settings import MemorySettings
 
 if TYPE_CHECKING:
-    from ..index.access import Use
+    from ..index.access import AccessCounts, Use
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.revocation import Revocation, RevokedSource
@@ -78,10 +78,17 @@ class ArchiveReader:
             self._forgotten_before,
             sealer=self._sealer,
         )
-        self._access = AccessCounts(state_folder(path) / "access" if path else None)
+        self._path = path
         self._closed = False
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
+
+    @cached_property
+    def _access(self) -> "AccessCounts":
+        """Return how often each record was used, on this machine."""
+        from ..index.access import AccessCounts
+
+        return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 
     # ------------------------------------------------------------------ records
 
@@ -184,7 +191,7 @@ class ArchiveReader:
                 lambda ids: self._access.uses(user_id, ids),
                 meaning,
             )
-            if self.leaves_traces:
+            if self.leaves_traces and report.hits:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
         return report
 
@@ -446,7 +453,8 @@ class ArchiveReader:
         """Let go of all files. What was acknowledged is already on disk."""
         with self._guard:
             self._index.release()
-            self._access.close()
+            if "_access" in vars(self):
+                self._access.close()
             self._closed = True
 
     def __enter__(self) -> Self:

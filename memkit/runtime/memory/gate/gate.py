@@ -51,9 +51,6 @@ from ..record.record import (
 from ..record.stamps import normal_time, parse_time
 from ..settings import WriteSettings
 from ..words.wording import hedged_wording, plain, transient_wording
-from .contradictions import contradicted
-from .duplicates import near_duplicate
-from .extraction import label_of, says_own_words
 from .hostile import Suspicion, suspicions
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 
@@ -133,6 +130,8 @@ class WriteGate:
             return Judgement("refused", (refusal,))
         fields = self._standing(offered, origin)
         if kind_of(origin.actor) in AGENTS:
+            from .extraction import says_own_words
+
             is_said = bool(fresh) and all(says_own_words(line, origin) for line in fresh) and _replaces(fresh, gone)
             fields = self._said() if is_said else {**self._inferred(draft, origin), "trust": "candidate"}
         notes: tuple[Reason, ...] = ()
@@ -192,6 +191,8 @@ class WriteGate:
         if kind in PERSONS:
             return {"actor": origin.actor, "source": draft.source, "trust": "verified"}
         if kind in AGENTS:
+            from .extraction import says_own_words
+
             return self._said() if says_own_words(draft.text, origin) else self._inferred(draft, origin)
         carried = _carried(draft, origin)
         trust = lowest_trust(origin.trust_cap, "candidate" if kind != "program" or "taint" in carried else "verified")
@@ -210,6 +211,10 @@ class WriteGate:
 
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
+        if not near:
+            return Judgement("admitted", (), fields)
+        from .contradictions import contradicted
+
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
         clean = [record for record in near if not record.taint]
         same = self._same(draft, origin, [record for record in timely if record in clean])
@@ -236,6 +241,8 @@ class WriteGate:
     def _same(self, draft: Draft, origin: Origin, records: Sequence[Record]) -> Record | None:
         """Return the one of ``records`` that an offer repeats, unless it is the one in whose place it comes."""
         at = self.settings.duplicate_at
+        from .duplicates import near_duplicate
+
         same = near_duplicate(draft.text, records, type=draft.type, user_id=origin.user_id, at=at)
         return same if same and same.id != draft.supersedes else None
 
@@ -305,6 +312,8 @@ def _replaces(fresh: Sequence[str], gone: Sequence[str]) -> bool:
 
 
 def _about(line: str) -> str:
+    from .extraction import label_of
+
     return plain(label_of(line) or " ".join(line.split()[:2]))
 
 

@@ -12,14 +12,17 @@ from copy import copy
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..log.files import make_private, whole_file
 from ..record.lines import NoSealer, Sealer
 from ..record.stamps import parse_time, to_text, utc_now
 from ..words.text import words
-from .conversation import ConversationIndex, Similar, Utterance
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
+
+if TYPE_CHECKING:
+    from .conversation import ConversationIndex, Similar, Utterance
 
 SLACK = 100
 """How many turns more than allowed are held before the oldest are let go."""
@@ -28,7 +31,7 @@ SLACK = 100
 class NewestTurns:
     """At most ``most`` turns, oldest first."""
 
-    def __init__(self, most: int, similar: Similar | None = None) -> None:
+    def __init__(self, most: int, similar: "Similar | None" = None) -> None:
         self._most = most
         self._similar = similar
         self._turns: list[SessionTurn] = []
@@ -63,8 +66,10 @@ class NewestTurns:
         return [(share, self._turns[place]) for share, place in sorted(fitting, key=lambda one: (-one[0], -one[1]))]
 
     @property
-    def _index(self) -> ConversationIndex:
+    def _index(self) -> "ConversationIndex":
         if self._searched is None:
+            from .conversation import ConversationIndex
+
             self._searched = ConversationIndex(map(_utterance, self._turns), similar=self._similar)
         return self._searched
 
@@ -76,10 +81,12 @@ def _at(turn: SessionTurn) -> str:
     return turn.at
 
 
-def _utterance(turn: SessionTurn) -> Utterance:
+def _utterance(turn: SessionTurn) -> "Utterance":
     """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
     named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
     named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
+    from .conversation import Utterance
+
     return Utterance(turn.text, turn.session_id, parse_time(turn.at).date(), frozenset(named))
 
 
@@ -99,7 +106,7 @@ class RecallMemory:
         max_items: int = 1000,
         sealer: Sealer | None = None,
         *,
-        similar: Similar | None = None,
+        similar: "Similar | None" = None,
     ) -> None:
         self._similar = similar
         self._sealer = sealer or NoSealer()
