@@ -62,8 +62,7 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
     """Say what a person should know of a commit that was made, and return that as findings."""
-    from memkit.store.git import DETACHED, Git
-    from memkit.store.git_folder import hooks_of
+    from memkit.store.git import DETACHED, Git, hooks_of
     from memkit.store.trust import Trust
 
     git = Git(root)

@@ -21,8 +21,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
-from memkit.store.git import Git
-from memkit.store.git_folder import files_beside, hooks_of
+from memkit.store.git import Git, files_beside, hooks_of
 from memkit.store.key_use import asked_for
 from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
-from memkit.store.git import Git
-from memkit.store.git_folder import hooks_of, require_untracked
+from memkit.store.git import Git, hooks_of, require_untracked
 from memkit.store.trust import Trust
 
 _IN_PROGRESS = {

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from memkit.errors import EnvironmentFault
-from memkit.store.git_folder import GitFolder, git_folder, head_branch
+from memkit.errors import EnvironmentFault, StoreFault
+from memkit.runtime.memory.log.files import MACHINE
+from memkit.store.git_folder import GitFolder, git_folder, head_branch, known_git_folder
 from memkit.store.git_process import EndedGit, GitProcess
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
@@ -259,3 +260,59 @@ def _wait_for_others(lock: Path) -> None:
     deadline = time.monotonic() + COURTESY
     while lock.exists() and time.monotonic() < deadline:
         time.sleep(_STEP)
+
+
+HOW_TO_CLEAN = (
+    f"Take it out: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it "
+    f"until the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"
+)
+_IN_INDEX = MACHINE[1:].encode() + b"/"
+"""How a path below it shows in the bytes of an index, which may leave out how the path before it began."""
+
+
+def is_tracked(root: Path) -> bool:
+    """Return whether the index of git has something of the machine's folder; git is asked where that may be."""
+    folder = known_git_folder(root)
+    try:
+        if folder is None or _IN_INDEX not in (folder.own / "index").read_bytes():
+            return False
+    except OSError:
+        return False
+    return bool(Git(root).run("ls-files", "-z", "--", MACHINE, check=False))
+
+
+def require_untracked(root: Path) -> None:
+    """Raise ``StoreFault`` where git keeps the machine's folder: a commit more would go on as if nothing were wrong."""
+    if is_tracked(root):
+        raise StoreFault(f"Git tracks {root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
+
+
+OF_A_COMMIT = (
+    "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-index-change", "reference-transaction",
+)  # fmt: skip
+
+
+def hooks_of(git: Git) -> dict[str, Path]:
+    """Return the programs that a commit of memkit's would run, by the name of the hook."""
+    folder = _folder(git)
+    found = {name: folder / name for name in OF_A_COMMIT} if folder is not None else {}
+    return {name: path for name, path in found.items() if path.is_file() and os.access(path, os.X_OK)}
+
+
+def files_beside(hooks: dict[str, Path]) -> Iterator[Path]:
+    """Yield what lies in the folder of hooks, which these could start; git's samples are none."""
+    for folder in {path.parent for path in hooks.values()}:
+        for parent, _, names in os.walk(folder):
+            yield from (Path(parent, name) for name in sorted(names) if not name.endswith(".sample"))
+
+
+def _folder(git: Git) -> Path | None:
+    """Return the folder of the repository's hooks; None where a person's own configuration names another one."""
+    place = known_git_folder(git.root)
+    if place is None:
+        return None
+    scope, _, named = git.named_hooks().partition("\t")
+    if not scope:
+        return place.shared / "hooks"
+    # A relative path is seen from where git runs hooks: the root of the work tree.
+    return place.top / named if scope in ("local", "worktree") else None

@@ -11,14 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memkit.errors import StoreFault
-from memkit.runtime.memory.log.files import MACHINE
 from memkit.store.layout import file_bytes
-
-if TYPE_CHECKING:
-    from memkit.store.git import Git
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WORK_TREE = re.compile(r'^\s*worktree\s*=\s*"?(?P<path>[^"\n]+)', re.MULTILINE | re.IGNORECASE)
@@ -159,61 +154,3 @@ def head_branch(root: Path) -> str | None:
     """Return the checked-out branch, read from ``.git/HEAD`` without git; None when detached or no repository."""
     folder = known_git_folder(root)
     return folder.branch if folder else None
-
-
-HOW_TO_CLEAN = (
-    f"Take it out: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it "
-    f"until the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"
-)
-_IN_INDEX = MACHINE[1:].encode() + b"/"
-"""How a path below it shows in the bytes of an index, which may leave out how the path before it began."""
-
-
-def is_tracked(root: Path) -> bool:
-    """Return whether the index of git has something of the machine's folder; git is asked where that may be."""
-    folder = known_git_folder(root)
-    try:
-        if folder is None or _IN_INDEX not in (folder.own / "index").read_bytes():
-            return False
-    except OSError:
-        return False
-    from memkit.store.git import Git  # a lint that finds nothing starts no git
-
-    return bool(Git(root).run("ls-files", "-z", "--", MACHINE, check=False))
-
-
-def require_untracked(root: Path) -> None:
-    """Raise ``StoreFault`` where git keeps the machine's folder: a commit more would go on as if nothing were wrong."""
-    if is_tracked(root):
-        raise StoreFault(f"Git tracks {root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
-
-
-OF_A_COMMIT = (
-    "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-index-change", "reference-transaction",
-)  # fmt: skip
-
-
-def hooks_of(git: Git) -> dict[str, Path]:
-    """Return the programs that a commit of memkit's would run, by the name of the hook."""
-    folder = _folder(git)
-    found = {name: folder / name for name in OF_A_COMMIT} if folder is not None else {}
-    return {name: path for name, path in found.items() if path.is_file() and os.access(path, os.X_OK)}
-
-
-def files_beside(hooks: dict[str, Path]) -> Iterator[Path]:
-    """Yield what lies in the folder of hooks, which these could start; git's samples are none."""
-    for folder in {path.parent for path in hooks.values()}:
-        for parent, _, names in os.walk(folder):
-            yield from (Path(parent, name) for name in sorted(names) if not name.endswith(".sample"))
-
-
-def _folder(git: Git) -> Path | None:
-    """Return the folder of the repository's hooks; None where a person's own configuration names another one."""
-    place = known_git_folder(git.root)
-    if place is None:
-        return None
-    scope, _, named = git.named_hooks().partition("\t")
-    if not scope:
-        return place.shared / "hooks"
-    # A relative path is seen from where git runs hooks: the root of the work tree.
-    return place.top / named if scope in ("local", "worktree") else None

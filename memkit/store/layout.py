@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from memkit import __version__
 from memkit.errors import NoStore, StoreFault, UsageError
@@ -21,10 +21,6 @@ from memkit.runtime.memory.log.files import make_private, require_private
 from memkit.runtime.memory.log.files import require_inside as leads_inside
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
 from memkit.terminal import shell_word
-
-if TYPE_CHECKING:
-    from memkit.store.schema import SchemaFinding
-    from memkit.store.yaml import Document
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -117,8 +113,8 @@ class Kind(NamedTuple):
     noun: str
     folder: str
     """Where the files lie, relative to the store."""
-    findings: Callable[[Document, str], list[SchemaFinding]]
-    """What keeps a document from being the one that its file's stem names."""
+    findings: Callable[[Any, str], list[Any]]
+    """What keeps a ``Document`` from being the one that its file's stem names, each a ``SchemaFinding``."""
 
     def path(self, name: str) -> str:
         """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""

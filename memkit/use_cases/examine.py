@@ -20,8 +20,7 @@ from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills.skill import load_skills
-from memkit.store.git import Git
-from memkit.store.git_folder import require_untracked
+from memkit.store.git import Git, require_untracked
 from memkit.store.layout import find_store
 from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted

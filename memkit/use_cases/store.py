@@ -20,8 +20,7 @@ from memkit.resources import resource
 from memkit.runtime.memory.log.files import MACHINE, require_private, whole_file
 from memkit.store.config import DEFAULTS
 from memkit.store.files import write_whole
-from memkit.store.git import Git
-from memkit.store.git_folder import require_untracked
+from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import ATTRIBUTES, own_programs
 from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest

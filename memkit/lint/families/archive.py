@@ -16,7 +16,7 @@ from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import JSON, decode_line
 from memkit.runtime.memory.record.record import Record
-from memkit.store.git_folder import HOW_TO_CLEAN, is_tracked
+from memkit.store.git import HOW_TO_CLEAN, is_tracked
 from memkit.store.layout import MANIFEST
 
 _PLACE = "archive/2026-11/writer.jsonl"
