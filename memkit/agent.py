@@ -324,7 +324,7 @@ class ReferenceAgent:
         return self._put_together(tools, memory)
 
     def _forgetful(self) -> AgentLoop:
-        from memkit.runtime.loop.session_context import SessionTools
+        from memkit.runtime.loop.session_tools import SessionTools
 
         memory = VirtualContextMemory(main=self.main, config=self._config, procedures=self.parts.procedures)
         return self._put_together(SessionTools(memory), memory)

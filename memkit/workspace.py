@@ -410,13 +410,13 @@ class Workspace:
 
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
-        from memkit.store.git import require_untracked
-
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
         try:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
+            from memkit.store.git import require_untracked
+
             require_untracked(self.root)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:

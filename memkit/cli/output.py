@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
-from memkit.terminal import harmless, is_unsafe, one_line
+from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
+    from memkit.store.allowances import Demands
+    from memkit.store.trust import Trust
     from memkit.workspace import Workspace
 
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
+MOST_SHOWN, WIDEST = 20, 400
+"""How much is shown before a question: so much that the question stays in sight."""
 
 
 class Front:
@@ -122,12 +126,42 @@ def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
     except NotTrusted as refused:
         if not front.interactive:
             raise
-        from memkit.cli.trust import agrees
-
         if not agrees(refused.trust, refused.demands):
             raise
         refused.trust.give(refused.demands)
         return deed()
+
+
+def agrees(trust: Trust, demands: Demands) -> bool:
+    """Ask a person on the terminal whether the store may do what it demands."""
+    from memkit.cli.arguments import forget_typed_ahead
+
+    forget_typed_ahead()
+    return yes_or_no(_question(trust, demands))
+
+
+def _question(trust: Trust, demands: Demands) -> str:
+    changed = trust.changed(demands)
+    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *listed(demands, MOST_SHOWN, WIDEST)]
+    files = sum(name.startswith("file ") for name in demands.parts)
+    used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
+    lines.append(f"That runs with your rights. Any change to it{used} is asked about again.")
+    if changed:
+        lines.append(f"Changed since you trusted it last: {named(changed[:MOST_SHOWN])}.")
+    return "\n".join([*lines, "Trust it?"])
+
+
+def listed(demands: Demands, most: int | None = None, width: int = 0) -> list[str]:
+    """Return what a store would run or ask, a line each, and how many more there are."""
+    shown = demands.allows[:most]
+    left = len(demands.allows) - len(shown)
+    lines = [f"  {allowance.kind:16} {one_line(allowance.what, width)}" for allowance in shown]
+    return [*lines, *([f"  and {left} more: 'memkit trust --show' lists all"] if left else [])]
+
+
+def named(changed: list[str]) -> str:
+    """Return the names of what changed, as they may be shown."""
+    return ", ".join(one_line(name) for name in changed)
 
 
 def yes_or_no(question: str) -> bool:

@@ -6,16 +6,13 @@ from typing import Any
 
 import click
 
-from memkit.cli.arguments import forget_typed_ahead
-from memkit.cli.output import Front, MemkitCommand, diagnostic, yes_or_no
+from memkit.cli.output import Front, MemkitCommand, agrees, diagnostic, listed, named
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store
 from memkit.store.trust import Trust
-from memkit.terminal import counted, one_line
+from memkit.terminal import counted
 
-MOST, WIDTH = 20, 400
-"""How much is shown before a question: so much that the question stays in sight."""
 _NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
 
 
@@ -63,10 +60,10 @@ def _revoke(front: Front, trust: Trust) -> None:
 
 def _show(front: Front, trust: Trust, demands: Demands) -> None:
     trusted, changed = trust.holds(demands), trust.changed(demands)
-    lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *_listed(demands)]
+    lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *listed(demands)]
     if not trusted:
         lines.append(
-            "Nobody here said that it may." if not changed else f"Changed since it was trusted: {_named(changed)}."
+            "Nobody here said that it may." if not changed else f"Changed since it was trusted: {named(changed)}."
         )
     lines.append(f"digest: {demands.digest}")
     findings = [diagnostic("changed", f"Changed since it was trusted: {name}") for name in changed]
@@ -82,34 +79,6 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         )
     if not agrees(trust, demands):
         raise NegativeAnswer("Not trusted. Nothing was changed.")
-
-
-def agrees(trust: Trust, demands: Demands) -> bool:
-    """Ask a person on the terminal whether the store may do what it demands."""
-    forget_typed_ahead()
-    return yes_or_no(_question(trust, demands))
-
-
-def _question(trust: Trust, demands: Demands) -> str:
-    changed = trust.changed(demands)
-    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *_listed(demands, MOST, WIDTH)]
-    files = sum(name.startswith("file ") for name in demands.parts)
-    used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
-    lines.append(f"That runs with your rights. Any change to it{used} is asked about again.")
-    if changed:
-        lines.append(f"Changed since you trusted it last: {_named(changed[:MOST])}.")
-    return "\n".join([*lines, "Trust it?"])
-
-
-def _listed(demands: Demands, most: int | None = None, width: int = 0) -> list[str]:
-    shown = demands.allows[:most]
-    left = len(demands.allows) - len(shown)
-    lines = [f"  {allowance.kind:16} {one_line(allowance.what, width)}" for allowance in shown]
-    return [*lines, *([f"  and {left} more: 'memkit trust --show' lists all"] if left else [])]
-
-
-def _named(changed: list[str]) -> str:
-    return ", ".join(one_line(name) for name in changed)
 
 
 def _number(demands: Demands) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from memkit.store.yaml import Document
 
 FOLDER = "domains"
-PROBLEMS, LEARNED = f"{FOLDER}/problems", f"{FOLDER}/learned"
-"""Where the problems of each domain lie, in a folder of its name, and its learned methods, in a file of its name."""
+PROBLEMS = f"{FOLDER}/problems"
+"""Where the problems of each domain lie, in a folder of its name."""
 SUFFIX = ".hddl"
 """Of HDDL; what reads it is imported when there is such a file."""
 SUFFIXES = (".yaml", SUFFIX)
@@ -84,7 +84,7 @@ class StoreDomain:
     @cached_property
     def learned(self) -> Sequence[Method]:
         """Return the methods that a model proposed and that held up, where there are any."""
-        if not (self._root / LEARNED / f"{self._path.stem}.yaml").exists():
+        if not (self._root / FOLDER / "learned" / f"{self._path.stem}.yaml").exists():
             return ()
         return self._learned(self._path.stem, self.domain)
 

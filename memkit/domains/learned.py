@@ -9,7 +9,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from memkit.domains.files import LEARNED
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.htn.language.data import method_from_data, method_to_data
@@ -24,7 +23,7 @@ from memkit.store.schema import SchemaFinding, suggestion
 from memkit.store.yaml import Document, KeyPath, load_yaml
 from memkit.store.yaml_edit import edited
 
-FOLDER = LEARNED
+FOLDER = "domains/learned"
 HEADER = """\
 # Methods that a model proposed for tasks that no other method could do. memkit checked each by carrying it out, and
 # uses them below the domain's own. 'memkit domain learned' lists them, 'memkit domain promote' and 'reject' judge them.

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +107,20 @@ def _from_environment() -> Path | None:
     return Path(value) if value else None
 
 
+class Kind(NamedTuple):
+    """One kind, such as skill."""
+
+    noun: str
+    folder: str
+    """Where the files lie, relative to the store."""
+    findings: Callable[[Any, str], list[Any]]
+    """What keeps a ``Document`` from being the one that its file's stem names, each a ``SchemaFinding``."""
+
+    def path(self, name: str) -> str:
+        """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""
+        return f"{self.folder}/{checked_name(name, self.noun)}.yaml"
+
+
 MAX_BYTES = 1_000_000
 
 
@@ -151,20 +165,6 @@ def schema_comment(root: Path, kind: str) -> str:
     """Return the first line of a new file, which tells editors its schema; nothing in a store that carries none."""
     place = root / SCHEMA_FILES[kind]
     return f"# yaml-language-server: $schema={place.name}\n" if place.is_file() else ""
-
-
-class Kind(NamedTuple):
-    """One kind of files that people write, such as skill."""
-
-    noun: str
-    folder: str
-    """Where the files lie, relative to the store."""
-    findings: Callable[[Any, str], Sequence[Any]]
-    """Given a document and its file's stem: what keeps it from being the one that the stem names."""
-
-    def path(self, name: str) -> str:
-        """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""
-        return f"{self.folder}/{checked_name(name, self.noun)}.yaml"
 
 
 SETTLED = 50_000_000

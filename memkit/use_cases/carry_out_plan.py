@@ -22,7 +22,7 @@ from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Approval, ToolOutcome
 from memkit.runtime.loop.plan_run import ToolHands
-from memkit.runtime.loop.session_context import SessionTools
+from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.schema import suggestion

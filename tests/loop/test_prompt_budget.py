@@ -15,7 +15,8 @@ from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Tu
 from memkit.runtime.loop.errors import PromptTooLarge
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
-from memkit.runtime.loop.session_context import SessionContext, SessionTools
+from memkit.runtime.loop.session_context import SessionContext
+from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext

@@ -18,7 +18,7 @@ from .plan_run import PlanningTools
 from .planner import as_hybrid
 from .prompt import Persona
 from .reply import AgentResponse
-from .session_context import SessionTools
+from .session_tools import SessionTools
 from .tools import Tools
 from .virtual_context import VirtualContextMemory
 

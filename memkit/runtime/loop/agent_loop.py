@@ -67,7 +67,7 @@ class AgentLoop:
         self.planner = planner
         self.model: Any = model_of(model)
         if toolbox is None:
-            from .session_context import SessionTools
+            from .session_tools import SessionTools
 
             toolbox = Tools(SessionTools(self.memory), config=config, host=host)
         self.toolbox = toolbox

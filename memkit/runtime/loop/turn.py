@@ -137,7 +137,7 @@ class Turn:
         if isinstance(self.agent.model, Acts):
             return self.agent.model.act(self, intent)
         if self._asking is None:
-            from .session_context import answer_from_memory
+            from .session_tools import answer_from_memory
 
             return Reply(answer_from_memory(self.agent.memory, self.agent.toolbox, intent.query))
         most, calls = self.agent.config.max_tool_calls, 0
