@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.policies.files import policy_data
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
-from memkit.store.git import Git
 from memkit.store.last_good import LastGood
+
+if TYPE_CHECKING:
+    from memkit.store.git import Git
 
 
 class LiveGuard:

@@ -21,8 +21,6 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault
 from memkit.store.config import Settings, load_settings
-from memkit.store.git import Git, files_beside, hooks_of
-from memkit.store.key_use import asked_for
 from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")
@@ -198,6 +196,8 @@ class _Reading:
                 self._name(run)
 
     def _read_keys(self) -> str | None:
+        from memkit.store.key_use import asked_for
+
         key_id = asked_for(self._root, self._settings["privacy.key_id"])
         if key_id is not None:
             self._part(f"key {key_id}", key_id)
@@ -205,6 +205,8 @@ class _Reading:
         return key_id
 
     def _read_hooks(self) -> None:
+        from memkit.store.git import Git, files_beside, hooks_of
+
         hooks = hooks_of(Git(self._root))
         for name in hooks:
             self._allows.append(
@@ -285,6 +287,8 @@ def _looks_like_code(path: Path) -> bool:
 
 def _listed(root: Path) -> dict[str, bool]:
     """Return the files of the store, each with whether git tracks it; what git ignores is this machine's own."""
+    from memkit.store.git import Git
+
     git = Git(root)
     listed: dict[str, bool] = {}
     if git.is_repository():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -60,6 +59,8 @@ def _compile_list(data: list[JSON], path: Path) -> Predicate:
 
 def suggestion(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """Return "; did you mean …?" for a misspelt word, or the list of what is known."""
+    import difflib  # for a word that nobody knows
+
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 

@@ -6,7 +6,6 @@ arguments, fences what comes back, and enters into the books (``books.py``) what
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import threading
@@ -296,6 +295,8 @@ class Tools:
         return BoundTool(spec, partial(self.memory.call, name), checked=False)
 
     def _no_such_tool(self, name: str) -> str:
+        import difflib  # for a word that nobody knows
+
         close = difflib.get_close_matches(name, self._tools, n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
