@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import NegativeAnswer
 from memkit.runtime.memory.gate.secrets import mask
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 # Search long-term memory.
 
 
-@dataclass(frozen=True)
-class Back:
+class Back(NamedTuple):
     """How far a question looks back."""
 
     as_of: str | None = None
