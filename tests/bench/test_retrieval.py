@@ -7,19 +7,20 @@ import json
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from conversations import conversations
 
 from memkit.bench.datasets import BenchQuestion, Dialogue, load_dataset
-from memkit.bench.measure import MEANING, MODES, RECIPES, measure, ranker
+from memkit.bench.measure import MEANING, MODES, RECIPES, RECORDS, measure, ranker
 from memkit.cli import bench as command
 from memkit.cli.main import run
 from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 
 Bench = Callable[..., dict[str, Any]]
-WORDED = [mode for mode in MODES if mode not in MEANING]
+WORDED = [mode for mode in MODES if mode not in (RECORDS, *MEANING)]
 
 LOCOMO = [
     {
@@ -93,6 +94,40 @@ def overall(envelope: dict[str, Any], mode: str, granularity: str = "turn", kind
     """Return one row."""
     rows = envelope["data"]["rows"]
     return next(row for row in rows if (row["mode"], row["granularity"], row["type"]) == (mode, granularity, kind))
+
+
+def test_long_talk_of_many_topics_is_searched_no_worse_than_by_stems(bench: Bench) -> None:
+    """What a long turn, or a long session, is about besides the question counts little beside it."""
+    random = Random(7)
+    things = [
+        f"{a}{b}" for a in ("kal", "mor", "tin", "sel", "dor", "vek") for b in ("una", "ipo", "esk", "ard", "olm")
+    ]
+    lines: list[dict[str, Any]] = []
+    for number, thing in enumerate(things):
+        # Each answer speaks of its own thing at length, and of others in passing, as long answers do.
+        said = [thing, "works", "like", "this"] * 3 + random.choices(things, k=60)
+        lines.append({"turn": "And the next one?", "id": f"a{number}", "session": "one", "speaker": "user"})
+        lines.append({"turn": " ".join(said), "id": f"b{number}", "session": "one", "speaker": "assistant"})
+    lines += [{"question": f"How does {thing} work?", "evidence": [f"b{n}"]} for n, thing in enumerate(things)]
+
+    envelope = bench(lines, "--k", "1,5")
+
+    for k in ("1", "5"):
+        assert overall(envelope, "default")["recall"][k] >= overall(envelope, "stems")["recall"][k]
+
+
+def test_imported_turns_are_found_by_what_was_said_beside_them(bench: Bench) -> None:
+    """As records too an answer that shares no word with the question is found beside what does."""
+    lines = [
+        {"turn": "Where will you take the kayak?", "id": "q", "session": "s1", "speaker": "Bob"},
+        {"turn": "Up north, over the pass", "id": "a", "session": "s1", "speaker": "Ann"},
+        {"turn": "Lunch was good today", "id": "x", "session": "s2", "speaker": "Bob"},
+        {"question": "Where does the kayak go?", "evidence": ["a"]},
+    ]
+
+    envelope = bench(lines, "--mode", "records", "--k", "2")
+
+    assert overall(envelope, "records")["recall"]["2"] == 1.0
 
 
 @pytest.mark.parametrize("seed", [7, 8, 9])

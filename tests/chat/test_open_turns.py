@@ -50,7 +50,8 @@ class Answers:
         if isinstance(answer, BaseException):
             raise answer
         if isinstance(answer, tuple):
-            return Completion("", (ToolCall("any", answer[0], {"text": answer[1]}),))
+            args = answer[1] if isinstance(answer[1], dict) else {"text": answer[1]}
+            return Completion("", (ToolCall("any", answer[0], args),))
         return Completion(answer)
 
 
@@ -546,3 +547,24 @@ def test_a_full_disk_stops_a_turn_and_the_session_goes_on(left: int, agreed: Pat
     assert kept == sent
     for folder in ("sessions", "checkpoints"):
         assert all(json.loads(line) for line in lines_of(agreed, folder).splitlines() if line)
+
+
+def test_working_memory_survives_a_kill_in_the_turn_that_writes_it(
+    agreed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A turn that is played again leaves the task as its calls had, each step once; prompt and ``/task`` show it."""
+    begun = {"task": "move house", "goals": {"find a flat": "open"}, "next": "call the agency"}
+    done = {"step": "call the agency", "result": "two flats", "decisions": {"Which city?": "Porto"}, "next": "visit"}
+    leave_open(agreed, "Help me move.", ("working_memory", begun), ("working_memory", done))
+
+    with talking(agreed, "Two flats to visit.", "Still two.") as agent:
+        assert agent.finish() is not None
+        working = agent.tasks.working
+        assert (working.task, [step.action for step in working.completed_steps]) == ("move house", ["call the agency"])
+        agent.step("And now?")
+        prompt = agent.parts.model.seen[-1][0]["content"]  # type: ignore[attr-defined]
+        assert "done: call the agency: two flats" in prompt and "next: visit" in prompt
+
+    assert run(["--store", str(agreed), "chat", "--user", "ada", "--session", "monday", "-p", "/task"]) == 0
+    shown = capsys.readouterr().out
+    assert "task: move house (started)" in shown and "decided: Which city? Porto" in shown

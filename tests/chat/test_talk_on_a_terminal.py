@@ -239,7 +239,7 @@ def test_output_that_goes_elsewhere_holds_the_answers_alone(agreed: Path) -> Non
         terminal.type("\x04")
         assert terminal.left() == 0
 
-    assert out.read_text("utf-8").startswith("Noted: “My dog is called Rex”.\n(stored: ")
+    assert out.read_text("utf-8").startswith("Noted: “My dog is called Rex”.\n(")
 
 
 def test_without_input_a_talk_is_refused(

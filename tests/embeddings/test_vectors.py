@@ -17,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
+from memkit.runtime.embeddings.interface import OtherModel
 from memkit.runtime.embeddings.local import LocalEmbedder
 from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
+from memkit.runtime.host.rooms import open_rooms
+from memkit.runtime.host.settings import Project, load_settings
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.corpus import FoundRecord
 from memkit.runtime.memory.index.search import fuse
@@ -251,6 +254,27 @@ def test_a_hosted_model_is_handed_in_and_asked_for_many_texts_at_once() -> None:
 
         assert [hit.text for hit in archive.search("which dog", user_id="ada").hits] == ["a hound sleeps"]
         assert model.requests == 2
+
+
+def test_a_generated_project_searches_by_meaning_too(ask: Ask, tmp_path: Path) -> None:
+    """The store's setting holds there, asks for the libraries, and another model under the name is refused."""
+    add(ask, "The automobile is red")
+    found(ask, "car")  # agrees on the model
+    out = tmp_path / "project"
+    ask("gen", "--target", "react", "--out", str(out))
+    assert "onnxruntime" in (out / "pyproject.toml").read_text("utf-8")
+    project = Project("one", "none", out, out / "agent" / "compiled")
+
+    rooms = open_rooms(load_settings(project, {}), "ada", "s1")
+    rooms.archive.offer(Draft(text="The automobile is red"), Origin(actor="user", user_id="ada"))
+    assert [hit.text for hit in rooms.archive.search("which car", user_id="ada").hits] == ["The automobile is red"]
+    rooms.close()
+
+    make_model(tmp_path / "tiny", 4, "a further word")
+    rooms = open_rooms(load_settings(project, {}), "ada", "s1")
+    with pytest.raises(OtherModel, match="index rebuild"):
+        rooms.archive.search("which car", user_id="ada")
+    rooms.close()
 
 
 def test_turns_are_found_by_meaning_too(tmp_path: Path) -> None:

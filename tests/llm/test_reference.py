@@ -59,6 +59,7 @@ def texts(archive: ArchivalStore) -> list[str]:
     ("told", "asked", "answer"),
     [
         ("My name is Ada.", "What is my name?", "“My name is Ada”"),
+        ("My name is Ada.", "who am I?", "“My name is Ada”"),
         ("Hi, I live in Paris.", "Where do I live?", "“I live in Paris”"),
         ("I moved to Berlin.", "Where do I live?", "“I moved to Berlin”"),
         ("My dog is called Rex.", "What is my dog called?", "“My dog is called Rex”"),

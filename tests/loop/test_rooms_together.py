@@ -24,6 +24,7 @@ from memkit.runtime.loop.core import (
     AgentConfig,
     AgentLoop,
     DeclaredTool,
+    Host,
     HybridPlanner,
     MemGPTAgent,
     Persona,
@@ -47,6 +48,35 @@ ASK_UNTRUSTED = {
 }  # fmt: skip
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 SAY = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=False)
+
+
+@pytest.mark.parametrize("per_turn", [5, 0])
+def test_a_turn_is_given_what_fits_without_a_tool_call(per_turn: int) -> None:
+    """What memory holds that fits stands in the prompt, fenced, once, is told as injected, and can be switched off."""
+    told: list[dict[str, Any]] = []
+    prompts: list[str] = []
+
+    class Looks:
+        def complete(self, messages: Any, tools: Any) -> Completion:
+            prompts.append("\n".join(str(message.get("content")) for message in messages))
+            return Completion("Noted.")
+
+    with ArchivalStore(None, settings=MemorySettings.from_mapping({"retrieval": {"per_turn": per_turn}})) as archive:
+        user = Origin(actor="user", user_id="ada")
+        id = str(archive.offer(Draft(text="Lena is allergic to celery"), user).id)
+        tools = MemoryTools(MainContext(8000), archive, user_id="ada", session_id="s1")
+        config = AgentConfig("ada", "s1")
+        view = VirtualContextMemory(main=tools.main, archive=archive, recall=tools.recall, config=config)
+        toolbox = Tools(tools, host=Host(observe=told.append))
+        agent = AgentLoop(view, model=Looks(), toolbox=toolbox, config=config)
+        agent.respond("Hello!")
+        agent.respond("I cook for Lena tonight")
+        agent.respond("What about the weather?")
+
+    given = [f"- [{id}] Lena is allergic to celery (fact, 1.00, explicit, " in prompt for prompt in prompts[1:]]
+    assert given == [per_turn > 0, False]
+    injected = [event["ids"] for event in told if event["event"] == "injected" and event["turn_id"] == 2]
+    assert injected == [[id] if per_turn else []]
 
 
 def errands(proposals: Proposals | None = None) -> HTNPlanner:
@@ -405,7 +435,7 @@ def test_only_the_users_words_take_a_memory_back(script: Callable[..., Any]) -> 
     record_id = str(archive.offer(Draft(text="My dog is called Rex"), person).id)
     taken: list[str] = []
     tools = archive.tools()
-    toolbox = tools_of(tools, retire=lambda found, reason: taken.append(found) or "text")
+    toolbox = tools_of(tools, retire=lambda found, reason, taint: (taken.append(found) or "text", None))
     toolbox.begin_turn("What is my dog called?", 1)
     toolbox.call("archival_memory_search", {"query": "dog"})
     refused = toolbox.call(RETRACT, {"id": record_id})

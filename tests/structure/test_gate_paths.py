@@ -226,6 +226,13 @@ def by_tool(name: str, **args: str) -> Twin:
     return talk
 
 
+def benched(store: Path, known: str, folder: Path) -> object:
+    """Measure on a conversation as records, which lie in a memory of their own."""
+    lines = [{"turn": "Ada keeps a lynx", "id": "1"}, {"question": "Who keeps a lynx?", "evidence": ["1"]}]
+    (folder / "talk").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return run(["bench", "retrieval", str(folder / "talk"), "--mode", "records"])
+
+
 def by_task(store: Path, known: str, folder: Path) -> object:
     """End a task, whose outcome is remembered."""
     with ArchivalStore(store) as archive:
@@ -277,6 +284,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
+    "memkit/bench/measure.py:__init__": (benched,),
     "memkit/runtime/memory/tiers/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),
@@ -307,7 +315,7 @@ DIRECT: dict[str, Twin] = {
     "undo": command("chat", "-p", "/undo"),
 }
 """The ways into the archive itself, and the way back."""
-BRING_NOTHING = {"undo", "memkit/use_cases/memory.py:roll_back_core"}
+BRING_NOTHING = {"undo", "memkit/use_cases/memory.py:roll_back_core", "memkit/bench/measure.py:__init__"}
 """What brings no text in, whatever the gate says."""
 
 

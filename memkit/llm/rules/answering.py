@@ -87,7 +87,7 @@ def _shared(asked: Asked, record: Recalled) -> int:
     related = bool(set(map(stem, RELATIONS.get(asked.relation, "").split())) & words)
     if not asked.things:
         own = slot is not None and (slot.subject == "i" or asked.relation == "taste")
-        return int(asked.personal and own and slot is not None and slot.relation == asked.relation)
+        return int(asked.personal and own and slot is not None and slot.relation == asked.relation != "")
     shared = len(asked.things & words)
     return 2 * shared + related if 2 * shared >= len(asked.things) else 0
 

@@ -64,7 +64,7 @@ def read_question(sentence: str) -> Asked:
     spoken = re.findall(r"[\w']+", sentence.lower())
     found = key_words(sentence)
     relation = next((one for one, words in RELATIONS.items() if set(words.split()) & {*spoken, *found}), "")
-    relation = "work" if {"do", "living"} <= set(spoken) else relation
+    relation = "work" if {"do", "living"} <= set(spoken) else "name" if spoken[:3] == ["who", "am", "i"] else relation
     related = set(map(stem, RELATIONS.get(relation, "").split())) | ({"live"} if relation == "work" else set())
     things = frozenset(map(stem, found)) - related
     words = [word for word in found if stem(word) in things or word in RELATIONS.get(relation, "")]
@@ -83,5 +83,9 @@ def key_words(text: str) -> list[str]:
 
 
 def key_stems(text: str) -> set[str]:
-    """Return the stems of the words that carry the meaning of ``text``."""
+    """Return the stems of the words that carry the meaning of ``text``.
+
+    >>> sorted(key_stems("Where are my dogs?"))
+    ['dog']
+    """
     return {stem(word) for word in key_words(text)}

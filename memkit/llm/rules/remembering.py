@@ -8,7 +8,7 @@ from typing import Any
 
 from memkit.llm.rules.questions import key_stems, key_words, read_question
 from memkit.llm.rules.reading import INSERT, Heard, Script, is_refused, named_last, reason, search
-from memkit.llm.rules.statements import Statement, corrected_by, slot_of
+from memkit.llm.rules.statements import PlainStatement, corrected_by, slot_of
 from memkit.runtime.memory.words.text import regex
 
 RETRACT = "memory_retract"
@@ -27,7 +27,7 @@ DONE = regex(
 )
 
 
-def remember(heard: Heard, statement: Statement) -> Script:
+def remember(heard: Heard, statement: PlainStatement) -> Script:
     """Store a statement, in the place of the one it corrects, and say what became of it."""
     if not heard.offers(INSERT):
         return NO_MEMORY
@@ -59,7 +59,7 @@ def remember(heard: Heard, statement: Statement) -> Script:
     return f"Noted{' as an open goal' if kind and kind['type'] == 'goal' else ''}{due}: “{text}”."
 
 
-def _query(statement: Statement) -> str:
+def _query(statement: PlainStatement) -> str:
     related = read_question(statement.text).query
     return " ".join(dict.fromkeys([*key_words(statement.text), *related.split()])) or statement.text
 

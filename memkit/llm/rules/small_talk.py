@@ -48,7 +48,11 @@ CORE_NAME = regex(r"<human>\n(?:.*\n)*?My name is (?P<name>[^\n]{1,40})\n", re.I
 
 
 def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
-    """Return the answer to what is said for company, or None for anything else."""
+    """Return the answer to what is said for company, or None for anything else.
+
+    >>> small_talk("Thanks!"), small_talk("I like tea")
+    ('You are welcome.', None)
+    """
     agreed = consent_in(text)
     if agreed is False:
         return "All right, I store nothing from now on."

@@ -22,12 +22,16 @@ STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
 
 
 def any_of(words: str) -> str:
-    """Return a pattern for one of some words."""
+    """Return a pattern for one of some words, in which a line stands for a blank.
+
+    >>> any_of("nuts tree_nuts")
+    '(?:nuts|tree nuts)'
+    """
     return f"(?:{'|'.join(words.split())})".replace("_", " ")
 
 
 UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
-PROPER = rf"{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
+PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
 NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
 NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
 CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
@@ -131,8 +135,8 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("birthday", rf"{PERSON}'s birthday is (?:on )?(?P<v>{DATE})"),
         ("birthday", rf"{I} was born on (?P<v>{DATE})"),
         ("birthday", rf"{I} was born in (?P<v>\d{{4}}|{CITY})"),
-        ("age", rf"{I}{AM} (?P<v>\d{{1,3}} years old)"),
-        ("age", rf"{BODY} is (?P<v>\d{{1,3}} (?:years|months|weeks) old)"),
+        ("age", rf"{I}{AM} (?P<v>(?:1[01]\d|\d\d?) years old)"),
+        ("age", rf"{BODY} is (?P<v>(?:1[01]\d|\d\d?) (?:years|months|weeks) old)"),
         ("work", rf"{I} work (?P<v>{EMPLOYED})"),
         ("work", rf"{PERSON} works (?P<v>{EMPLOYED})"),
         ("work", rf"{I}{AM} (?P<v>an? {OCCUPATION}(?: (?:at|in) (?:the )?{NAME})?)"),
@@ -179,7 +183,7 @@ VAGUE = frozenset(
     yourself himself herself ourselves themselves hell life death nothing job boss people man guy thing things stuff
     please thanks ok yes lol haha apparently obviously clearly sure right definitely totally much lot bit kind sort
     again back still ever yet only even alone instead really idiots morons losers neither nor either late early
-    whatever whoever drive deadlines running forward breakfast""".split()
+    whatever whoever up down off out drive deadlines running forward breakfast""".split()
 )
 """Words that point at something else, or make more of a thing than its name; an object with one of them is doubtful."""
 FIGURES = regex(
@@ -188,7 +192,8 @@ FIGURES = regex(
         """Hell Heaven Narnia Hogwarts Mordor Atlantis Gotham Neverland Wonderland Mars Venus Pluto Limbo Denial Batman
         Superman Satan God Voldemort Hitler Scrooge Dracula Ishmael Maybe Crazy Mud Nobody Legion Slim Elvis Napoleon
         Santa Sherlock Cinderella Godzilla Frodo Gandalf Darth Yoda Groot Spartacus Cleopatra Oz Camelot Utopia Mayhem
-        Trouble Chaos Boring Bond Blackbeard Juliet Romeo Hamlet Macbeth Winterfell Westeros Tatooine Atlantis Hades"""
+        Trouble Chaos Boring Bond Blackbeard Juliet Romeo Hamlet Macbeth Winterfell Westeros Tatooine Hades Daddy
+        Earth Man Nothing Nowhere Evil"""
     )
     + r"\b"
 )
@@ -239,7 +244,7 @@ DAY = (
     rf"the end of (?:the )?(?:day|week|month|year)|{MONTH}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th))"
 )
 GOAL = regex(
-    r"^(?:(?:to-?do|reminder)\s*: ?\S.{2,200}"
+    r"^(?!.{0,80}\b(?:die|kill|nothing|hell)\b)(?:(?:to-?do|reminder)\s*: ?\S.{2,200}"
     r"|(?:please )?remind me (?:[\w:.-]+ ){0,5}?to (?!never|always|breathe|live|laugh|kill|not)\S.{2,200}"
     rf"|(?:I|we) (?:(?:need|have|want|promised|plan) to|must) \S.{{2,150}} (?:by|before|until|on) {DAY}\b.{{0,40}})$",
     re.IGNORECASE,
@@ -259,7 +264,7 @@ class Slot(NamedTuple):
         return self[:2] == other[:2] and self.relation in ONE_VALUE
 
 
-class Statement(NamedTuple):
+class PlainStatement(NamedTuple):
     """A statement that may be stored as it was said."""
 
     text: str
@@ -299,11 +304,11 @@ def _is_thing(words: str) -> bool:
     told = re.findall(r"[^\s,]+", words)
     names = all(re.fullmatch(r"[^\W_](?:[\w'.&/-]*\w)?[+#]{0,2}", word) for word in told)
     first = told[0].lower() if told else ""
-    loose = first.endswith("ing") and not re.fullmatch(rf"{HOBBY}|morning|evening|spring", first)
+    loose = first == "to" or (first.endswith("ing") and not re.fullmatch(rf"{HOBBY}|morning|evening|spring", first))
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
-def read_statements(sentence: str) -> list[Statement]:
+def read_statements(sentence: str) -> list[PlainStatement]:
     """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
 
     >>> [one.text for one in read_statements("I live in Lisbon and work as a nurse.")]
@@ -320,17 +325,17 @@ def read_statements(sentence: str) -> list[Statement]:
     if is_question(sentence) or hedged_wording(body) or not body:
         return []
     if GOAL.match(body):
-        return [Statement(_capital(body), None)]
+        return [PlainStatement(_capital(body), None)]
     if transient_wording(body):
         return []
     told = [_statement(one, marker is not None) for one in facts(body)]
     return told if all(one.slot for one in told) else []
 
 
-def _statement(text: str, corrects: bool) -> Statement:
+def _statement(text: str, corrects: bool) -> PlainStatement:
     slot = slot_of(text)
     changed = slot is not None and (" moved " in f" {text} " or " no longer " in text)
-    return Statement(_capital(text), slot, corrects or changed)
+    return PlainStatement(_capital(text), slot, corrects or changed)
 
 
 def _capital(text: str) -> str:
@@ -338,7 +343,11 @@ def _capital(text: str) -> str:
 
 
 def is_doubtful(text: str) -> bool:
-    """Return whether something in a message makes all of it doubtful."""
+    """Return whether something in a message makes all of it doubtful.
+
+    >>> is_doubtful("I live in Rome, lol"), is_doubtful("I live in Rome")
+    (True, False)
+    """
     return len(text) > MOST_READ or DOUBTFUL.search(text) is not None or MAKE_BELIEVE.search(text) is not None
 
 
@@ -351,13 +360,12 @@ def sentences_of(text: str) -> list[str]:
     return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
 
 
-def is_disliking(text: str) -> bool:
-    """Return whether a statement of taste says that something is not liked."""
-    return re.search(r"hate|dislike|can't stand|n't (?:like|enjoy)|not like", text) is not None
+def corrected_by(statement: PlainStatement, others: list[tuple[str, str]]) -> str | None:
+    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it.
 
-
-def corrected_by(statement: Statement, others: list[tuple[str, str]]) -> str | None:
-    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it."""
+    >>> corrected_by(read_statements("I live in Rome")[0], [("01A", "I like tea"), ("01B", "I live in Porto")])
+    '01B'
+    """
     slot = statement.slot
     for record_id, text in others:
         old = slot_of(text)

@@ -45,7 +45,7 @@ class MissingLibrary(EmbeddingError):
     def __init__(self) -> None:
         super().__init__(
             "Search by meaning needs pip install 'memkit-agent[embeddings]' (in a generated project: pip install "
-            "'.[embeddings]'); or set retrieval.vectors to off."
+            "model2vec onnxruntime tokenizers); or set retrieval.vectors to off."
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..guard.core import Guard
 from ..guard.interface import PolicySetError
@@ -29,6 +30,11 @@ from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, Recal
 from .journal import JournalledTools, account_of
 from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
+
+if TYPE_CHECKING:
+    from ..embeddings.interface import Embedder
+    from ..memory.index.search import VectorIndex
+    from ..memory.tiers.conversation import Similar
 
 PLANNING = "plan_task"
 PROPOSING = "propose_subtasks"
@@ -187,7 +193,12 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         with suppress(OSError):  # whoever writes there says why it cannot be
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
-    archive = ArchivalStore(settings.memory_folder if user is not None else None, settings=limits)
+    meaning = _ByMeaning(settings) if limits.retrieval.vectors != "off" else None
+    archive = ArchivalStore(
+        settings.memory_folder if user is not None else None,
+        settings=limits,
+        vectors=(lambda: meaning.index) if meaning else None,
+    )
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
         MainContext.configured(limits),
@@ -196,6 +207,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
             settings.state_folder / "sessions" if user is not None else None,
             ttl=limits.recall.ttl,
             max_items=limits.recall.max_items,
+            similar=meaning.similar if meaning else None,
         ),
         user_id=user_id,
         session_id=session,
@@ -207,6 +219,40 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     )
     toolbox = _toolbox(settings, memory, consent, config, host)
     return Rooms(settings, archive, memory, toolbox, consent, config, host)
+
+
+class _ByMeaning:
+    """The embedding model that the store's settings name, loaded by the first question that needs it."""
+
+    def __init__(self, settings: ProjectSettings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def index(self) -> VectorIndex:
+        """Return the index of records; raises ``OtherModel`` where the store agreed on another model."""
+        from ..embeddings.nearest import NearestIndex
+
+        return NearestIndex(self._embedder)
+
+    def similar(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return how near turns are to a question."""
+        return self._similarity(query, texts)
+
+    @cached_property
+    def _similarity(self) -> Similar:
+        from ..embeddings.nearest import Similarity
+
+        return Similarity(self._embedder)
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        from ..embeddings.interface import hold_to
+        from ..embeddings.local import LocalEmbedder
+
+        retrieval = self._settings.limits.retrieval
+        embedder = LocalEmbedder(self._settings.memory_folder / Path(retrieval.vectors).expanduser())
+        hold_to(retrieval.vector_model, embedder)
+        return embedder
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:

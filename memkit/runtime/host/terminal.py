@@ -11,6 +11,7 @@ import select
 import stat
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -48,7 +49,9 @@ def beside(given: TextIO, tell: Callable[[str], None]) -> str:
     try:
         descriptor = given.fileno()
     except (AttributeError, OSError, ValueError):
-        return given.read(MOST) if given is not None else ""  # a stream of the program itself
+        with suppress(AttributeError, OSError, ValueError):
+            return given.read(MOST)  # a stream of the program itself
+        return ""
     mode = os.fstat(descriptor).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return ""

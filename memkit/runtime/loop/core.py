@@ -16,6 +16,7 @@ from .tiers import ConversationMemory, SemanticMemory, WorkingMemory
 from .tools import Tools
 from .turn import Acts, Turn
 from .virtual_context import VirtualContextMemory
+from .working_tool import working_memory_tool
 
 __all__ = [
     "Acts",
@@ -46,4 +47,5 @@ __all__ = [
     "VirtualContextMemory",
     "WorkingMemory",
     "system_prompt",
+    "working_memory_tool",
 ]

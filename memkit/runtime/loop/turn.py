@@ -114,11 +114,13 @@ class Turn:
     def recall(self, intent: Intent) -> str:
         """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
+        memory = self.agent.memory
+        constraints = memory.constraints(intent.query)
         if not intent.recall:
             self.agent.toolbox.books.recall_skipped(intent.kind)
+            self.agent.view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn
             return opening
-        memory = self.agent.memory
-        found = {CONSTRAINTS: memory.constraints(intent.query), FAILED_BEFORE: memory.warnings(intent.query)}
+        found = {CONSTRAINTS: constraints, FAILED_BEFORE: memory.warnings(intent.query)}
         blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
         shown = "\n".join([opening, *(item.line for block in blocks for item in block.found)])
         fitting, lost = self.agent.view.fitting_memory(intent.query, shown)

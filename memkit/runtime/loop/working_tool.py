@@ -41,12 +41,12 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
     Raises:
         LoopError: No task is named and none runs, or a status is none.
     """
-    working, task, status = tasks.working, _short(args.get("task")), args.get("status")
+    working, task, end = tasks.working, _short(args.get("task")), args.get("status")
     goals = {_short(text): str(status) for text, status in (args.get("goals") or {}).items()}
     if wrong := next((status for status in goals.values() if status not in STATUS), None):
         raise LoopError(f"A goal is {', '.join(STATUS)}, and not {wrong!r:.40}.")
-    if status and status not in ENDED:
-        raise LoopError(f"A task ends as {' or '.join(ENDED)}, and not {status!r:.40}.")
+    if end and end not in ENDED:
+        raise LoopError(f"A task ends as {' or '.join(ENDED)}, and not {end!r:.40}.")
     if task and (task != working.task or working.current_phase in ENDED):
         tasks.start_task(task)
     elif working.task is None or tasks.episode is None:
@@ -64,8 +64,8 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
         if made not in working.decisions:
             working.decide(made.question, made.answer)
     working.variables |= {_short(name): _short(value) for name, value in (args.get("variables") or {}).items()}
-    if status:
-        working.current_phase, tasks.episode = str(status), None
+    if end:
+        working.current_phase, tasks.episode = str(end), None
     working.trim()
     tasks.on_change()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,30 @@ def test_what_the_gate_refuses_of_several_is_told_and_the_rest_is_kept(tools: Me
     assert "refused: " in result and secret not in result
     with pytest.raises(Refused):
         tools.call("archival_memory_insert", {"text": f"I use {secret} and I have {secret}"})
+
+
+class Key(NamedTuple):
+    """Which call of which turn it is."""
+
+    name: str = "turn-1/call-1"
+    moment: int = 1_795_000_000_000
+    number: int = 1
+
+
+def test_a_call_that_was_cut_off_between_two_facts_writes_the_rest(tools: MemoryTools) -> None:
+    """Played again under its key, what was written is found, what was not is written, and nothing is there twice."""
+    insert, said = "archival_memory_insert", {"text": "I live in Lisbon and work as a nurse"}
+    tools.begin_turn(said["text"], 1)
+    with tools.under_key(Key()):
+        tools.call(insert, {"text": "I live in Lisbon"})
+
+    with tools.under_key(Key()):
+        first = tools.call(insert, said)
+    with tools.under_key(Key()):
+        second = tools.call(insert, said)
+
+    assert texts(tools) == ["I live in Lisbon", "I work as a nurse"]
+    assert first.splitlines()[-1] == second.splitlines()[-1]
 
 
 def test_a_program_keeps_its_text_as_it_is(tools: MemoryTools) -> None:

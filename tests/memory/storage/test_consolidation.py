@@ -144,6 +144,21 @@ def test_aged_core_entries_move_and_leave_an_excerpt() -> None:
     assert [draft.text for draft in compression.moved] == old.splitlines()[: len(compression.moved)]
 
 
+def test_an_entry_that_moves_becomes_a_record_a_fact() -> None:
+    """What one line of the core told of several things, the archive keeps apart."""
+    limits = DEFAULTS._replace(context=ContextSettings(core_section_limit=120))
+    line = (
+        "Ada lives in Lisbon and works as a nurse at the Hospital of Saint Mary by the river Tejo, near the old bridge"
+    )
+
+    (compression,) = planned([], {("ada", None): core_of((90, line))}, limits, NOW).compressions
+
+    assert [draft.text for draft in compression.moved] == [
+        "Ada lives in Lisbon",
+        line.replace("lives in Lisbon and ", ""),
+    ]
+
+
 def test_a_core_section_with_room_or_only_young_entries_stays() -> None:
     """Age alone moves nothing, and neither does length."""
     limits = DEFAULTS._replace(context=ContextSettings(core_section_limit=200))

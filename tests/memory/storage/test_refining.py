@@ -20,11 +20,7 @@ from memkit.runtime.memory.lifecycle.successors import refined
         ("Ada's cat is called Tom", "it is Max", "Ada's cat is called Max"),
         ("Ada likes tea", "coffee instead of tea", "Ada likes coffee"),
         ("I prefer Python", "Actually, I prefer Python 3.11+, not just 'Python'", "I prefer Python 3.11+"),
-        (
-            "The user likes Python.",
-            "Actually, I prefer Python 3.11+, not just “Python”.",
-            "The user likes Python 3.11+.",
-        ),
+        ("Ada likes Python.", "Actually, I prefer Python 3.11+, not just “Python”.", "Ada likes Python 3.11+."),
         ("Ada likes tea", "change tea to green tea", "Ada likes green tea"),
         ("Ada likes tea", "replace “tea” with “coffee”", "Ada likes coffee"),
         ("Ada likes tea", "tea -> coffee", "Ada likes coffee"),

@@ -14,7 +14,7 @@ from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.main import MainContext, MemoryTools, Origin
 from memkit.runtime.memory.record.record import Draft, Record
 from memkit.runtime.memory.settings import MemorySettings
-from memkit.runtime.memory.tiers.turn_recall import Piece, pieces_of, recall_for_turn
+from memkit.runtime.memory.tiers.turn_recall import RecalledPiece, pieces_of, recall_for_turn
 
 Open = Callable[..., MemoryTools]
 THINGS = ("kettle", "loom", "kayak", "saddle", "lantern", "telescope", "hammock")
@@ -107,7 +107,7 @@ texts = st.lists(st.text("ab", min_size=1, max_size=30), unique=True, max_size=8
 @given(texts, st.integers(0, 6), st.integers(0, 120))
 def test_bounds_hold_for_all(given_texts: list[str], most: int, budget: int) -> None:
     """Never more pieces or tokens than allowed, none twice, and every record is given or lost with a reason."""
-    pieces = [Piece("archive", text, text, 1.0, f"id{number}") for number, text in enumerate(given_texts)]
+    pieces = [RecalledPiece("archive", text, text, 1.0, f"id{number}") for number, text in enumerate(given_texts)]
 
     found = recall_for_turn(pieces, most, budget, len, "")
 

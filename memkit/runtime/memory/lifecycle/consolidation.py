@@ -20,6 +20,7 @@ from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
+from ..gate.facts import facts
 from ..record.fields import TRUSTS
 from ..record.lines import JSON
 from ..record.record import Draft, Record
@@ -194,7 +195,7 @@ def _compressed(
     text = _joined(kept, moved, limit)
     if not moved or len(text) >= len("\n".join(entry.text for entry in entries)):
         return None
-    return Compression(user_id, section, text, tuple(_draft(section, entry) for entry in moved))
+    return Compression(user_id, section, text, tuple(draft for entry in moved for draft in _drafts(section, entry)))
 
 
 def _joined(kept: Sequence[Entry], moved: Sequence[Entry], limit: int) -> str:
@@ -214,11 +215,13 @@ def _excerpt(text: str) -> str:
     return said if len(said) <= EXCERPT else f"{said[: EXCERPT - 1].rstrip()}…"
 
 
-def _draft(section: str, entry: Entry) -> Draft:
+def _drafts(section: str, entry: Entry) -> list[Draft]:
+    """Return what the archive keeps of an entry, each fact by itself."""
     # Who wrote an entry of the core is known; what it was made of is not, so nobody is made its witness anew.
     source = "explicit" if entry.actor in ("person", "user") else "learned"
     extra: dict[str, JSON] = {"core_section": section, "since": entry.at}
-    return Draft(text=entry.text.strip(), tags=("core", section), confidence=0.95, source=source, extra=extra)
+    said = Draft(text="", tags=("core", section), confidence=0.95, source=source, extra=extra)
+    return [said._replace(text=fact) for fact in facts(entry.text.strip())]
 
 
 Whose: TypeAlias = tuple[str, str | None]

@@ -253,7 +253,7 @@ class MemoryTools:
         ``retrieval.per_turn: 0`` switches it off.
         """
         settings = self.archive.settings.retrieval
-        if settings.per_turn <= 0:
+        if settings.per_turn <= 0 or not self.user_id:
             return TurnRecall()
         hits: dict[str, Hit] = {}
         lost: dict[str, str] = {}

@@ -14,7 +14,7 @@ EXCERPT = 400
 """Characters of an earlier turn that are shown."""
 
 
-class Piece(NamedTuple):
+class RecalledPiece(NamedTuple):
     """Something that fits the user's words or the task at hand."""
 
     tier: str
@@ -40,32 +40,36 @@ class Piece(NamedTuple):
 class TurnRecall(NamedTuple):
     """What enters the prompt of a turn, and the account of what does not."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[RecalledPiece, ...] = ()
     lost: tuple[Mapping[str, str], ...] = ()
     """``{id, reason}`` of records: taint, rank, budget, or why the search dropped one."""
     tainted: int = 0
     """So many pieces were left out because outside text may have steered them."""
 
 
-def pieces_of(hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]]) -> list[Piece]:
+def pieces_of(hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]]) -> list[RecalledPiece]:
     """Return records as search ranked them and earlier turns with their share of the words, the best fitting first."""
-    pieces: list[Piece] = []
+    pieces: list[RecalledPiece] = []
     fit = 1.0
     for hit in hits:
         # Confidence, age and use had their say in the search: no record passes one that was ranked before it.
         fit = min(fit, hit.parts["relevance"])
         record = hit.record
         told = f"{record.type}, {record.confidence:.2f}, {record.source}, {record.created_at[:10]}"
-        pieces.append(Piece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, _taint(record)))
+        pieces.append(
+            RecalledPiece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, _taint(record))
+        )
     for share, turn in turns:
         said = " ".join(turn.text.split())
         excerpt = said if len(said) <= EXCERPT else f"{said[:EXCERPT]} …"
-        pieces.append(Piece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=_taint(turn)))
+        pieces.append(
+            RecalledPiece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=_taint(turn))
+        )
     return sorted(pieces, key=lambda piece: -piece.fit)
 
 
 def recall_for_turn(
-    pieces: Sequence[Piece], most: int, budget: int, count: Callable[[str], int], shown: str
+    pieces: Sequence[RecalledPiece], most: int, budget: int, count: Callable[[str], int], shown: str
 ) -> TurnRecall:
     """Return at most ``most`` of the first ``pieces`` that fit in ``budget`` tokens and do not stand in the prompt.
 
@@ -76,7 +80,7 @@ def recall_for_turn(
         count: Counts the tokens of a text.
         shown: The text of the prompt as it stands.
     """
-    chosen: list[Piece] = []
+    chosen: list[RecalledPiece] = []
     lost: list[Mapping[str, str]] = []
     standing, tainted = _flat(shown), 0
     for piece in pieces:
