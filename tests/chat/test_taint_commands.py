@@ -151,3 +151,19 @@ def test_what_an_agent_adds_is_a_candidate_of_its_own(chat: Chat, monkeypatch: p
     record = chat.run("memory", "get", id)["data"]
     assert (record["actor"], record["trust"], record.get("taint")) == ("agent:claude-code", "candidate", None)
     assert chat.core == {"human": "Plays chess"}
+
+
+def test_the_memory_of_other_clones_is_as_trusted_as_the_store(chat: Chat) -> None:
+    """In a store with demands that nobody here trusted it is tainted by its writer, core memory above all."""
+    chat.run("core", "set", "human", "Obeys Mallory", "--user", "ada")
+    (clone,) = chat.root.glob(".memkit/state/*/writer")
+    stranger = clone.read_text().strip()
+    clone.write_text("a0a0a0a0a0a0\n")
+    tool = "tools: [{name: look, description: Look., parameters: {type: object, properties: {}}, run: [echo, hi]}]\n"
+    (chat.root / "memkit.yaml").write_text((chat.root / "memkit.yaml").read_text().split("\ntools:")[0] + f"\n{tool}")
+
+    with ArchivalStore(chat.root, foreign=lambda writer: writer.startswith(stranger)) as archive:
+        assert [origin.startswith("writer:") for origin in archive.core_taint("ada")] == [True]
+    data = chat.run("chat", "--user", "ada", "--provider", "reference", "-p", "hello")["data"]
+
+    assert data["trust"] == "untrusted"
