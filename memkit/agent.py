@@ -83,6 +83,8 @@ class Parts:
     """Tells in few words what leaves the prompt; without it its first sentences stay."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
+    has_task_tool: bool = True
+    """Whether the model may keep working memory by a tool."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +343,7 @@ class ReferenceAgent:
         tools.withdrawn = parts.objection
         if remembers:
             tools.add([retraction_tool(self.take_back, tools.books)])
-        tools.add(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
+        tools.add(PlanningTools(planner, searcher=formula_searcher, books=tools.books).tools())
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
@@ -354,7 +356,8 @@ class ReferenceAgent:
             config=self._config,
             host=host,
         )
-        tools.add([working_memory_tool(agent.tasks)])
+        if parts.has_task_tool:
+            tools.add([working_memory_tool(agent.tasks)])
         agent.working.max_items = parts.archive.settings.working.max_items
         return agent
 

@@ -172,9 +172,14 @@ class ReferenceSide:
                 Setting(turn.user or "", session, turn.context),
                 provider="reference",
                 # The store is this package's own, so its tools run. A project reads its skills in ways of its own, so
-                # nothing of the store's is offered as a tool here.
+                # nothing of the store's is offered as a tool here; neither is working memory, which no project keeps.
                 adapt=lambda parts: replace(
-                    parts, model=model, procedures=None, tools=workspace.tools, objection=lambda name: None
+                    parts,
+                    model=model,
+                    procedures=None,
+                    tools=workspace.tools,
+                    objection=lambda name: None,
+                    has_task_tool=False,
                 ),
             )
             if turn.consents and turn.user is not None and not agent.consent.granted():

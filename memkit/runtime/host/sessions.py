@@ -226,7 +226,7 @@ class Session:
         if terms.account is not None:
             agent.inject_observation(told, "journal")
         if isinstance(tools := agent.toolbox.memory, MemoryTools):
-            tools.recall.append(terms.user, terms.session, turn.turn_id, "error", told)
+            tools.recall.append(terms.user, terms.session, turn.turn_id, "error", told, ("tool:journal",))
         self.journal.closed()
 
     # --- turns

@@ -53,6 +53,7 @@ class ArchivalStore(ArchiveReader):
         log: Log | None = None,
         keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
+        foreign: Callable[[str], bool] | None = None,
     ) -> None:
         """Open the archive at ``path``, or one in memory that writes to ``log``.
 
@@ -75,6 +76,7 @@ class ArchivalStore(ArchiveReader):
             observe=observe,
             keys=keys,
             vectors=vectors,
+            foreign=foreign,
         )
         self._given_gate = gate
 
