@@ -243,7 +243,7 @@ def line_on(event: Event) -> str | None:
     """
     data = event.data
     if event.kind == "recalled":
-        found = [f"{block['tier']} {_ids(block['ids'])}" for block in data["blocks"]]
+        found = [f"{block['tier']} {_ids(block['ids'])}".rstrip() for block in data["blocks"]]
         return f"recalled {', '.join(found)}" if found else None
     if event.kind == "paged_in":
         return f"paged in {what_came(data['paged_in'])}{missed_by(data)}"
