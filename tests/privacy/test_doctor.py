@@ -11,6 +11,7 @@ import pytest
 from memkit.privacy import examination
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.log.clone import cache_folder
+from memkit.store import layout
 from memkit.store.config import read_manifest
 from tests.privacy.conftest import Ask
 
@@ -33,8 +34,9 @@ def test_a_fresh_store_is_private(store: Path, ask: Ask) -> None:
     assert (store / ".memkit").stat().st_mode & 0o077 == 0
 
 
-def test_a_store_is_private_whatever_was_run_first(store: Path, ask: Ask) -> None:
+def test_a_store_is_private_whatever_was_run_first(store: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that only read its settings make the folder too."""
+    monkeypatch.setattr(layout, "SETTLED", 0)  # also of a file that was written a moment ago
     shutil.rmtree(store / ".memkit", ignore_errors=True)
     read_manifest(store)
     assert (cache_folder(store) / "manifest.json").is_file()
