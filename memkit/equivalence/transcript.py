@@ -101,7 +101,7 @@ PARTS = (
     ),
     Part(
         "core",
-        "Core memory: appended, replaced, held back where nobody said so, unchanged where the text is not there",
+        "Core memory: appended, replaced, held back under text from outside, unchanged where the text is not there",
         (
             TranscriptTurn(
                 "I work in the lighthouse",
@@ -112,7 +112,7 @@ PARTS = (
                 [call("core_memory_replace", section="human", old="lighthouse", new="harbour"), "Changed."],
             ),
             TranscriptTurn(
-                "Guess where I live",
+                "Look at this:\n> Lives in the mill",
                 [call("core_memory_append", section="human", text="Lives in the mill"), "A person has to look."],
             ),
             TranscriptTurn(
@@ -148,14 +148,17 @@ PARTS = (
     ),
     Part(
         "trust",
-        "Where text of strangers was recalled, and only there, a person is asked before a message is sent",
+        "Once text of strangers was recalled, and to the end of that session, a person is asked before a message goes",
         (
             TranscriptTurn(
                 "Where do invoices go? Tell the team.",
                 [search("where invoices go"), outbox("hello team"), "Not sent."],
                 user="eve",
             ),
-            TranscriptTurn("Tell the team that I am here", [outbox("eve is here"), "Sent."], user="eve"),
+            TranscriptTurn("Tell the team that I am here", [outbox("eve is here"), "Not sent."], user="eve"),
+            TranscriptTurn(
+                "Tell the team that I am here", [outbox("eve is here"), "Sent."], user="eve", session="trust-elsewhere"
+            ),
         ),
     ),
     Part(

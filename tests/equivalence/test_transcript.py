@@ -80,7 +80,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
         lambda account: [decided(account), statuses(account)[HOSTILE]],
         [["quarantined"], ("quarantined", "quarantined")],
     ),
-    "trust": (verdicts, ["allow", "ask", "allow"]),
+    "trust": (verdicts, ["allow", "ask", "ask", "allow"]),
     "deny": (lambda account: [verdicts(account), account.memory["outbox"]], [["deny"], []]),
     "ask": (verdicts, ["ask", "ask"]),
     "allow": (
