@@ -17,7 +17,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice
 from memkit.cli.store import store_if_any
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.runtime.htn.core import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, Reason, Result
+from memkit.runtime.htn.core import CHEAPEST, DEPTH, GAVE_UP, LENGTH, TURNS, Budget, Reason, Result
 from memkit.terminal import counted
 
 if TYPE_CHECKING:
@@ -65,9 +65,6 @@ def draw(front: Front, drawings: Drawings, result: Result, title: str) -> None:
 
 # What ``memkit plan`` prints of a plan, or of what stood in its way, and what ``--explain`` adds.
 
-_MOST_LINES = 20
-"""Reasons that are printed; ``--json`` has more."""
-
 
 def explanation_data(planned: Planned) -> list[dict[str, Any]]:
     """Return how far each method came, or for each node of the tree which methods were passed over, and why."""
@@ -80,23 +77,6 @@ def explanation_data(planned: Planned) -> list[dict[str, Any]]:
 def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
     """Return the reasons of a negative answer as diagnostics."""
     return [diagnostic(reason.code, str(reason)) for reason in reasons]
-
-
-def plan_lines(planned: Planned, explain: bool) -> list[str]:
-    """Return the steps of a plan, or its tree where that was asked for; without a plan what stood in its way."""
-    from memkit.runtime.htn.explanation import choice_lines, obstacle_lines
-
-    result = planned.result
-    if result.outcome == FOUND and result.plan is not None:
-        steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
-        shown = list(choice_lines(result.tree, planned.passed_over or {})) if explain and result.tree else steps
-        return shown or ["Nothing needs to be done."]
-    head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
-    if planned.obstacles:
-        return [head, *obstacle_lines(planned.obstacles)]
-    told = [f"- {reason}" for reason in result.reasons]
-    more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
-    return [head, *told[:_MOST_LINES], *more]
 
 
 # What ``memkit plan`` takes where plans are carried out: ``--run``, ``--dry-run``, ``--resume``, and how.
@@ -236,7 +216,7 @@ def plan(
     wish: Wish,
 ) -> None:
     """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out."""
-    from memkit.use_cases.plans import Help, PlanRequest, plan_task
+    from memkit.use_cases.plans import Help, PlanRequest, plan_lines, plan_task
 
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
@@ -268,7 +248,7 @@ def plan(
         front.note(f"The plan costs {result.cost:g}.")
         for reason in result.reasons:
             front.note(f"{reason}.")
-    data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
+    data = planned.to_data()
     if explain:
         data["explanation"] = explanation_data(planned)
     draw(front, drawings, result, title)
@@ -309,6 +289,7 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
 def _ipc_lines(planned: Planned) -> list[str]:
     """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
     from memkit.hddl.plans import plan_lines as competition_lines
+    from memkit.use_cases.plans import plan_lines
 
     if planned.result.found:
         return competition_lines(planned.result.tree)

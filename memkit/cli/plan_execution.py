@@ -12,7 +12,7 @@ import click
 
 from memkit.cli.approval import Approvals
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, envelope, yes_or_no
-from memkit.cli.plan import Wish, explanation_data, plan_lines
+from memkit.cli.plan import Wish, explanation_data
 from memkit.cli.store import store_if_any
 from memkit.cli.trust import with_trust
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
@@ -27,7 +27,7 @@ from memkit.use_cases.carry_out_plan import (
     resume_run,
     resuming,
 )
-from memkit.use_cases.plans import Planned, explain_result
+from memkit.use_cases.plans import Planned, explain_result, plan_lines
 from memkit.workspace import Workspace
 
 _MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKNOWN"}

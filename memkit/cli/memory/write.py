@@ -97,8 +97,6 @@ def _mark_command(op: str, help_line: str) -> click.Command:
     @click.pass_obj
     def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
         now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
-        data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
-        data |= {} if now.confidence is None else {"confidence": now.confidence}
         sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
         line = (
             f"{one_line(record_id)} is {now.status} already."
@@ -106,7 +104,7 @@ def _mark_command(op: str, help_line: str) -> click.Command:
             else f"{op}: {one_line(record_id)} is {now.status}{sure}."
         )
         notes = [_outdated(record_id, now.outdated)] if now.outdated else []
-        front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
+        front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
     return mark
 
