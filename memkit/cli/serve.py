@@ -13,7 +13,8 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice
 from memkit.cli.persons import require_person
 from memkit.errors import MissingExtra, UsageError
-from memkit.serving.interface import SCOPES, Serving
+from memkit.serving.interface import Serving
+from memkit.store.tokens import SCOPES
 from memkit.terminal import counted, one_line
 
 # ``memkit serve``.
@@ -85,7 +86,7 @@ def token() -> None:
 @click.pass_obj
 def new(front: Front, user: str | None, scope: str) -> None:
     """Make a token for USER and print it, this once: only its digest is kept."""
-    from memkit.serving.tokens import Tokens
+    from memkit.store.tokens import Tokens
 
     require_person("'memkit token new'")
     workspace = front.workspace
@@ -98,7 +99,7 @@ def new(front: Front, user: str | None, scope: str) -> None:
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the tokens of this store: ids, users and scopes."""
-    from memkit.serving.tokens import Tokens
+    from memkit.store.tokens import Tokens
 
     found = Tokens(front.root).all()
     data = [
@@ -114,7 +115,7 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:
     """Take the token ID back: a server refuses it from now on."""
-    from memkit.serving.tokens import Tokens
+    from memkit.store.tokens import Tokens
 
     tokens = Tokens(front.root)
     front.confirm(f"Revoke the token {one_line(token_id, 60)}? What uses it can call no more.", yes=yes)

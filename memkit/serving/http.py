@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.serving.interface import MOST
 from memkit.serving.server import MemoryServer
-from memkit.serving.tokens import BEARER, Token, Tokens
+from memkit.store.tokens import BEARER, Token, Tokens
 from memkit.workspace import Workspace
 
 PATH = "/mcp"

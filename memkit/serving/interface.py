@@ -10,10 +10,9 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import Origin
+from memkit.store.tokens import SCOPES
 from memkit.workspace import Workspace
 
-SCOPES = ("read", "write", "review")
-"""What a token may do, each including the ones before: look, offer memory, and vouch by an elicited yes."""
 NAMELESS = "unnamed"
 LONGEST = 64
 """Characters of a client's name that are kept."""

@@ -28,10 +28,10 @@ from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name
-from memkit.serving.tokens import BEARER, Token
 from memkit.serving.tools import SECTIONS, TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
+from memkit.store.tokens import BEARER, Token
 from memkit.terminal import one_line
 from memkit.use_cases.memory import mark_entry
 from memkit.use_cases.recall import core_sections, find_record

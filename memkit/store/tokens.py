@@ -19,10 +19,11 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NotFound
 from memkit.runtime.memory.record.stamps import to_text
-from memkit.serving.interface import SCOPES
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 
+SCOPES = ("read", "write", "review")
+"""What a token may do, each including the ones before: look, offer memory, and vouch by an elicited yes."""
 BEARER = "memkit.token"
 """Where in the scope of a request the token is that it came with."""
 PREFIX = "memkit_"
@@ -71,6 +72,12 @@ class Tokens:
                 (self._folder() / f"{id}.json").unlink(missing_ok=True)
                 return token
         raise NotFound(f"There is no token {id!r:.60}. 'memkit token list' shows them.")
+
+    def revoke_all(self, user: str) -> None:
+        """Take back every token of a user."""
+        for token in self._read():
+            if token.user_id == user:
+                self.revoke(token.id)
 
     def of(self, shown: str) -> Token | None:
         """Return what is kept of the token that a request came with; None for any other text.
