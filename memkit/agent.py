@@ -231,11 +231,20 @@ class ReferenceAgent:
         """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
         return self.session.finish()
 
-    def step(self, text: str) -> AgentResponse:
-        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that."""
+    def step(self, text: str, *, all_said: bool = False) -> AgentResponse:
+        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that.
+
+        With ``all_said`` the message is the user's own words whatever its length.
+        """
         resumed = self.finish()
         self._agent.persona = self._persona()
-        return self._run(lambda: self._agent.respond(text), resumed)
+        return self._run(lambda: self._agent.respond(text, all_said=all_said), resumed)
+
+    def clean(self) -> int:
+        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        left = self._agent.clean()
+        self.session.keep()
+        return left
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; may be called from any thread."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, UsageError
+from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
@@ -364,8 +365,9 @@ class Workspace:
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
 
     def writer(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
-        """Return the origin of what is written here: a person's, or that of the client for whom this was opened."""
-        return self._client or self.person(user, session=session, turn=turn)
+        """Return the origin of what is written here: a person, an agent, or the client it is open for."""
+        own = self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
+        return self._client or own
 
     def opened_for(self, client: Origin) -> Workspace:
         """Return the same open store, in which what is written is a client's; what is open is closed here alone."""

@@ -48,8 +48,8 @@ def forget_typed_ahead() -> None:
 # Named values on the command line: ``k=v`` is text, ``k:=JSON`` has a type.
 
 
-def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
-    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither."""
+def read_pairs(pairs: Sequence[str], option: str, reserved: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither, or is reserved."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -59,6 +59,8 @@ def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
             raise UsageError(f"{option} {pair!r} is not K=V or K:=JSON.")
         if key in values:
             raise UsageError(f"{option} {key} is given twice.")
+        if key in reserved:
+            raise UsageError(f"{option} {key}: that is what the conversation makes of it, and no host can set it.")
         values[key] = _json(value, pair, option) if typed else value
     return values
 

@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion
-from memkit.cli.persons import agent_at_work
 from memkit.cli.trust import with_trust
 from memkit.errors import MemkitError, NoStore, UsageError
+from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.config import SettingValue, load_settings
 from memkit.store.layout import find_store

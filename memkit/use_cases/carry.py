@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import tempfile
 from collections import Counter, deque
@@ -102,6 +103,10 @@ class Imported:
     refused: list[Unfit] = field(default_factory=list)
     quarantined: list[Judged] = field(default_factory=list)
     passed: list[Passed] = field(default_factory=list)
+    batch: str = ""
+    """What the import is called by whoever approves it."""
+    mine: bool = False
+    """Whether a person gave their word for all of it."""
 
     @property
     def total(self) -> int:
@@ -130,6 +135,7 @@ def import_memory(
     *,
     format: str,
     dry_run: bool = False,
+    mine: bool = False,
     progress: Progress = lambda count: None,
 ) -> Imported:
     """Offer what ``source`` holds and return what became of it; some hundred memories are kept or lost together.
@@ -143,6 +149,7 @@ def import_memory(
         wishes: What the person who imports says about it.
         format: A name of ``FORMATS``.
         dry_run: Judge everything and keep nothing: the gate works on a copy of the store's memory.
+        mine: Whether a person gives their word for all of it; without that it is tainted until somebody approves it.
         progress: Is told how many memories are through, from time to time.
 
     Raises:
@@ -150,7 +157,7 @@ def import_memory(
     """
     if format in OWNERLESS:
         wishes = replace(wishes, user=workspace.user(wishes.user))
-    imported = Imported(format)
+    imported = Imported(format, batch=f"{workspace.clock():%Y%m%d}-{secrets.token_hex(3)}", mine=mine)
     try:
         with _archive(workspace, scratch=dry_run) as archive:
             _offer_all(workspace, archive, source, wishes, imported, progress)
@@ -179,7 +186,8 @@ def _offer_all(
                 if item.user_id not in consents:
                     consents[item.user_id] = not asks or archive.consent(item.user_id) is True
                 lines.append(item.line)
-                yield _in_place(archive, item), Origin(actor="import", user_id=item.user_id)
+                taint = () if imported.mine else (f"import:{imported.batch}",)
+                yield _in_place(archive, item), Origin(actor="import", user_id=item.user_id, taint=taint)
             elif isinstance(item, Unfit):
                 imported.refuse(item)
             else:

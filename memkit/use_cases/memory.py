@@ -11,6 +11,7 @@ from memkit.runtime.memory.gate.gate import TAINTED
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.lifecycle.successors import refined
+from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import turn_events
@@ -100,7 +101,7 @@ def update_record(workspace: Workspace, stored: StoredRecord, changes: Mapping[s
     """
     require_status(stored, "live", "quarantined", done="updated")
     record = stored.record
-    workspace.archive.mark("update", record.id, workspace.person(record.user_id), reason=reason, **changes)
+    workspace.archive.mark("update", record.id, workspace.writer(record.user_id), reason=reason, **changes)
     workspace.commit_memory()
 
 
@@ -149,7 +150,7 @@ def refine_record(
     if dry_run:
         return Refinement(proposal, None)
     agree(old.text, proposal)
-    decision = workspace.archive.supersede(id, proposal, workspace.person(old.user_id), reason=reason or feedback)
+    decision = workspace.archive.supersede(id, proposal, workspace.writer(old.user_id), reason=reason or feedback)
     if decision.decision != "refused":
         workspace.commit_memory()
     return Refinement(proposal, decision)
@@ -169,8 +170,8 @@ def merge_records(
     stored = workspace.archive.get(ids[0], user_id=user)
     if stored is None:
         raise no_record(ids[0])
-    person = workspace.person(stored.record.user_id)
-    decision = workspace.archive.merge(ids, person, text=text, reason=reason)
+    writer = workspace.writer(stored.record.user_id)
+    decision = workspace.archive.merge(ids, writer, text=text, reason=reason)
     if decision.decision != "refused":
         workspace.commit_memory(added=1 + len(set(ids)))
     return decision
@@ -202,12 +203,14 @@ class MemoryStanding:
     """Whether it stood so before, and nothing was written."""
     outdated: str = ""
     """The section whose text an approved edit is not, because it was edited again since."""
+    trust: str = "verified"
     proposal: str | None = None
     """The id under which a person approves what was wanted under taint; None where it was done."""
 
     def to_data(self, op: str, id: str) -> dict[str, Any]:
         """Return what became of ``op`` on ``id`` as ``--json`` prints it."""
         data: dict[str, Any] = {"id": id, "op": op, "status": self.status}
+        data |= {"trust": self.trust, "taint": []} if op == "approve" else {}
         data |= {} if self.confidence is None else {"confidence": self.confidence}
         waits = {"decision": "quarantined", "proposal": self.proposal, "reasons": [TAINTED._asdict()]}
         return data | (waits if self.proposal else {})
@@ -223,19 +226,45 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     archive = workspace.archive
     stored = archive.get(id, user_id=user)
     if stored is None:
+        proposal = archive.proposal(id, user_id=user) if op in OF_CORE else None
+        if proposal is not None:
+            return _mark_proposal(workspace, op, proposal, reason)
         edit = archive.core_edit(id, user_id=user) if op in OF_CORE else None
         if edit is None:
             raise no_record(id)
         return _mark_edit(workspace, op, edit, reason)
     if _stands_so(workspace, op, stored):
-        return MemoryStanding(stored.status, stored.record.confidence, already=True)
+        return MemoryStanding(stored.status, stored.record.confidence, already=True, trust=stored.record.trust)
     wanted, done = SAID_OF[op]
     require_status(stored, *wanted, done=done)
     by = workspace.person if op == "approve" else workspace.writer
     proposal = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    return MemoryStanding(marked.status, marked.record.confidence, proposal=proposal)
+    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust, proposal=proposal)
+
+
+def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:
+    """Carry out, or turn down, what an agent wanted done to a record under taint, and return how that one stands."""
+    workspace.archive.mark(op, proposal.id, workspace.person(proposal.user_id), reason=reason)
+    workspace.commit_memory()
+    target = workspace.archive.get(proposal.target)
+    return MemoryStanding(target.status if target else "gone", trust=OF_CORE[op])
+
+
+def approve_origin(workspace: Workspace, origin: str, *, user: str | None = None, reason: str = "") -> list[Record]:
+    """Approve every live record that came from ``origin``, and return them; what is quarantined waits by itself.
+
+    Raises:
+        NotFound: Nothing that is live has this origin.
+    """
+    found = workspace.archive.tainted_by(origin, user_id=user)
+    if not found:
+        raise NotFound(f"No live record has the origin {origin!r:.200}, or a person approved each of them already.")
+    for record in found:
+        workspace.archive.mark("approve", record.id, workspace.person(record.user_id), reason=reason)
+    workspace.commit_memory(added=len(found))
+    return found
 
 
 def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
@@ -244,7 +273,7 @@ def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
         record = stored.record
         return stored.status == "rejected" and workspace.archive.view.is_tombstoned(record.user_id, record.text)
     if op == "approve":
-        return stored.status == "live" and stored.record.trust == "verified"
+        return stored.status == "live" and stored.record.trust == "verified" and not stored.record.taint
     return op == "forget" and stored.status == "retired"
 
 
@@ -422,8 +451,8 @@ def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) 
 WRITES = ("write", "quarantine", "merge", "supersede", "core", "reject")
 """What the account of a turn calls the things that can be taken back."""
 REASON = "undone"
-ECHO = "recalled"
-"""The reason of a merge that wrote nothing: the record had been shown to the one who offered it."""
+UNWRITTEN = ("recalled", "duplicate, tainted")
+"""The reasons of a merge that wrote nothing: the record was shown to who offered it, or the offer was tainted."""
 
 
 @dataclass(frozen=True)
@@ -505,7 +534,7 @@ def _written(
             edits.append((ids[0], str(event.get("section", ""))))
         elif kind == "reject":
             rejections += _own_marks(workspace, "reject", ids[0], user, session)
-        elif ids[0] not in made and event.get("reason") != ECHO:
+        elif ids[0] not in made and event.get("reason") not in UNWRITTEN:
             evidence += _own_marks(workspace, "evidence", ids[0], user, session)
             evidence += [mark for id in ids[1:] for mark in _own_marks(workspace, "supersede", id, user, session)]
     return _Written(tuple(sorted(made)), tuple(edits), tuple(evidence), tuple(rejections))

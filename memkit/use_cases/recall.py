@@ -64,7 +64,9 @@ def search_memory(
     return report
 
 
-HIT_KEYS = ("id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "created_at")
+HIT_KEYS = (
+    "id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "taint", "created_at",
+)  # fmt: skip
 
 
 def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:

@@ -105,8 +105,10 @@ def test_the_command_line_accounts_for_writes_and_reads(store: Path, capsys: pyt
     assert events[3]["ids"] == [id]
 
 
-def test_a_session_is_full_after_ten_records(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At the command line a session has a quota as anywhere else; without a session there is none."""
+def test_the_quota_is_of_what_an_agent_adds(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a person adds to a session does not count; an agent with a shell is held to ten, as in a chat."""
 
     def add(text: str, *options: str) -> Any:
         run(["memory", "add", text, "--user", "ada", *options, "--json", "--store", str(store)])
@@ -115,6 +117,9 @@ def test_a_session_is_full_after_ten_records(store: Path, capsys: pytest.Capture
     colours = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white", "brown", "grey", "pink"]
     answers = [add(f"Ada owns a {colour} bicycle", "--session", "s1") for colour in colours]
 
+    assert {answer["decision"] for answer in answers} == {"admitted"}
+    monkeypatch.setenv("MEMKIT_AGENT", "robot")
+    answers = [add(f"Ada owns a {colour} kite", "--session", "s1") for colour in colours]
     assert [answer["decision"] for answer in answers] == ["admitted"] * 10 + ["refused"]
     assert [reason["code"] for reason in answers[-1]["reasons"]] == ["quota"]
     assert add("Ada owns a silver bicycle")["decision"] == "admitted"

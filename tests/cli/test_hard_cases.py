@@ -103,7 +103,9 @@ def test_approving_an_outdated_core_edit_says_what_holds(at: Path, capsys: Captu
 
     approved = answer(capsys, 0, "memory", "approve", older)
 
-    assert approved["data"] == {"id": older, "op": "approve", "status": "superseded"}
+    assert approved["data"] == {
+        "id": older, "op": "approve", "status": "superseded", "trust": "verified", "taint": [],
+    }  # fmt: skip
     assert approved["diagnostics"][0]["code"] == "superseded"
     assert f"memkit core rollback human {older}" in approved["diagnostics"][0]["message"]
     assert answer(capsys, 0, "core", "show", "--user", "ada")["data"]["sections"]["human"] == "Name: Ada"

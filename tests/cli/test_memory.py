@@ -62,6 +62,7 @@ def test_what_was_added_is_found_by_its_words(memkit: Answers) -> None:
         "turn_id",
         "source_url",
         "trust",
+        "taint",
         "created_at",
     }
     assert set(hit) == keys

@@ -44,7 +44,8 @@ methods: [{name: just_do, task: be_marked, subtasks: [mark_it]}]
 """
 ASKING = [
     "chat --user ada -p hello", "chat --user ada -c -p hello", "chat --user ada --heartbeat", "skill check walk",
-    "skill run walk --user ada", "skill commit walk --bump minor --note Better", "plan be_marked --domain marking --run",
+    "skill run walk --user ada", "skill commit walk --bump minor --note Better",
+    "plan be_marked --domain marking --run",
     "evolve task --generations 1", "memory add 'Ada drinks no tea' --user ada", "memory search tea --user ada",
     "memory consolidate --user ada", "config show", "lint", "doctor",
 ]  # fmt: skip

@@ -40,7 +40,7 @@ def tools_of(
     declared: Sequence[DeclaredTool] = (),
     planner: Any = None,
     searcher: Callable[..., Any] | None = None,
-    retire: Callable[[str, str], str] | None = None,
+    retire: Callable[[str, str, Sequence[str]], tuple[str, str | None]] | None = None,
     **more: Any,
 ) -> Tools:
     """Return the tools over ``memory`` that the rest asks for."""

@@ -379,7 +379,7 @@ def test_only_the_users_words_take_a_memory_back(script: Callable[..., Any]) -> 
     record_id = str(archive.offer(Draft(text="My dog is called Rex"), person).id)
     taken: list[str] = []
     tools = archive.tools()
-    toolbox = tools_of(tools, retire=lambda found, reason: taken.append(found) or "text")
+    toolbox = tools_of(tools, retire=lambda found, reason, taint: (taken.append(found) or "text", None))
     toolbox.begin_turn("What is my dog called?", 1)
     toolbox.call("archival_memory_search", {"query": "dog"})
     refused = toolbox.call(RETRACT, {"id": record_id})

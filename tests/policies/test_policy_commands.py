@@ -37,7 +37,7 @@ def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[
         (["--tool", "deploy", "--arg", "environment=production"], 1, "deny"),
         (["--tool", "deploy", "--arg", "environment=production", "--context", "staging_verified:=true"], 0, "allow"),
         (["--tool", "bash", "--arg", 'command:=["rm", "x"]'], 1, "ask"),
-        (["--tool", "send_mail", "--context", "trust=candidate"], 1, "ask"),
+        (["--tool", "send_mail", "--context", "trust=untrusted"], 1, "ask"),
     ],
 )
 def test_check_says_what_the_policies_decide(
@@ -52,7 +52,7 @@ def test_check_says_what_the_policies_decide(
 
 def test_check_names_every_policy_that_matched(capsys: pytest.CaptureFixture[str]) -> None:
     """Each finding has name, effect, enforcement, whether it decides, and its reason down to the clause."""
-    _, envelope = ask(capsys, "check", "--tool", "bash", "--arg", "command=sudo rm x", "--context", "trust=candidate")
+    _, envelope = ask(capsys, "check", "--tool", "bash", "--arg", "command=sudo rm x", "--context", "trust=untrusted")
 
     findings = envelope["data"]["policies"]
     assert [finding["name"] for finding in findings] == ["destructive_command_approval", "untrusted_recall_approval"]

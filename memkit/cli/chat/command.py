@@ -12,11 +12,13 @@ from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
 from memkit.cli.chat.conversation import Leaving, Outcomes, TerminalConversation, beginning, beginning_options
 from memkit.cli.chat.pages import Outlet, PageShowing, open_page
-from memkit.cli.chat.talk import answer_lines, print_event, run_heartbeat, run_one_turn, talk, whole_input
+from memkit.cli.chat.talk import answer_lines, is_slash, print_event, run_heartbeat, run_one_turn, talk, whole_input
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand
 from memkit.cli.trust import with_trust
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import beside
+from memkit.runtime.loop.taint import with_brought
 from memkit.use_cases.open_chat import open_chat
 
 
@@ -31,12 +33,13 @@ from memkit.use_cases.open_chat import open_chat
 @click.option(
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
 )
+@click.option("--said", is_flag=True, help="What you hand in is your own words, whatever its length.")
 @click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
 @click.option("--events", is_flag=True, help="With --json or --jsonl: what happens in a turn, each a line of JSON.")
 @click.pass_obj
 def chat(
     front: Front, /, user: str | None, prompt: str | None, provider: str | None, model: str | None,
-    consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, heartbeat: bool, **begun: Any,
+    consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, heartbeat: bool, said: bool, **begun: Any,
 ) -> None:  # fmt: skip
     """Talk to the agent of the store: one turn with -p or a pipe, a conversation on a terminal."""
     if events and not (jsonl or front.json):
@@ -62,14 +65,14 @@ def chat(
         user=user,
         provider=provider,
         model=model,
-        context=read_pairs(pairs, "--context"),
+        context=read_pairs(pairs, "--context", reserved=("trust",)),
         approve=Approvals(still) if front.interactive else None,
         settle=Outcomes(still) if front.interactive else None,
         listen=outlet,
         **begins,
     )
     opened = with_trust(front, opening)
-    conversation = TerminalConversation(workspace, opened, outlet=outlet)
+    conversation = TerminalConversation(workspace, opened, outlet=outlet, all_said=said)
     if consents and user is not None and not opened.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
         conversation.changed = True
@@ -82,7 +85,9 @@ def chat(
             elif is_talk and page is not None:
                 talk(front, conversation, page, leaving)
             else:
-                text = prompt if prompt is not None else whole_input()
+                text = whole_input() if prompt is None else prompt
+                if prompt is not None and not is_slash(prompt):
+                    text = with_brought(prompt, beside(sys.stdin, front.note))
                 run_one_turn(front, conversation, text, shown=page is not None)
         finally:
             conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more

@@ -46,6 +46,8 @@ class TerminalConversation:
     """Whether anything was written to the archive, which then is to be committed."""
     outlet: Outlet | None = None
     """What shows its turns, where anything does."""
+    all_said: bool = False
+    """Whether what is handed in is the user's own words whatever its length."""
 
     @property
     def user(self) -> str:

@@ -12,11 +12,13 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 
 from memkit.cli.chat.conversation import TerminalConversation
 from memkit.cli.chat.editor import GOES_ON
 from memkit.cli.chat.slash import COMMANDS, FILES
 from memkit.runtime.loop.agent_loop import HEARTBEAT
+from memkit.runtime.loop.taint import as_brought
 from memkit.terminal import harmless, one_line
 
 
@@ -53,6 +55,17 @@ def _keys() -> KeyBindings:
     @keys.add("escape", "enter")
     def _begin_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add(Keys.BracketedPaste)
+    def _paste(event: KeyPressEvent) -> None:
+        pasted = event.data.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+        buffer = event.current_buffer
+        if "\n" not in pasted:
+            buffer.insert_text(pasted)
+            return
+        # The marks say whose words they are; whoever pastes their own takes them away again.
+        before = "" if buffer.document.text_before_cursor.endswith("\n") or not buffer.text else "\n"
+        buffer.insert_text(f"{before}{as_brought(pasted)}\n")
 
     @keys.add("c-c")
     def _clear_or_leave(event: KeyPressEvent) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 from memkit.cli.chat.conversation import OFF_RECORD, TerminalConversation
 from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
+from memkit.cli.persons import require_person
 from memkit.errors import NotFound, UsageError
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import TurnAccount, explain_turn
-from memkit.use_cases.memory import undo_turn
+from memkit.use_cases.memory import mark_entry, undo_turn
 from memkit.use_cases.recall import search_memory
 
 # The slash commands that look back on a turn: ``/why`` explains it, ``/undo`` takes back what it wrote.
@@ -62,6 +63,24 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
     lines += [f"Undone: that you said again [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
     lines += [f"Remembered again: [{record.id}] {one_line(record.text, 80)}" for record in undone.remembered]
     return "\n".join(lines)
+
+
+def approve(conversation: TerminalConversation, argument: str) -> str:
+    """Release what waits for a person: a record, an edit of core memory, or what an agent wanted done to a record."""
+    if not argument:
+        raise UsageError("/approve needs the id of what waits: /approve ID.")
+    require_person("/approve")
+    standing = mark_entry(conversation.workspace, "approve", argument, user=conversation.user)
+    conversation.changed = True
+    conversation.agent.reload_core()
+    outdated = f" {standing.outdated} was edited since and says something else." if standing.outdated else ""
+    return f"Approved: [{one_line(argument)}], which is {standing.status} now.{outdated}"
+
+
+def clean(conversation: TerminalConversation, _argument: str) -> str:
+    """Take what came from outside, and what was made of it, out of the conversation."""
+    left = conversation.agent.clean()
+    return f"Clean: {left} messages left the conversation. They stay findable, and mark what finds them."
 
 
 def _number(argument: str, command: str) -> int | None:
@@ -365,6 +384,8 @@ COMMANDS: dict[str, SlashCommand] = {
     "/skills": SlashCommand(show_skills, "List the store's skills, or show one.", "[NAME]", skills_of),
     "/policy": SlashCommand(show_policy, "List the rules that judge every action, or show one.", "[NAME]", policies_of),
     "/why": SlashCommand(show_reasons, "Say what a turn recalled, what lost, and which policy decided.", "[TURN]"),
+    "/approve": SlashCommand(approve, "Release what waits for a person.", "ID"),
+    "/clean": SlashCommand(clean, "Take what came from outside, and what was made of it, out of the conversation."),
     "/undo": SlashCommand(undo, "Take back what the last turn wrote, or another one.", "[TURN]"),
     "/export": SlashCommand(export, "Print this session, or write it to a file.", "[FILE]", FILES),
     "/quit": SlashCommand(_quit, "Leave."),

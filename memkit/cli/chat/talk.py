@@ -80,7 +80,9 @@ def answer(conversation: TerminalConversation, text: str, listen: Outlet | None 
         return _asked_of_the_program(conversation, run_slash(conversation, text))
     resumed = finish_turn(conversation)
     with nullcontext() if listen is None else conversation.agent.heard_by(listen):
-        data = dict(conversation.agent.step(text).data) | {"session": conversation.session}
+        data = dict(conversation.agent.step(text, all_said=conversation.all_said).data) | {
+            "session": conversation.session
+        }
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     for outlet in (listen, conversation.outlet):
         if outlet is not None:

@@ -17,6 +17,7 @@ import click
 
 from memkit.cli.memory.options import user_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic
+from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
@@ -92,6 +93,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 @click.option("--user", type=User(), help="Whose memories they are; those of another user are refused.")
 @click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
+@click.option("--mine", is_flag=True, help="They are your own, and nobody else wrote into them: recall shows them.")
 @click.option(
     "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What they are, unsaid."
 )
@@ -107,6 +109,7 @@ def import_command(
     user: str | None,
     restore: bool,
     dry_run: bool,
+    mine: bool,
     kind: str,
     pairs: tuple[str, ...],
     user_label: int | None,
@@ -114,6 +117,10 @@ def import_command(
     """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
     from memkit.use_cases.carry import import_memory, restore_memory
 
+    if mine or restore:
+        require_person(f"'memkit memory import {'--mine' if mine else '--restore'}'")
+    elif front.interactive and not dry_run:
+        mine = click.confirm("Are these memories your own, with nothing in them that others wrote?", err=True)
     workspace = front.workspace
     with _source(file) as source:
         if restore:
@@ -129,7 +136,9 @@ def import_command(
             user_label=user_label,
         )
         name = format_name or _shown_format(front, source)
-        imported = import_memory(workspace, source, wishes, format=name, dry_run=dry_run, progress=_progress(front))
+        imported = import_memory(
+            workspace, source, wishes, format=name, dry_run=dry_run, mine=mine, progress=_progress(front)
+        )
         if imported.total >= STEP and _shows_progress(front):
             click.echo(err=True)
     _report_imported(front, imported, dry_run=dry_run)
@@ -199,6 +208,7 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
             {"what": item.what, "why": item.why, "line": item.line, "count": item.count} for item in imported.passed
         ],
         "format": imported.format,
+        "batch": imported.batch,
         "dry_run": dry_run,
     }
     lines = [", ".join(f"{count:,} {word}" for word, count in counts.items()) + (" (dry run)." if dry_run else ".")]
@@ -209,6 +219,8 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     ]
     lines += _passed_lines(imported.passed)
     findings = [_finding(unfit) for unfit in imported.refused]
+    if counts["admitted"] and not imported.mine and not dry_run:
+        lines.append(f"Recall leaves them out until a person says: memkit memory approve --batch {imported.batch}")
     if not imported.total:
         lines = ["The file holds no memories.", *lines[1:]]
         findings.append(diagnostic("empty", "The file holds no memories."))

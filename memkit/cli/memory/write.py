@@ -16,6 +16,7 @@ from memkit.cli.memory.options import (
     user_option,
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.fields import SCOPES, SOURCES, TYPES
@@ -88,25 +89,29 @@ def supersede(front: Front, record_id: str, text: str, user: str | None, reason:
 
 
 def _mark_command(op: str, help_line: str) -> click.Command:
-    from memkit.use_cases.memory import mark_entry
-
     @click.command(op, cls=MemkitCommand, help=help_line)
     @click.argument("record_id", metavar="ID")
     @owner_option
     @reason_option
     @click.pass_obj
     def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
-        now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
-        sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
-        line = (
-            f"{one_line(record_id)} is {now.status} already."
-            if now.already
-            else f"{op}: {one_line(record_id)} is {now.status}{sure}."
-        )
-        notes = [_outdated(record_id, now.outdated)] if now.outdated else []
-        front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
+        _mark(front, op, record_id, user, reason)
 
     return mark
+
+
+def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) -> None:
+    from memkit.use_cases.memory import mark_entry
+
+    now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
+    sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
+    line = (
+        f"{one_line(record_id)} is {now.status} already."
+        if now.already
+        else f"{op}: {one_line(record_id)} is {now.status}{sure}."
+    )
+    notes = [_outdated(record_id, now.outdated)] if now.outdated else []
+    front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
 
 def _outdated(edit_id: str, section: str) -> Diagnostic:
@@ -117,7 +122,33 @@ def _outdated(edit_id: str, section: str) -> Diagnostic:
 confirm = _mark_command("confirm", "Say that record ID is true: its confidence and trust rise.")
 contradict = _mark_command("contradict", "Doubt record ID: its confidence falls, and it stays.")
 reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
-approve = _mark_command("approve", "Release record or core edit ID from quarantine.")
+
+
+@click.command("approve", cls=MemkitCommand)
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option("--batch", metavar="IMPORT", help="Instead of ID: everything that an import brought.")
+@click.option("--source-url", metavar="U", help="Instead of ID: everything that comes from a page.")
+@owner_option
+@reason_option
+@click.pass_obj
+def approve(
+    front: Front, record_id: str | None, batch: str | None, source_url: str | None, user: str | None, reason: str
+) -> None:
+    """Vouch for record, core edit or proposal ID: it leaves quarantine, and nothing says any more who steered it."""
+    require_person("'memkit memory approve'")
+    if sum(one is not None for one in (record_id, batch, source_url)) != 1:
+        raise UsageError("Approve one thing: an ID, --batch IMPORT or --source-url U.")
+    if record_id is not None:
+        _mark(front, "approve", record_id, user, reason)
+        return
+    from memkit.use_cases.memory import approve_origin
+
+    origin = f"import:{batch}" if batch is not None else str(source_url)
+    ids = [record.id for record in approve_origin(front.workspace, origin, user=user, reason=reason)]
+    data = {"origin": origin, "ids": ids, "trust": "verified", "taint": []}
+    front.answer(data, f"approve: {len(ids):,} records of {one_line(origin)} are verified.")
+
+
 forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
 
 
@@ -220,6 +251,7 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
 @click.pass_obj
 def allow(front: Front, value: str, user: str | None, reason: str) -> None:
     """Let a rejected or erased VALUE, or that of rejected record ID, be told again; the record stays rejected."""
+    require_person("'memkit memory allow'")
     from memkit.use_cases.memory import allow_value
 
     workspace = front.workspace

@@ -14,13 +14,15 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
+from ..loop.taint import with_brought
 from ..memory.log.clone import claim
 from ..memory.record.stamps import new_id
 from .consolidation import as_data, consolidate
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
 from .settings import Project, ProjectSettings, load_settings
-from .terminal import Questions, Showing, Streams, harmless
+from .slash import answer_slash, answered, is_slash
+from .terminal import Questions, Showing, Streams, beside, harmless
 
 SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"
@@ -178,7 +180,11 @@ class Telling:
     def answer(self, text: str, conversation: AgentConversation) -> int:
         """Answer one turn, print it, and return its exit code."""
         _check_words(text)
-        data = {**conversation.step(text).data, "session": self.rooms.session_id}
+        if is_slash(text):
+            told_data = answered(self.rooms, answer_slash(self.rooms, conversation, text))
+        else:
+            told_data = dict(conversation.step(text).data)
+        data = {**told_data, "session": self.rooms.session_id}
         code = ENDED.get(str(data.get("ended")), 0)
         missing = self.rooms.consent.missing()
         if self.showing is None:
@@ -197,7 +203,8 @@ class Telling:
 def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:
     """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
     if prompt is not None:
-        return [prompt]
+        brought = "" if is_slash(prompt) else beside(streams.given, lambda note: print(note, file=streams.messages))
+        return [with_brought(prompt, brought)]
     return _spoken(streams) if streams.interactive else [_everything(streams.given)]
 
 

@@ -126,6 +126,11 @@ class Rooms:
             memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=self.host
         )
 
+    def reload_core(self) -> None:
+        """Take over the core sections as the archive has them now."""
+        self.main.core.update(dict.fromkeys(self.main.core, ""))
+        self.memory.reload_core()
+
     @property
     def user_id(self) -> str:
         """Return whose memory it is."""

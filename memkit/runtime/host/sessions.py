@@ -91,6 +91,13 @@ class KeptSession:
         reply = self._run(lambda: self._agent.respond(text))
         return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
+    def clean(self) -> int:
+        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        left = self._agent.clean()
+        if self._rooms.consent.granted():
+            self._save()
+        return left
+
     def close(self) -> None:
         """Let other processes into the session."""
         self._journal.close()

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..memory.log.clone import state_folder
 from ..memory.main import MemorySettings
-from .errors import CannotServe
+from .errors import AgentError, CannotServe
 
 MANIFEST = "memkit.yaml"
 MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance", "checkpoint")
@@ -130,6 +130,8 @@ def _host_context(text: str) -> dict[str, Any]:
         raise CannotServe(f"AGENT_CONTEXT is no JSON: {error}.") from error
     if not isinstance(value, dict):
         raise CannotServe('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')
+    if "trust" in value:
+        raise AgentError("AGENT_CONTEXT trust: that is what the conversation makes of it, and no host can set it.")
     return value
 
 

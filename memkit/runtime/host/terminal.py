@@ -6,8 +6,12 @@ What a model or a memory says can be hostile, and a terminal obeys it, so nothin
 from __future__ import annotations
 
 import json
+import os
+import select
+import stat
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -32,6 +36,29 @@ class Streams:
     def interactive(self) -> bool:
         """Return whether a person sits at the other end."""
         return self.given.isatty() and self.messages.isatty()
+
+
+WAIT = 3.0
+"""Seconds in which a pipe beside the words has to bring something; a program may leave one open for nothing."""
+MOST = 1_000_000
+"""Characters of it."""
+
+
+def beside(given: TextIO, tell: Callable[[str], None]) -> str:
+    """Return what a pipe or a file brings beside the words given; nothing from a terminal or a silent pipe."""
+    try:
+        descriptor = given.fileno()
+    except (AttributeError, OSError, ValueError):
+        with suppress(AttributeError, OSError, ValueError):
+            return given.read(MOST)  # a stream of the program itself
+        return ""
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+        return ""
+    if not select.select([descriptor], [], [], WAIT)[0]:
+        tell(f"Nothing came on standard input within {WAIT:.0f} seconds; going on without it.")
+        return ""
+    return given.read(MOST)
 
 
 def harmless(text: str) -> str:

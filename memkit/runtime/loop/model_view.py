@@ -105,11 +105,24 @@ class ModelView:
 
     def show(self, blocks: Sequence[Block], query: str) -> str:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
-        blocks = self._fitting(self._clean_of(blocks))
+        blocks = self._fitting(self.clean_of(blocks))
         ids = [record_id for block in blocks for record_id in block.ids]
         self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids})
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
+
+    def clean_of(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return of recalled blocks what is clean, and enter what is left out."""
+        tainted = [(block.tier, item) for block in blocks for item in block.found if item.taint]
+        held = [item.id for tier, item in tainted if tier == CONSTRAINTS and item.id]
+        self._given.toolbox.books.leave_out([item.id or "" for _, item in tainted], held)
+        clean = [replace(block, found=tuple(item for item in block.found if not item.taint)) for block in blocks]
+        if held:
+            told = Found("archive", f"({len(held)} constraints came from outside and wait for a person; not shown)")
+            clean = [
+                replace(block, found=(*block.found, told)) if block.tier == CONSTRAINTS else block for block in clean
+            ]
+        return [block for block in clean if block.found]
 
     def messages(self) -> list[Message]:
         """Return the prompt; raises ``PromptTooLarge`` where what every prompt needs does not fit."""
@@ -129,19 +142,6 @@ class ModelView:
         tiers = self._prompt.usage(self._parts)
         self._tell_paged()
         return usage_of(tiers, main.max_tokens)
-
-    def _clean_of(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return of recalled blocks what is clean, and enter what is left out."""
-        tainted = [(block.tier, item) for block in blocks for item in block.found if item.taint]
-        held = [item.id for tier, item in tainted if tier == CONSTRAINTS and item.id]
-        self._given.toolbox.books.leave_out([item.id or "" for _, item in tainted], held)
-        clean = [replace(block, found=tuple(item for item in block.found if not item.taint)) for block in blocks]
-        if held:
-            told = Found("archive", f"({len(held)} constraints came from outside and wait for a person; not shown)")
-            clean = [
-                replace(block, found=(*block.found, told)) if block.tier == CONSTRAINTS else block for block in clean
-            ]
-        return [block for block in clean if block.found]
 
     @property
     def _is_read(self) -> bool:

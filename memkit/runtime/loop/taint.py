@@ -73,6 +73,11 @@ def as_brought(text: str) -> str:
     return f"{marks}\n{text}\n{marks}"
 
 
+def with_brought(said: str, brought: str) -> str:
+    """Return a message in which the user says the first text and brings the second."""
+    return f"{said}\n\n{as_brought(brought)}" if brought.strip() else said
+
+
 def marked(message: Message, taint: Sequence[str]) -> Message:
     """Return ``message`` as one that these origins may have steered."""
     return {**message, "taint": list(joined(message.get("taint", ()), taint))} if taint else message

@@ -146,10 +146,14 @@ class Tools:
         """Return why a call may not run, for the model, or None, which clears exactly one ``execute`` of the same call.
 
         For an SDK with a gate of its own before a tool. Where the policies want a person, one is asked, about one call
-        at a time.
+        at a time. A tool that is none of these may run elsewhere, and what it returns is from outside.
         """
         verdict = self.judge(name, args)
-        return self._refuse(name, args, verdict) if self._is_stopped(name, args, verdict) else None
+        if self._is_stopped(name, args, verdict):
+            return self._refuse(name, args, verdict)
+        if name not in self._tools:
+            self.books.taint((f"tool:{name}",))
+        return None
 
     def objection_to_action(self, name: str, args: Mapping[str, JSON]) -> str | None:
         """Return why something that is no tool here may not be done, or None; it is judged as a call is."""

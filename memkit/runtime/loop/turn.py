@@ -90,11 +90,13 @@ class Turn:
     def recall(self, intent: Intent) -> str:
         """Return, fenced, the constraints that hold for this turn and what failed before in one like it."""
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
+        memory = self.agent.memory
+        constraints = memory.constraints(intent.query)
         if not intent.recall:
             self.agent.toolbox.books.recall_skipped(intent.kind)
+            self.agent.view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn
             return opening
-        memory = self.agent.memory
-        found = {CONSTRAINTS: memory.constraints(intent.query), FAILED_BEFORE: memory.warnings(intent.query)}
+        found = {CONSTRAINTS: constraints, FAILED_BEFORE: memory.warnings(intent.query)}
         blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
         return "\n".join(filter(None, [opening, self.agent.view.show(blocks, intent.query)]))
 

@@ -255,6 +255,7 @@ class ArchiveChange:
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
         told = {"text": text, "trust": trust, **judgement.record_fields}
         fields = {key: told[key] for key in ("text", "trust", *ADDED_TO) if key in told}
+        fields |= {"turn_id": origin.turn_id} if origin.turn_id is not None else {}
         agent = origin.agent_id
         event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
         return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)

@@ -213,6 +213,22 @@ class ArchiveReader:
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
 
+    def proposal(self, id: str, *, user_id: str | None = None) -> "Event | None":
+        """Return what was said about a record under taint and waits for a person; another user's is None."""
+        from ..record.events import Event, is_proposal
+
+        with self._reading():
+            name = self._index.corpus_holding(id, user_id)
+            line = self._index.corpus(name).line(id) if name else None
+            data = json.loads(line) if line is not None else {}
+            event = Event.from_data(data) if "op" in data else None
+        return event if event is not None and is_proposal(event) else None
+
+    def tainted_by(self, origin: str, *, user_id: str | None = None) -> list[Record]:
+        """Return the live records that one origin may have steered, or that come from it."""
+        found = self.records(user_id=user_id)
+        return [record for record in found if record.taint and origin in (*record.taint, record.source_url)]
+
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters: its taint, or that another user shared it.
 

@@ -33,7 +33,8 @@ def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
         {
             "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
             "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
-            "agent_id": event.agent_id, "taint": _taint(event, trust),
+            "agent_id": event.agent_id, "taint": _taint(event, trust), "session_id": event.session_id,
+            "turn_id": event.fields.get("turn_id"),
         }
         for event, trust in core_edits(corpus)
     ]  # fmt: skip
