@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import signal
 import sys
@@ -49,6 +50,9 @@ def serve(
         raise MissingExtra("Serving needs the extra 'server': pip install 'memkit-agent[server]'")
     from memkit.serving.server import MemoryServer, run_stdio
 
+    # What the SDK logs repeats what a client sent.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    logging.getLogger("mcp").propagate = False
     workspace = front.workspace
     bound = workspace.user(user) if address is None or user is not None else workspace.settings["user"]
     server = MemoryServer(workspace, Serving(bound, review, client_taint == "clean"), front.note)

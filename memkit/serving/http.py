@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +17,9 @@ import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.serving.interface import MOST
@@ -52,7 +54,6 @@ def run_http(
         place = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         app = server.mcp.streamable_http_app(
             streamable_http_path=PATH,
-            max_request_body_size=MOST,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does that
         )
         door = Door(app, tokens, hosts=hosts_of(host), open_without=local and user is not None)
@@ -87,6 +88,26 @@ class Door:
         else:
             await self._let_in(headers, scope, receive, send)
 
+    async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on with its body read whole, or say in one line why it is none."""
+        body, more = bytearray(), scope["method"] == "POST"
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message["type"] == "http.request" and message.get("more_body", False)
+            if len(body) > MOST:
+                await _refusal(413, f"A request may have {MOST:,} bytes.")(scope, receive, send)
+                return
+        if scope["method"] == "POST" and (why := fault_of(bytes(body))) is not None:
+            await why(scope, receive, send)
+            return
+        given = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
+
+        async def replay() -> Message:
+            return next(given, None) or await receive()
+
+        await self._app(scope, replay, send)
+
     async def _let_in(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         token = await anyio.to_thread.run_sync(self._tokens.of, shown.strip()) if kind.lower() == "bearer" else None
@@ -94,7 +115,24 @@ class Door:
             await _refusal(401, "Who calls? Send a token: Authorization: Bearer …")(scope, receive, send)
             return
         known = {BEARER: token, "user": _principal(token)} if token is not None else {BEARER: None}
-        await self._app({**scope, **known}, receive, send)
+        await self._read({**scope, **known}, receive, send)
+
+
+def fault_of(body: bytes) -> JSONResponse | None:
+    """Return what to answer to a body that is no message of the protocol; None where it may be one."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return _no_request(PARSE_ERROR, "The body is not JSON.")
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return _no_request(
+            INVALID_REQUEST, "The body is no JSON-RPC 2.0 message: one object with 'jsonrpc' and 'method'."
+        )
+    return None
+
+
+def _no_request(code: int, line: str) -> JSONResponse:
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": line}}, status_code=400)
 
 
 def _principal(token: Token) -> AuthenticatedUser:

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 import anyio
 import mcp_types as types
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -160,7 +160,17 @@ class MemoryServer:
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
         )
+        self.mcp.middleware.append(self._clearly)
         self.mcp.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="memkit"))
+
+    async def _clearly(self, context: Context, call_next: CallNext) -> HandlerResult:
+        """Answer a request; what memkit cannot do is one line, and what it should have been able to is told here."""
+        try:
+            return await call_next(context)
+        except (MCPError, ValidationError):
+            raise
+        except Exception as error:
+            raise MCPError(types.INTERNAL_ERROR, self._described(error)) from error
 
     # ------------------------------------------------------------------ tools
 

@@ -238,10 +238,10 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     wanted, done = SAID_OF[op]
     require_status(stored, *wanted, done=done)
     by = workspace.person if op == "approve" else workspace.writer
-    proposal = archive.mark(op, id, by(stored.record.user_id), reason=reason)
+    waits = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust, proposal=proposal)
+    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust, proposal=waits)
 
 
 def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:

@@ -72,7 +72,8 @@ HIT_KEYS = (
 def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
     """Return one search result as ``--json`` prints it."""
     full = hit.record.to_data()
-    data = {key: full.get(key) for key in HIT_KEYS} | {"score": hit.score, "tags": list(hit.record.tags)}
+    data = {key: full.get(key) for key in HIT_KEYS} | {"score": hit.score}
+    data |= {"tags": list(hit.record.tags), "taint": list(hit.record.taint)}
     return data | {"parts": dict(hit.parts)} if explain else data
 
 
