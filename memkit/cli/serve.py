@@ -1,4 +1,4 @@
-"""``memkit serve`` and ``memkit token``: other programs on this store, and who may call it over HTTP."""
+"""``memkit serve``, ``token`` and ``mcp``: other programs on this store, who may call it, and how clients find it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -14,7 +15,10 @@ from memkit.cli.memory.options import user_option
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice
 from memkit.cli.persons import require_person
 from memkit.errors import MissingExtra, UsageError
+from memkit.serving.clients import CLIENTS, entry_of, with_entry
 from memkit.serving.interface import Serving
+from memkit.store.files import write_whole
+from memkit.store.layout import require_writable_inside
 from memkit.store.tokens import SCOPES
 from memkit.terminal import counted, one_line
 
@@ -126,3 +130,43 @@ def revoke(front: Front, token_id: str, yes: bool) -> None:
     gone = tokens.revoke(token_id)
     left = counted(len(tokens.all()), "token")
     front.answer({"id": gone.id, "user_id": gone.user_id, "revoked": True}, f"Revoked {gone.id}; {left} left.")
+
+
+# ``memkit mcp install``.
+
+
+@click.group("mcp", cls=MemkitGroup)
+def mcp() -> None:
+    """Tell clients of the Model Context Protocol about this store."""
+
+
+@mcp.command("install")
+@click.option("--client", type=SuggestingChoice(list(CLIENTS)), required=True, help="Whose configuration to change.")
+@user_option
+@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: the client's own).")
+@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.pass_obj
+def install(front: Front, client: str, user: str | None, config: Path | None, remove: bool, dry_run: bool) -> None:
+    """Let a client start 'memkit serve' for this store: show the change of its configuration, and write it.
+
+    Comments, order and all other entries stay. Claude Code, Cursor and VS Code are told in the folder you are in.
+    """
+    import difflib
+
+    root, known = front.root, CLIENTS[client]
+    path = (config or known.place(Path.cwd(), Path.home())).absolute()
+    entry = None if remove else {**known.beside, **entry_of(root, user)}
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    after = with_entry(before, path, known.key, entry)
+    old, new = before.splitlines(), after.splitlines()
+    diff = "\n".join(difflib.unified_diff(old, new, str(path), str(path), lineterm=""))
+    if after != before and not dry_run:
+        require_writable_inside(root, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path.resolve(), after.encode(), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600)
+    data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}
+    front.answer(data, diff or f"{path} says that already.")

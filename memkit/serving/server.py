@@ -163,10 +163,10 @@ class MemoryServer:
         self.mcp.middleware.append(self._clearly)
         self.mcp.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="memkit"))
 
-    async def _clearly(self, context: Context, call_next: CallNext) -> HandlerResult:
+    async def _clearly(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a request; what memkit cannot do is one line, and what it should have been able to is told here."""
         try:
-            return await call_next(context)
+            return await call_next(ctx)
         except (MCPError, ValidationError):
             raise
         except Exception as error:
