@@ -94,11 +94,11 @@ def token() -> None:
 @click.pass_obj
 def new(front: Front, user: str | None, scope: str) -> None:
     """Make a token for USER and print it, this once: only its digest is kept."""
-    from memkit.store.tokens import Tokens
+    from memkit.store.tokens import ServerTokens
 
     require_person("'memkit token new'")
     workspace = front.workspace
-    shown, kept = Tokens(workspace.root).new(workspace.user(user), scope, workspace.clock())
+    shown, kept = ServerTokens(workspace.root).new(workspace.user(user), scope, workspace.clock())
     workspace.audit.append({"event": "token", "actor": "person", "user_id": kept.user_id, "token": kept.id})
     front.answer({"token": shown, "id": kept.id}, [shown, f"Its id is {kept.id}. It is not shown again."])
 
@@ -107,9 +107,9 @@ def new(front: Front, user: str | None, scope: str) -> None:
 @click.pass_obj
 def list_command(front: Front) -> None:
     """List the tokens of this store: ids, users and scopes."""
-    from memkit.store.tokens import Tokens
+    from memkit.store.tokens import ServerTokens
 
-    found = Tokens(front.root).all()
+    found = ServerTokens(front.root).all()
     data = [
         {"id": one.id, "user_id": one.user_id, "scope": one.scope, "created_at": one.created_at} for one in found
     ]  # fmt: skip
@@ -123,9 +123,9 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:
     """Take the token ID back: a server refuses it from now on."""
-    from memkit.store.tokens import Tokens
+    from memkit.store.tokens import ServerTokens
 
-    tokens = Tokens(front.root)
+    tokens = ServerTokens(front.root)
     front.confirm(f"Revoke the token {one_line(token_id, 60)}? What uses it can call no more.", yes=yes)
     gone = tokens.revoke(token_id)
     left = counted(len(tokens.all()), "token")

@@ -58,7 +58,7 @@ CLIENTS: Mapping[str, Client] = {
 def entry_of(root: Path, user: str | None) -> dict[str, Any]:
     """Return what a client needs to start the server of a store."""
     script = Path(sys.executable).parent / "memkit"
-    command, words = (str(script), []) if script.is_file() else (sys.executable, ["-m", "memkit"])
+    command, words = (str(script), []) if script.is_file() else (sys.executable, ["-P", "-m", "memkit"])
     bound = [] if user is None else ["--user", user]
     return {"command": command, "args": [*words, "serve", "--stdio", "--store", str(root), *bound]}
 

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.serving.interface import MOST
 from memkit.serving.server import MemoryServer
-from memkit.store.tokens import BEARER, Token, Tokens
+from memkit.store.tokens import BEARER, ServerToken, ServerTokens
 from memkit.workspace import Workspace
 
 PATH = "/mcp"
@@ -43,7 +43,7 @@ def run_http(
         EnvironmentFault: Nothing can listen there.
     """
     host, port = read_address(address)
-    tokens = Tokens(workspace.root)
+    tokens = ServerTokens(workspace.root)
     local = is_loopback(host)
     if not local and not tokens.all():
         raise UsageError(
@@ -67,7 +67,7 @@ def run_http(
 class Door:
     """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, *, hosts: Callable[[str], bool], open_without: bool) -> None:
+    def __init__(self, app: ASGIApp, tokens: ServerTokens, *, hosts: Callable[[str], bool], open_without: bool) -> None:
         """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to."""
         self._app = app
         self._tokens = tokens
@@ -135,7 +135,7 @@ def _no_request(code: int, line: str) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": line}}, status_code=400)
 
 
-def _principal(token: Token) -> AuthenticatedUser:
+def _principal(token: ServerToken) -> AuthenticatedUser:
     """Return whose session it is, so that no other token can go on with one."""
     return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[token.scope], subject=token.user_id))
 

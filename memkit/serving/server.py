@@ -31,7 +31,7 @@ from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name
 from memkit.serving.tools import SECTIONS, TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
-from memkit.store.tokens import BEARER, Token
+from memkit.store.tokens import BEARER, ServerToken
 from memkit.terminal import one_line
 from memkit.use_cases.memory import mark_entry
 from memkit.use_cases.recall import core_sections, find_record
@@ -76,7 +76,7 @@ class AskFirst(Exception):
 
 
 @dataclass
-class Questions:
+class Elicitations:
     """What one call asks a person through its client, over all its rounds."""
 
     context: Context
@@ -89,7 +89,7 @@ class Questions:
     """What the call came to in an earlier round, and is not done twice."""
 
     @classmethod
-    def of(cls, context: Context, params: types.CallToolRequestParams) -> Questions:
+    def of(cls, context: Context, params: types.CallToolRequestParams) -> Elicitations:
         """Return the questions of a call; the state that came back was sealed when it left."""
         state = json.loads(params.request_state) if params.request_state else {}
         done = Answer(**state["done"]) if state.get("done") else None
@@ -187,7 +187,7 @@ class MemoryServer:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {one_line(params.name, 60)!r}. Known: {known}.")
         caller = self._caller(context)
         try:
-            answer = await self._carry_out(tool, caller, params.arguments or {}, Questions.of(context, params))
+            answer = await self._carry_out(tool, caller, params.arguments or {}, Elicitations.of(context, params))
         except AskFirst as question:
             return question.result
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is one line for the model, and no trace
@@ -198,7 +198,7 @@ class MemoryServer:
         return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=dict(answer.data))
 
     async def _carry_out(
-        self, tool: Tool, caller: Caller, arguments: Mapping[str, Any], questions: Questions
+        self, tool: Tool, caller: Caller, arguments: Mapping[str, Any], questions: Elicitations
     ) -> Answer:
         """Return what a call comes to: judged by the store's policies, with consent, and asked about where it waits."""
         given = tool.checked(arguments)
@@ -216,7 +216,7 @@ class MemoryServer:
             return await self._ask_about_call(caller, given, answer, questions)
         return answer
 
-    async def _judge(self, tool: Tool, caller: Caller, given: Mapping[str, Any], questions: Questions) -> None:
+    async def _judge(self, tool: Tool, caller: Caller, given: Mapping[str, Any], questions: Elicitations) -> None:
         """Return if the policies let this tool be called; raises ``NegativeAnswer`` where they or a person do not."""
 
         def decide() -> Any:
@@ -235,7 +235,7 @@ class MemoryServer:
             why = "and this client cannot ask one" if said is None else "who said no"
             raise NegativeAnswer(f"A policy asks a person before {tool.name}, {why}. {reasons}")
 
-    async def _consent(self, tool: Tool, seat: Workspace, questions: Questions) -> bool:
+    async def _consent(self, tool: Tool, seat: Workspace, questions: Elicitations) -> bool:
         """Return whether the user agreed to long-term memory; asks them where it matters and nobody did yet."""
         origin = seat.writer("")
         recorded = await self._at_desk(seat.archive.consent, origin.user_id)
@@ -251,7 +251,7 @@ class MemoryServer:
             self._declined.add(asked)
         return bool(said)
 
-    async def _review(self, caller: Caller, answer: Answer, questions: Questions) -> Answer:
+    async def _review(self, caller: Caller, answer: Answer, questions: Elicitations) -> Answer:
         """Ask a person about what was held back; a yes releases it only where the operator vouches for that person."""
         waiting, about = str(answer.waiting), one_line(answer.about, LONGEST_QUESTION)
         said = await questions.agree("review", f"{caller.client} wants this, which waits for a person: {about}")
@@ -273,7 +273,7 @@ class MemoryServer:
         return Answer({**answer.data, **became}, told)
 
     async def _ask_about_call(
-        self, caller: Caller, given: Mapping[str, Any], answer: Answer, questions: Questions
+        self, caller: Caller, given: Mapping[str, Any], answer: Answer, questions: Elicitations
     ) -> Answer:
         """Ask a person about a call that the policies want asked about, and tell what they said."""
         call = f"{one_line(given['tool'], 60)} {one_line(json.dumps(given.get('args', {})), LONGEST_QUESTION)}"
@@ -359,7 +359,7 @@ class MemoryServer:
         """Return who calls: the user of the token, else the one that the server was started for."""
         params = context.session.client_params
         client = client_name(params.client_info.name if params else None)
-        token: Token | None = context.request.scope.get(BEARER) if context.request is not None else None
+        token: ServerToken | None = context.request.scope.get(BEARER) if context.request is not None else None
         if token is not None:
             return Caller(token.user_id, client, token.scope, self._serving.clean, token.id)
         if self._serving.user is None:  # the door lets nobody in without a token then

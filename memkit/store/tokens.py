@@ -1,4 +1,4 @@
-"""Tokens: who may call a server over HTTP, for whom, and what. Only digests are kept, outside of the store.
+"""ServerTokens: who may call a server over HTTP, for whom, and what. Only digests are kept, outside of the store.
 
 They lie beside the user's keys, a file each, so that no store can bring a token along and two programs that make one at
 a time lose none. A server looks each time it is asked, so one that is revoked is refused from then on.
@@ -30,7 +30,7 @@ PREFIX = "memkit_"
 
 
 @dataclass(frozen=True)
-class Token:
+class ServerToken:
     """What is kept of a token: not itself."""
 
     id: str
@@ -40,20 +40,20 @@ class Token:
     created_at: str
 
 
-class Tokens:
+class ServerTokens:
     """The tokens of the store at ``root``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
-    def new(self, user: str, scope: str, now: datetime) -> tuple[str, Token]:
+    def new(self, user: str, scope: str, now: datetime) -> tuple[str, ServerToken]:
         """Make a token and return it, which is the only time that it can be seen, with what is kept of it.
 
         Raises:
             EnvironmentFault: It cannot be kept.
         """
         shown = PREFIX + secrets.token_urlsafe(32)
-        token = Token(secrets.token_hex(6), user, scope, _digest(shown), to_text(now))
+        token = ServerToken(secrets.token_hex(6), user, scope, _digest(shown), to_text(now))
         folder = self._folder()
         if folder.resolve().is_relative_to(self._root):
             raise EnvironmentFault(f"{keys_home()} lies in the store itself, which could so let anybody in.")
@@ -61,11 +61,11 @@ class Tokens:
         write_whole(folder / f"{token.id}.json", json.dumps(asdict(token)).encode(), mode=0o600)
         return shown, token
 
-    def all(self) -> list[Token]:
+    def all(self) -> list[ServerToken]:
         """Return what is kept of every token, oldest first."""
         return sorted(self._read(), key=lambda token: (token.created_at, token.id))
 
-    def revoke(self, id: str) -> Token:
+    def revoke(self, id: str) -> ServerToken:
         """Take a token back and return what was kept of it; raises ``NotFound`` where there is none."""
         for token in self._read():
             if token.id == id:
@@ -79,7 +79,7 @@ class Tokens:
             if token.user_id == user:
                 self.revoke(token.id)
 
-    def of(self, shown: str) -> Token | None:
+    def of(self, shown: str) -> ServerToken | None:
         """Return what is kept of the token that a request came with; None for any other text.
 
         Each digest is compared, and each comparison takes as long whatever differs.
@@ -90,13 +90,13 @@ class Tokens:
                 found = token
         return found
 
-    def _read(self) -> Iterator[Token]:
+    def _read(self) -> Iterator[ServerToken]:
         folder = self._folder()
         if folder.resolve().is_relative_to(self._root):
             return
         for path in sorted(folder.glob("*.json")):
             with suppress(OSError, ValueError, TypeError, RecursionError):
-                token = Token(**json.loads(path.read_text(encoding="utf-8")))
+                token = ServerToken(**json.loads(path.read_text(encoding="utf-8")))
                 if token.id == path.stem and token.scope in SCOPES and isinstance(token.digest, str):
                     yield token
 
