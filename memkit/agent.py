@@ -36,7 +36,6 @@ from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
-from memkit.runtime.memory.tiers.conversation import Similar
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
 from memkit.runtime.memory.tiers.tools import MemoryTools
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
+    from memkit.runtime.memory.tiers.conversation import Similar
 
 TOLD = ("args", "context", "choice")
 """What the account tells of a judged call and of a chosen way."""

@@ -129,6 +129,7 @@ class Workspace:
             cache=index_folder(self.cache, moment.commit),
             **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at},
         )
+        past.foreign = self._is_foreign
         self._past.append(past)
         return past
 
@@ -142,7 +143,10 @@ class Workspace:
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
-        return ArchivalStore(root, gate=self._gate_with_model() if asks_model else None, **self._usual(sealer) | more)
+        gate = self._gate_with_model() if asks_model else None
+        archive = ArchivalStore(root, gate=gate, **self._usual(sealer) | more)
+        archive.foreign = self._is_foreign
+        return archive
 
     def _usual(self, sealer: Sealer) -> dict[str, Any]:
         """Return what an archive of this store is opened with, to write or to read only."""
@@ -151,7 +155,6 @@ class Workspace:
             "clock": self.clock,
             "keys": StoreKeys(sealer, lambda: self.keys.store_key()),
             "vectors": (lambda: self.vectors) if self._has_vectors else None,
-            "foreign": self._is_foreign,
         }
 
     def _is_foreign(self, writer: str) -> bool:

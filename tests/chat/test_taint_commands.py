@@ -162,7 +162,8 @@ def test_the_memory_of_other_clones_is_as_trusted_as_the_store(chat: Chat) -> No
     tool = "tools: [{name: look, description: Look., parameters: {type: object, properties: {}}, run: [echo, hi]}]\n"
     (chat.root / "memkit.yaml").write_text((chat.root / "memkit.yaml").read_text().split("\ntools:")[0] + f"\n{tool}")
 
-    with ArchivalStore(chat.root, foreign=lambda writer: writer.startswith(stranger)) as archive:
+    with ArchivalStore(chat.root) as archive:
+        archive.foreign = lambda writer: writer.startswith(stranger)
         assert [origin.startswith("writer:") for origin in archive.core_taint("ada")] == [True]
     data = chat.run("chat", "--user", "ada", "--provider", "reference", "-p", "hello")["data"]
 

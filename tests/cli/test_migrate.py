@@ -11,7 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.store.config import FORMAT
 from memkit.store.git import Git
-from memkit.store.manifest import STEPS, UNSTATED
+from memkit.store.migrations import STEPS, UNSTATED
 
 
 def asked(store: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:

@@ -18,9 +18,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..loop.core import Acts, AgentLoop, AgentResponse
+from ..loop.agent_loop import AgentLoop
 from ..loop.journal import OpenTurn, Resumed, SessionJournal, done_in
 from ..loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLeft
+from ..loop.reply import AgentResponse
+from ..loop.turn import Acts
 from ..memory.gate.secrets import masked_tree
 from ..memory.record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from ..memory.record.lines import NoSealer, Sealer, shown

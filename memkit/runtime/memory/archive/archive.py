@@ -53,7 +53,6 @@ class ArchivalStore(ArchiveReader):
         log: Log | None = None,
         keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
-        foreign: Callable[[str], bool] | None = None,
     ) -> None:
         """Open the archive at ``path``, or one in memory that writes to ``log``.
 
@@ -76,7 +75,6 @@ class ArchivalStore(ArchiveReader):
             observe=observe,
             keys=keys,
             vectors=vectors,
-            foreign=foreign,
         )
         self._given_gate = gate
 

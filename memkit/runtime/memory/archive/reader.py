@@ -56,7 +56,6 @@ class ArchiveReader:
         cache: Path | None = None,
         keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
-        foreign: Callable[[str], bool] | None = None,
     ) -> None:
         """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
         self.settings = settings or MemorySettings()
@@ -69,7 +68,7 @@ class ArchiveReader:
         self._tombstone_key = keys.tombstone_key
         self._sealer = keys.sealer
         self._vectors = vectors
-        self._foreign = foreign
+        self.foreign: Callable[[str], bool] | None = None
         """Says of a writer whether they are another clone's, and nobody here trusted the store."""
         self._guard = threading.RLock()
         self._readers = 0
@@ -249,7 +248,7 @@ class ArchiveReader:
 
     def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
         """Return what steers a prompt by the core sections that stand in it: writers whom nobody here trusted."""
-        if self._foreign is None:
+        if self.foreign is None:
             return ()
         standing = {
             edit["section"]: str(edit["id"])
@@ -261,15 +260,15 @@ class ArchiveReader:
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""
-        if self._foreign is None:
+        if self.foreign is None:
             return ()
         with self._reading():
             catalogue = self._index.catalogue
-            found = [writer for writer in catalogue.writers_of(id) if self._foreign(writer)]
+            found = [writer for writer in catalogue.writers_of(id) if self.foreign(writer)]
             if not found:
                 return ()
             approvals = (event.id for event in self.events_about(id, user_id=user_id) if event.op == "approve")
-            own = (not self._foreign(writer) for one in approvals for writer in catalogue.writers_of(one))
+            own = (not self.foreign(writer) for one in approvals for writer in catalogue.writers_of(one))
             return () if any(own) else tuple(f"writer:{writer}" for writer in found)
 
     def today(self) -> date:
