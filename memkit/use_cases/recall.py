@@ -28,7 +28,15 @@ class Back(NamedTuple):
     """A commit: what was believed then."""
 
 
+class Only(NamedTuple):
+    """What a question is limited to; nothing stands for no limit."""
+
+    types: Sequence[str] = ()
+    tags: Sequence[str] = ()
+
+
 NOW = Back()
+ANYTHING = Only()
 
 
 def search_memory(
@@ -37,8 +45,7 @@ def search_memory(
     user: str,
     count: int = 5,
     *,
-    types: Sequence[str] = (),
-    tags: Sequence[str] = (),
+    only: Only = ANYTHING,
     where: Circumstances = ANYWHERE,
     back: Back = NOW,
     keeps_words: bool = True,
@@ -57,8 +64,8 @@ def search_memory(
         query,
         user_id=user,
         k=count,
-        types=tuple(types),
-        tags=tuple(tags),
+        types=tuple(only.types),
+        tags=tuple(only.tags),
         as_of=back.as_of,
         where=where,
     )

@@ -177,7 +177,7 @@ def search(
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     from memkit.runtime.memory.interface import Within
-    from memkit.use_cases.recall import Back, hit_data, search_memory
+    from memkit.use_cases.recall import Back, Only, hit_data, search_memory
 
     workspace = front.workspace
     report = search_memory(
@@ -185,8 +185,7 @@ def search(
         query,
         workspace.user(user),
         count,
-        types=types,
-        tags=tags,
+        only=Only(types, tags),
         where=Within(session, agent),
         back=Back(as_of, at),
     )
