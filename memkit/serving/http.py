@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import uvicorn
+from anyio.abc import TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
@@ -60,8 +61,7 @@ def run_http(
         config = uvicorn.Config(
             door, log_config=None, access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=GRACE
         )
-        tell(f"ready http://{place}{PATH}")
-        anyio.run(_serve, _Uvicorn(config), listener)
+        anyio.run(_serve, _Uvicorn(config), listener, lambda: tell(f"ready http://{place}{PATH}"))
 
 
 class Door:
@@ -221,13 +221,15 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-async def _serve(server: Any, listener: socket.socket) -> None:
-    async def end_when_told() -> None:
+async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
+    async def end_when_told(*, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM) as told:
+            task_status.started()
             async for _ in told:
                 server.should_exit = True
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(end_when_told)
+        await tasks.start(end_when_told)
+        ready()
         await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from git_attacks import GIT
@@ -13,7 +16,9 @@ from link_attacks import LINKS
 from store_attacks import STORES
 from traps import World
 
+ROOT = Path(__file__).parents[2]
 ATTACKS = GIT | LINKS | STORES
+INITIALIZED = '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 CALLS = {
     "memory_search": {"query": "tea"},
@@ -25,18 +30,37 @@ CALLS = {
 }
 
 
-def requests() -> str:
-    """Return everything that a client can ask for, a line each."""
-    asked = [("initialize", HELLO), ("prompts/list", {}), ("resources/list", {}), ("tools/list", {})]
-    asked += [("prompts/get", {"name": "hybrid-planner"}), ("resources/read", {"uri": "memkit://skill/hybrid-planner"})]
-    asked += [("tools/call", {"name": name, "arguments": arguments}) for name, arguments in CALLS.items()]
-    lines = [
-        {"jsonrpc": "2.0", "id": id, "method": method, "params": params} for id, (method, params) in enumerate(asked)
-    ]
-    return "".join(
-        json.dumps(line) + "\n"
-        for line in [lines[0], {"jsonrpc": "2.0", "method": "notifications/initialized"}, *lines[1:]]
-    )
+REQUESTS = [
+    ("initialize", HELLO), ("prompts/list", {}), ("resources/list", {}), ("tools/list", {}),
+    ("prompts/get", {"name": "hybrid-planner"}), ("resources/read", {"uri": "memkit://skill/hybrid-planner"}),
+    *(("tools/call", {"name": name, "arguments": arguments}) for name, arguments in CALLS.items()),
+]  # fmt: skip
+
+
+def served(store: Path) -> tuple[list[Any], int, str]:
+    """Return what a server answered to everything that a client can ask for, its exit code and its standard error."""
+    command = [sys.executable, "-P", "-m", "memkit", "serve", "--user", "ada"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    answers = []
+    with subprocess.Popen(command, bufsize=0, cwd=store, env=environment, **pipes) as server:
+        assert server.stdin and server.stdout and server.stderr
+        with suppress(BrokenPipeError):  # it may refuse the store
+            for id, (method, params) in enumerate(REQUESTS):
+                line = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+                server.stdin.write(f"{line}\n{INITIALIZED * (id == 0)}".encode())
+                answers += [json.loads(answer)] if (answer := server.stdout.readline()) else []
+            server.stdin.close()
+        told = server.stderr.read().decode()
+    return answers, server.returncode, told
+
+
+def test_an_honest_store_answers_everything(honest: World) -> None:
+    """Silence there would say nothing about the stores below."""
+    answers, code, _ = served(honest.store)
+
+    assert code == 0 and len(answers) == len(REQUESTS)
+    assert [answer for answer in answers if "result" not in answer or answer["result"].get("isError")] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -47,12 +71,9 @@ def test_a_store_of_others_is_served_and_starts_nothing(attack: str, honest: Wor
         mark.unlink()
     before = honest.seen()
 
-    # Memory may be refused where shards lead out; the server is ended by the end of its input.
-    command = [sys.executable, "-P", "-m", "memkit", "serve", "--user", "ada"]
-    done = subprocess.run(command, input=requests(), capture_output=True, text=True, cwd=honest.store, check=False)
+    answers, code, told = served(honest.store)
 
     after = honest.seen()
     assert sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)) == []
-    assert done.returncode in (0, 2, 3) and "Traceback" not in done.stderr and "bug in memkit" not in done.stderr
-    if done.returncode == 0:
-        assert {json.loads(line)["id"] for line in done.stdout.splitlines() if "id" in json.loads(line)}
+    assert code in (0, 2, 3) and "Traceback" not in told and "bug in memkit" not in told
+    assert code != 0 or len(answers) == len(REQUESTS)

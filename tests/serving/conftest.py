@@ -21,15 +21,15 @@ def http_server() -> Iterator[Callable[..., str]]:
     """Return a function that starts a server with some options and returns its address."""
     with ExitStack() as running:
 
-        def start(store: Path, *options: str) -> str:
-            words = [sys.executable, "-m", "memkit", "serve", "--http", "127.0.0.1:0", "--store", str(store), *options]
+        def start(store: Path, *options: str, address: str = "127.0.0.1:0") -> str:
+            words = [sys.executable, "-m", "memkit", "serve", "--http", address, "--store", str(store), *options]
             server = running.enter_context(
                 subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True, cwd=store.parent)
             )
             running.callback(server.terminate)
             assert server.stderr is not None
             ready = server.stderr.readline()
-            assert ready.startswith("ready http://127.0.0.1:"), ready
+            assert ready.startswith("ready http://"), ready
             return ready.split()[1]
 
         yield start

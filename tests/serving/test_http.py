@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
@@ -14,7 +17,7 @@ import anyio
 import pytest
 
 from memkit.cli.main import run
-from tests.serving.clients import ERAS, Asked, mcp
+from tests.serving.clients import ERAS, Asked, environment, mcp
 
 Data = Callable[..., Any]
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -100,6 +103,40 @@ def test_what_is_no_address_is_bad_usage(store: Path, capsys: pytest.CaptureFixt
     """One line says what an address looks like."""
     assert run(["serve", "--http", address, "--user", "ada", "--store", str(store)]) == 2
     assert "HOST:PORT" in capsys.readouterr().err
+
+
+def test_beyond_loopback_nobody_is_let_in_without_one(store: Path, data: Data, http_server: Callable[..., str]) -> None:
+    """Not for the bound user either; an address is a name that no page can have pointed here, another name is none."""
+    token, _ = made(data, "ada", "read")
+    url = http_server(store, "--user", "ada", address="0.0.0.0:0")
+
+    assert post(url)[0] == 401
+    assert post(url, authorization=f"Bearer {token}")[0] == 400
+    assert post(url, authorization=f"Bearer {token}", host="192.0.2.7:80")[0] == 400
+    assert post(url, authorization=f"Bearer {token}", host="evil.example")[0] == 421
+
+
+@pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("way", [("--http", "127.0.0.1:0"), ("--stdio",)])
+def test_a_server_ends_when_it_is_told_to(store: Path, told: signal.Signals, code: int, way: tuple[str, ...]) -> None:
+    """Over HTTP open requests are answered first; over standard streams nothing waits for a client that is silent."""
+    words = [sys.executable, "-m", "memkit", "serve", *way, "--user", "ada", "--store", str(store)]
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment(), text=True, **pipes) as server:
+        assert server.stdin and server.stdout and server.stderr
+        if way[0] == "--http":
+            assert server.stderr.readline().startswith("ready")
+        else:
+            server.stdin.write(json.dumps({**LIST, "method": "initialize", "params": hello}) + "\n")
+            server.stdin.flush()
+            assert server.stdout.readline()
+        server.send_signal(told)
+
+        ended = server.wait()
+
+    assert ended == (-told if way[0] == "--stdio" and told == signal.SIGTERM else code)
+    assert run(["fsck", "--store", str(store)]) == 0
 
 
 def test_a_port_that_is_taken_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
