@@ -25,7 +25,6 @@ SHARED = {
     "Message": WIRE,
     "Consent": PROMISED,
     "Terminal": PROMISED,
-    "PersonsOnly": "of a command, which exits with it; of a slash command in a project, which knows no command line",
     "Event": "of a turn, told to whoever listens; of a record, kept. Neither room imports the other",
     "Reason": "of a verdict of the write gate; of a plan that was not found: rooms that do not import each other",
 }
