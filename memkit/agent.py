@@ -343,7 +343,7 @@ class ReferenceAgent:
         tools.withdrawn = parts.objection
         if remembers:
             tools.add([retraction_tool(self.take_back, tools.books)])
-        tools.add(PlanningTools(planner, searcher=formula_searcher, keep=tools.books.keep_plan).tools())
+        tools.add(PlanningTools(planner, searcher=formula_searcher, books=tools.books).tools())
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))

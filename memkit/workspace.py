@@ -145,7 +145,20 @@ class Workspace:
             "clock": self.clock,
             "tombstone_key": lambda: self.keys.store_key(),
             "vectors": (lambda: self.vectors) if self._has_vectors else None,
+            "foreign": self._is_foreign,
         }
+
+    def _is_foreign(self, writer: str) -> bool:
+        """Return whether a shard is another clone's, and nobody here trusted the store."""
+        if self._is_trusted:
+            return False
+        path = state_folder(self.root) / "writer"
+        own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
+        return not own or (writer != own and not writer.startswith(f"{own}-"))
+
+    @cached_property
+    def _is_trusted(self) -> bool:
+        return self.trust.holds()
 
     @cached_property
     def _has_vectors(self) -> bool:

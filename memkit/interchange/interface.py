@@ -13,7 +13,14 @@ from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.runtime.memory.record.errors import Reason
 from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, encode_data
-from memkit.runtime.memory.record.record import IMPORTED_FIELDS, RECORD_FIELDS, RESERVED, Draft, field_problems
+from memkit.runtime.memory.record.record import (
+    ADDED_TO,
+    IMPORTED_FIELDS,
+    RECORD_FIELDS,
+    RESERVED,
+    Draft,
+    field_problems,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,8 @@ class FoundMemory:
     """Where it begins; in a format without lines, its place among the memories, counted from 1."""
     user_id: str
     draft: Draft
-    """Its ``extra`` also holds what only an import may bring: id, created_at, session_id, turn_id, agent_id."""
+    """Its ``extra`` also holds what only an import may bring: id, created_at, session_id, turn_id, agent_id, and what
+    it adds to taint and parents."""
     replaces: bool = False
     """Whether its ``source_url`` names one memory of another system, so that a new text takes the old one's place."""
 
@@ -125,7 +133,7 @@ def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool
     defaults: dict[str, JSON] = {"type": wishes.kind, "importance": wishes.importance, "source": "imported"}
     known = defaults | {key: given[key] for key in OFFERED if key in given}
     tags = known.pop("tags", ())
-    brought = [key for key in given if key in IMPORTED_FIELDS]
+    brought = [key for key in given if key in (*IMPORTED_FIELDS, *ADDED_TO)]
     unknown = [key for key in data if key not in RECORD_FIELDS]
     extra = {key: data[key] for key in (*brought, *unknown)}
     draft = Draft(**known, tags=tuple(tags), extra=extra)  # type: ignore[arg-type]

@@ -74,15 +74,17 @@ def test_the_same_import_again_adds_nothing(memkit: Memkit, lines: Lines, store:
 
 
 def test_what_repeats_a_known_fact_is_evidence_once(memkit: Memkit, lines: Lines, store: Path) -> None:
-    """A source that is told twice is one source."""
+    """A source that is told twice is one source, and none where nobody vouches for what it brings."""
     memkit("memory", "add", "Ada plays chess on Sundays", "--user", "ada")
     path = lines({"text": "Ada plays chess on Sundays.", "user_id": "ada"})
-    memkit("memory", "import", path)
+    assert memkit("memory", "import", path)["data"]["counts"]["merged"] == 1
+    assert b'"op":"evidence"' not in b"".join(shard.read_bytes() for shard in (store / "archive").rglob("*.jsonl"))
+    memkit("memory", "import", path, "--mine")
     shards = sorted((store / "archive").rglob("*.jsonl"))
     before = [shard.read_bytes() for shard in shards]
     assert b'"op":"evidence"' in b"".join(before)
 
-    memkit("memory", "import", path)
+    memkit("memory", "import", path, "--mine")
 
     assert [shard.read_bytes() for shard in shards] == before
 
@@ -120,12 +122,57 @@ def test_supersedes_names_a_record_of_the_same_user(memkit: Memkit, lines: Lines
         {"id": "q2", "text": "Ada works at the mill", "user_id": "ada", "supersedes": "q1"},
     )
 
-    data = memkit("memory", "import", path, code=1)["data"]
+    data = memkit("memory", "import", path, "--mine", code=1)["data"]
 
     assert [entry["line"] for entry in data["refused"]] == [1, 2, 5]
     assert memkit("memory", "get", here)["data"]["status"] == "superseded"
     assert memkit("memory", "get", "p2")["data"]["supersedes"] == here
     assert "supersedes" not in memkit("memory", "get", "q2")["data"]
+
+
+def test_an_import_is_tainted_until_a_person_approves_it(memkit: Memkit, lines: Lines) -> None:
+    """It adds to the taint that its lines say, replaces nothing of the user's, and is lifted as a whole."""
+    here = memkit("memory", "add", "Ada lives in Rome", "--user", "ada")["data"]["id"]
+    path = lines(
+        {"text": "Ada plays chess", "user_id": "ada", "taint": ["https://a.example"], "parents": ["r0"]},
+        {"id": "p1", "text": "Ada works at the mill", "user_id": "ada"},
+        {"id": "p2", "text": "Ada works at the bakery", "user_id": "ada", "supersedes": "p1"},
+        {"text": "Ada lives in Oslo", "user_id": "ada", "supersedes": here},
+    )
+
+    data = memkit("memory", "import", path, code=1)["data"]
+
+    found = memkit("memory", "search", "chess", "--user", "ada")["data"]["results"][0]
+    assert found["taint"] == [f"import:{data['batch']}", "https://a.example"]
+    assert memkit("memory", "get", found["id"])["data"]["parents"] == ["r0"]
+    assert [entry["reasons"][0]["code"] for entry in data["quarantined"]] == ["tainted"]
+    assert memkit("memory", "get", here)["data"]["status"] == "live"
+    assert memkit("memory", "get", "p1")["data"]["status"] == "superseded"
+
+    approved = memkit("memory", "approve", "--batch", data["batch"])["data"]
+
+    assert set(approved["ids"]) == {found["id"], "p2"} and (approved["trust"], approved["taint"]) == ("verified", [])
+    lifted = memkit("memory", "get", found["id"])["data"]
+    assert (lifted["trust"], lifted.get("taint")) == ("verified", None)
+    memkit("memory", "approve", "--batch", data["batch"], code=1)
+    waits = data["quarantined"][0]["id"]
+    assert memkit("memory", "approve", waits)["data"]["taint"] == []
+    assert memkit("memory", "get", here)["data"]["status"] == "superseded"
+
+
+def test_what_came_from_a_page_is_approved_as_one(memkit: Memkit, lines: Lines) -> None:
+    """By its address, whichever way it came."""
+    url = "https://a.example/page"
+    path = lines(
+        {"text": "Ada plays chess", "user_id": "ada", "source_url": url}, {"text": "Bob sails", "user_id": "ada"}
+    )
+    memkit("memory", "import", path)
+
+    approved = memkit("memory", "approve", "--source-url", url)["data"]
+
+    trusts = {one["text"]: one["trust"] for one in memkit("memory", "list", "--user", "ada")["data"]["records"]}
+    assert len(approved["ids"]) == 1
+    assert trusts == {"Ada plays chess": "verified", "Bob sails": "candidate"}
 
 
 def test_hostile_text_is_quarantined_and_secrets_leave_no_trace(memkit: Memkit, lines: Lines, store: Path) -> None:
@@ -288,4 +335,4 @@ def test_standard_input_is_a_file_too(
     monkeypatch.setattr(sys, "stdin", piped)
 
     assert run(["memory", "import", "-", "--store", str(store)]) == 0
-    assert capsys.readouterr().out == "1 admitted, 0 merged, 0 quarantined, 0 refused.\n"
+    assert capsys.readouterr().out.startswith("1 admitted, 0 merged, 0 quarantined, 0 refused.\n")

@@ -49,9 +49,7 @@ def tools_of(
     if retire is not None:
         tools.add([retraction_tool(retire, tools.books)])
     tools.add(
-        PlanningTools(
-            None if planner is None else as_hybrid(planner), searcher=searcher, keep=tools.books.keep_plan
-        ).tools()
+        PlanningTools(None if planner is None else as_hybrid(planner), searcher=searcher, books=tools.books).tools()
     )
     tools.add(declared_tools(declared, Path(given["config"].root), lambda: tools.deadline.left))
     return tools

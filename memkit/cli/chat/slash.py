@@ -234,8 +234,8 @@ def _record(conversation: TerminalConversation, record_id: str) -> str:
 
 
 def _facts(data: Mapping[str, object]) -> list[tuple[str, object]]:
-    wanted = ("type", "scope", "confidence", "source", "trust", "session_id", "turn_id", "supersedes", "valid_until")
-    return [(name.removesuffix("_id"), data[name]) for name in wanted if data.get(name) is not None]
+    wanted = ("type", "scope", "confidence", "source", "trust", "taint", "session_id", "turn_id", "supersedes")
+    return [(name.removesuffix("_id"), data[name]) for name in (*wanted, "valid_until") if data.get(name) is not None]
 
 
 # The slash commands on what the agent works with: ``/context``, ``/skills`` and ``/policy``.

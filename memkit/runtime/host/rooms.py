@@ -204,7 +204,7 @@ def _toolbox(
         htn=_planners(settings, proposals), proposals=proposals if PROPOSING in settings.tools else None
     )
     searcher = _searcher if EVOLVING in settings.tools else None
-    tools.add(PlanningTools(planner, searcher=searcher, keep=tools.books.keep_plan).tools())
+    tools.add(PlanningTools(planner, searcher=searcher, books=tools.books).tools())
     declared = [DeclaredTool(**tool) for tool in settings.values["tools"]]
     tools.add(declared_tools(declared, settings.memory_folder, lambda: tools.deadline.left))
     return tools

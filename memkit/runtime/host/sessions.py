@@ -107,7 +107,8 @@ class KeptSession:
         self._cut_off = None
         agent.turn_id = turn.turn_id
         agent.inject_observation(told, "journal")
-        self._rooms.memory.recall.append(self._rooms.user_id, self._rooms.session_id, turn.turn_id, "error", told)
+        whose = self._rooms.user_id, self._rooms.session_id, turn.turn_id
+        self._rooms.memory.recall.append(*whose, "error", told, ("tool:journal",))
         self._journal.closed()
 
     def _put_back(self) -> None:

@@ -17,7 +17,7 @@ COMMANDS = {
 UNDONE = "undone"
 
 
-class PersonsOnly(AgentError):
+class NotForAgents(AgentError):
     """Report that an agent asked for what only a person can say."""
 
     code = "persons_only"
@@ -43,7 +43,7 @@ def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
 
     Raises:
         AgentError: The line is not complete, or the conversation cannot be cleaned.
-        PersonsOnly: An agent asks for what is a person's word.
+        NotForAgents: An agent asks for what is a person's word.
     """
     name, _, argument = line.strip().partition(" ")
     if name == "/clean":
@@ -55,7 +55,7 @@ def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
     if not argument.strip():
         raise AgentError("/approve needs the id of what waits: /approve ID.")
     if why := persons_only("/approve"):
-        raise PersonsOnly(why)
+        raise NotForAgents(why)
     rooms.archive.mark("approve", argument.strip(), _person(rooms))
     rooms.reload_core()
     return f"Approved: {argument.strip()}."

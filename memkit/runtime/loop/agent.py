@@ -63,7 +63,7 @@ class MemGPTAgent(AgentLoop):
         )
         hybrid = None if planner is None else as_hybrid(planner)
         toolbox = Tools(memory_tools, guard, config=config, host=host)
-        toolbox.add(PlanningTools(hybrid, keep=toolbox.books.keep_plan).tools())
+        toolbox.add(PlanningTools(hybrid, books=toolbox.books).tools())
         toolbox.add(declared_tools(declared, config.root, lambda: toolbox.deadline.left))
         super().__init__(memory, hybrid, model=llm_client, toolbox=toolbox, persona=persona, config=config, host=host)
         self.turn_id = memory.restore()

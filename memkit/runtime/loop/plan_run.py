@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .books import Books
 from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, named_step
 from .errors import LoopError
 from .fencing import unfenced
@@ -177,6 +178,9 @@ GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
 
 
+UNUSED = "Not used: text from outside stands in the prompt, and what it may have proposed waits for a person."
+
+
 class PlanningTools:
     """The planning tools over one planner, or over one planner per domain."""
 
@@ -185,13 +189,13 @@ class PlanningTools:
         planner: HybridPlanner | None,
         *,
         searcher: Callable[..., object] | None = None,
-        keep: Callable[[dict[str, JSON]], None],
+        books: Books,
     ) -> None:
-        """Plan with ``planner``, search with ``searcher``, and let ``keep`` have what came of it."""
+        """Plan with ``planner``, search with ``searcher``, and enter into ``books`` what came of it."""
         self._hybrid = planner or HybridPlanner()
         self._planners = self._hybrid.planners
         self._searcher = searcher
-        self._keep = keep
+        self._books = books
         self._proposals = self._hybrid.proposals
 
     def tools(self) -> Iterable[BoundTool]:
@@ -238,7 +242,7 @@ class PlanningTools:
         if not proposed:
             # A model that was not asked for subtasks yet has not failed to give them.
             data["reasons"] = [reason for reason in data["reasons"] if reason.get("code") != "proposal"]
-        self._keep(data)
+        self._books.keep_plan(data)
         # Where no domain knows the task, every domain is worth naming.
         named = [planner] if head_of(task) in heads(planner) else list(self._planners.values())
         return _planning_told(task, data, named, may_propose=self._proposals is not None)
@@ -246,6 +250,8 @@ class PlanningTools:
     def _propose_subtasks(self, args: Mapping[str, JSON]) -> str:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
         assert self._proposals is not None
+        if self._books.ledger.taint:
+            return UNUSED
         self._proposals.add(str(args["task"]), subtasks)
         return self._solve(args, proposed=True)
 
@@ -256,7 +262,7 @@ class PlanningTools:
         searcher: Any = self._searcher(pairs, seed_program=args.get("seed_program"))
         hybrid = HybridPlanner(self._hybrid.htn, searcher, proposals=self._proposals)
         pursuit = hybrid.pursue("evolve_expression", evaluator="squared error of the points", generations=generations)
-        self._keep(pursuit.to_data())
+        self._books.keep_plan(pursuit.to_data())
         return f"Best program after {generations} generations: {pursuit.program}"
 
 

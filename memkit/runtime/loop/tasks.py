@@ -101,7 +101,7 @@ class TaskMemory:
         self.working.current_phase = ENDED[not success]
         self.episode = None
         self.on_change()
-        if self._learn is not None and episode.used:
+        if self._learn is not None and episode.used and not self.working.taint:
             self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
         return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
 

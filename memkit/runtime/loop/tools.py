@@ -122,7 +122,8 @@ class Tools:
                 self.books.note({"op": "consent", "granted": answer})
             ledger = self.books.ledger
             self.memory.begin_turn(own_words(said), turn_id, taint=ledger.taint, parents=tuple(ledger.parents))
-            self.books.taint((BROUGHT,) if brought.strip() else ())
+            in_core: Iterable[str] = getattr(self.memory, "core_taint", tuple)()
+            self.books.taint((*in_core, *((BROUGHT,) if brought.strip() else ())))
 
     # --- what is judged
 

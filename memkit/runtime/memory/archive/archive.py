@@ -59,6 +59,7 @@ class ArchivalStore(ArchiveReader):
         log: Log | None = None,
         sealer: Sealer | None = None,
         vectors: "Callable[[], VectorIndex] | None" = None,
+        foreign: Callable[[str], bool] | None = None,
     ) -> None:
         """Open the archive at ``path``, or one in memory that writes to ``log``.
 
@@ -82,6 +83,7 @@ class ArchivalStore(ArchiveReader):
             tombstone_key=tombstone_key,
             sealer=sealer,
             vectors=vectors,
+            foreign=foreign,
         )
         self._new_id = new_id
         self._given_gate = gate

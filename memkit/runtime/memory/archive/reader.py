@@ -57,6 +57,7 @@ class ArchiveReader:
         tombstone_key: Callable[[], bytes | None] = lambda: None,
         sealer: Sealer | None = None,
         vectors: "Callable[[], VectorIndex] | None" = None,
+        foreign: Callable[[str], bool] | None = None,
     ) -> None:
         """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
         self.settings = settings or MemorySettings()
@@ -69,6 +70,8 @@ class ArchiveReader:
         self._tombstone_key = tombstone_key
         self._sealer = sealer or NoSealer()
         self._vectors = vectors
+        self._foreign = foreign
+        """Says of a writer whether they are another clone's, and nobody here trusted the store."""
         self._guard = threading.RLock()
         self._readers = 0
         """How many questions are being answered, one within the other."""
@@ -232,11 +235,38 @@ class ArchiveReader:
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters: its taint, or that another user shared it.
 
-        What a person put there at the command line, or approved, is vouched for.
+        What a person put there at the command line, or approved, is vouched for, as far as the store is trusted.
         """
+        if strangers := self._strangers(record.id, record.user_id):
+            return (*record.taint, *strangers)
         if record.taint or record.user_id == user_id or record.actor == "person":
             return record.taint
         return () if record.trust == "verified" and record.actor != "user" else (f"record:{record.id}",)
+
+    def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
+        """Return what steers a prompt by the core sections that stand in it: writers whom nobody here trusted."""
+        if self._foreign is None:
+            return ()
+        standing = {
+            edit["section"]: str(edit["id"])
+            for edit in self.core_history(user_id)
+            if edit["agent_id"] == agent_id and edit["trust"] not in ("quarantined", "rejected")
+        }
+        found = (self._strangers(id, user_id) for id in standing.values())
+        return tuple(dict.fromkeys(origin for origins in found for origin in origins))
+
+    def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
+        """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""
+        if self._foreign is None:
+            return ()
+        with self._reading():
+            catalogue = self._index.catalogue
+            found = [writer for writer in catalogue.writers_of(id) if self._foreign(writer)]
+            if not found:
+                return ()
+            approvals = (event.id for event in self.events_about(id, user_id=user_id) if event.op == "approve")
+            own = (not self._foreign(writer) for one in approvals for writer in catalogue.writers_of(one))
+            return () if any(own) else tuple(f"writer:{writer}" for writer in found)
 
     def today(self) -> date:
         """Return the day by the archive's clock."""

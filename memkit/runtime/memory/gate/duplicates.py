@@ -161,7 +161,8 @@ Word = tuple[str, int]
 def duplicate_groups(records: Iterable[Record], at: float) -> list[tuple[Record, ...]]:
     """Return the groups of records that say the same as their first one, which says it most fully.
 
-    Only records of one user, type, scope and validity are compared; a record is in one group at the most.
+    Only records of one user, type, scope and validity are compared, and clean ones apart from tainted ones; a record is
+    in one group at the most.
     """
     kinds: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -170,7 +171,7 @@ def duplicate_groups(records: Iterable[Record], at: float) -> list[tuple[Record,
 
 
 def _kind(record: Record) -> tuple[object, ...]:
-    return record.user_id, record.type, audience_of(record), record.valid_from, record.valid_until
+    return record.user_id, record.type, audience_of(record), record.valid_from, record.valid_until, bool(record.taint)
 
 
 def _fullness(record: Record) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..log.log import Log, ShardStat, Span, Written, split_lines
+from ..log.log import Log, ShardStat, Span, Written, shard_writer, split_lines
 from ..record.errors import InvalidRecord
 from ..record.lines import JSON, decode_line
 from ..record.record import corpus_of
@@ -124,6 +124,11 @@ class Catalogue:
         """Return the names of the corpora that have a line with this id."""
         query = "SELECT DISTINCT name FROM lines JOIN corpora ON num = corpus WHERE id=?"
         return [name for (name,) in self._sql.execute(query, (id,))]
+
+    def writers_of(self, id: str) -> list[str]:
+        """Return who wrote the lines with this id."""
+        query = "SELECT DISTINCT path FROM lines JOIN shards ON num = shard WHERE id=?"
+        return [shard_writer(path)[0] for (path,) in self._sql.execute(query, (id,))]
 
     def _format(self) -> int:
         return int(self._sql.execute("PRAGMA user_version").fetchone()[0])

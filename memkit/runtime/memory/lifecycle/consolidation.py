@@ -305,11 +305,13 @@ def planned(
         if len(trusted) > 1 and _is_sure(trusted, settings):
             merges.append(trusted)
         done.update(record.id for record in group)
-    rest = (record for record in live if record.id not in done)
+    rest = [record for record in live if record.id not in done]
+    # What is told in fewer words takes the place of what it tells, so clean records are told apart from tainted ones.
+    kinds = ([record for record in rest if bool(record.taint) is tainted] for tainted in (False, True))
     return ConsolidationPlan(
         tuple(dropped),
         tuple(merges),
-        tuple(episodes(rest, settings, now, barred=barred, tell=tell)),
+        tuple(told for kind in kinds for told in episodes(kind, settings, now, barred=barred, tell=tell)),
         tuple(
             compression
             for (user_id, agent_id), core in sorted(cores.items(), key=lambda item: (item[0][0], item[0][1] or ""))

@@ -73,6 +73,9 @@ class ToolArchive(Protocol):
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters."""
 
+    def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
+        """Return what steers a prompt by the core sections that stand in it."""
+
     def today(self) -> date:
         """Return the day by the archive's clock."""
 
@@ -463,6 +466,10 @@ class MemoryTools:
     def _stamped(self) -> Origin:
         parents = union(self._origin.parents, tuple(self._recalled)) if self._origin.actor == "agent" else ()
         return self._origin._replace(session_id=self.session_id, parents=parents)
+
+    def core_taint(self) -> tuple[str, ...]:
+        """Return what steers a prompt by the core memory that stands in it."""
+        return self.archive.core_taint(self.user_id, self.agent_id)
 
     def taint_of(self, record: Record) -> tuple[str, ...]:
         """Return what steers a prompt that this record enters."""
