@@ -164,7 +164,8 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
     old, new = before.splitlines(), after.splitlines()
     diff = "\n".join(difflib.unified_diff(old, new, str(path), str(path), lineterm=""))
     if after != before and not dry_run:
-        require_writable_inside(root, path)
+        for folder in (root, Path.cwd()):
+            require_writable_inside(folder, path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path.resolve(), after.encode(), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600)
     data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}

@@ -96,6 +96,8 @@ class Tool:
     writes: bool = False
     stores: bool = False
     """Whether it needs the user's consent, because something new would be kept."""
+    waits_in_line: bool = True
+    """Whether it touches memory, which calls do one at a time."""
     destructive: bool = False
     idempotent: bool = False
 

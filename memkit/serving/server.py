@@ -208,7 +208,9 @@ class MemoryServer:
         await self._judge(tool, caller, given, questions)
         consented = await self._consent(tool, seat, questions)
         if questions.done is None:
-            questions.done = await self._at_desk(tool.work, seat, caller, given, consented)
+            work = partial(tool.work, seat, caller, given, consented)
+            running = self._at_desk(work) if tool.waits_in_line else anyio.to_thread.run_sync(work)
+            questions.done = await running
         answer = questions.done
         if answer.waiting is not None:
             return await self._review(caller, answer, questions)

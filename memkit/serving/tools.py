@@ -253,6 +253,7 @@ _ALL = [
         _plan,
         {"task": _text("Such as: deliver book shop"), "domain": _text("The domain's name, such as: errands")},
         result={"plan": {"type": ["array", "null"]}, "tree": {}, "outcome": STRING, "reasons": OBJECTS},
+        waits_in_line=False,
     ),
     Tool(
         "policy_check",
