@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -82,6 +83,7 @@ class Workspace:
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock)
+        self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
 
@@ -414,8 +416,16 @@ class Workspace:
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
 
     def writer(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
-        """Return the origin of what is written at the command line: a person, or the agent that runs it."""
-        return self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
+        """Return the origin of what is written here: a person, an agent, or the client it is open for."""
+        own = self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
+        return self._client or own
+
+    def opened_for(self, client: Origin) -> Workspace:
+        """Return the same open store, in which what is written is a client's; what is open is closed here alone."""
+        _ = self.archive
+        seat = copy.copy(self)
+        seat._client = client
+        return seat
 
     def leave_traces(self, wanted: bool) -> None:
         """Let what happens from now on be written down, or let none of it be: no record, count or event."""

@@ -206,6 +206,9 @@ COMMANDS: Commands = {
     "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),
     "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
     "doctor": ("memkit.cli.store:doctor", "Check this machine and the store, and say what is missing."),
+    "serve": ("memkit.cli.serve:serve", "Serve this store to other programs by the Model Context Protocol."),
+    "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
+    "mcp": ("memkit.cli.serve:mcp", "Tell clients of the Model Context Protocol about this store."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
     "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
 }

@@ -10,7 +10,8 @@ import click
 from memkit.cli.memory.options import at_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, agent_option, user_option
 from memkit.terminal import one_line
-from memkit.use_cases.memory import roll_back_core
+from memkit.use_cases.memory import roll_back_core, write_core
+from memkit.use_cases.recall import core_sections
 
 SECTIONS = ["human", "system"]
 
@@ -28,8 +29,7 @@ def core() -> None:
 def show(front: Front, user: str | None, agent: str | None, at: str | None) -> None:
     """Print the sections of USER; the persona stands in memkit.yaml, and is always the present one."""
     workspace = front.workspace
-    told = workspace.archive_at(at).core_sections(workspace.user(user), agent)
-    sections = {"persona": str(workspace.settings["persona"])} | told
+    sections = core_sections(workspace, workspace.user(user), agent, at)
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
     front.answer({"sections": sections}, lines[:-1])
 
@@ -48,11 +48,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
     """
     workspace = front.workspace
     owner = workspace.user(user)
-    decision = workspace.archive.edit_core(
-        owner, section, text, workspace.writer(owner)._replace(agent_id=agent), reason=reason
-    )
-    if decision.decision != "refused":
-        workspace.commit_memory()
+    decision = write_core(workspace, section, text, user=owner, agent_id=agent, reason=reason)
     report_decision(front, decision, extra={"section": section})
 
 

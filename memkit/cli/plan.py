@@ -19,7 +19,6 @@ from memkit.cli.plan_options import (
     drawing_options,
     execution_options,
     explanation_data,
-    plan_lines,
     reason_findings,
 )
 from memkit.cli.store import store_if_any
@@ -91,7 +90,7 @@ def plan(
     wish: Wish,
 ) -> None:
     """Plan TASK, such as 'deliver book shop', and print the steps; with --run carry them out."""
-    from memkit.use_cases.plans import Help, PlanRequest, plan_task
+    from memkit.use_cases.plans import Help, PlanRequest, plan_lines, plan_task
 
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
@@ -123,7 +122,7 @@ def plan(
         front.note(f"The plan costs {result.cost:g}.")
         for reason in result.reasons:
             front.note(f"{reason}.")
-    data = {**result.to_data(), "proposals": dict(result.proposals), "learned": list(planned.learned)}
+    data = planned.to_data()
     if explain:
         data["explanation"] = explanation_data(planned)
     draw(front, drawings, result, title)
@@ -164,6 +163,7 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
 def _ipc_lines(planned: Planned) -> list[str]:
     """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
     from memkit.hddl.plans import plan_lines as competition_lines
+    from memkit.use_cases.plans import plan_lines
 
     if planned.result.found:
         return competition_lines(planned.result.tree)

@@ -21,7 +21,7 @@ from memkit.cli.output import (
     with_trust,
     yes_or_no,
 )
-from memkit.cli.plan_options import Wish, explanation_data, plan_lines
+from memkit.cli.plan_options import Wish, explanation_data
 from memkit.cli.store import store_if_any
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
 from memkit.terminal import counted, harmless, one_line
@@ -35,7 +35,7 @@ from memkit.use_cases.carry_out_plan import (
     resume_run,
     resuming,
 )
-from memkit.use_cases.plans import Planned, explain_result
+from memkit.use_cases.plans import Planned, explain_result, plan_lines
 from memkit.workspace import Workspace
 
 _MARKS = {"done": "ok", "failed": "FAILED", "denied": "DENIED", "unknown": "UNKNOWN"}

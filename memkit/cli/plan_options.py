@@ -14,7 +14,7 @@ from memkit.cli.arguments import read_pairs
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic, user_option
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.runtime.htn.core import FOUND, GAVE_UP, Reason, Result
+from memkit.runtime.htn.core import Reason, Result
 
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned
@@ -61,9 +61,6 @@ def draw(front: Front, drawings: Drawings, result: Result, title: str) -> None:
 
 # What ``memkit plan`` prints of a plan, or of what stood in its way, and what ``--explain`` adds.
 
-_MOST_LINES = 20
-"""Reasons that are printed; ``--json`` has more."""
-
 
 def explanation_data(planned: Planned) -> list[dict[str, Any]]:
     """Return how far each method came, or for each node of the tree which methods were passed over, and why."""
@@ -76,23 +73,6 @@ def explanation_data(planned: Planned) -> list[dict[str, Any]]:
 def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
     """Return the reasons of a negative answer as diagnostics."""
     return [diagnostic(reason.code, str(reason)) for reason in reasons]
-
-
-def plan_lines(planned: Planned, explain: bool) -> list[str]:
-    """Return the steps of a plan, or its tree where that was asked for; without a plan what stood in its way."""
-    from memkit.runtime.htn.explanation import choice_lines, obstacle_lines
-
-    result = planned.result
-    if result.outcome == FOUND and result.plan is not None:
-        steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
-        shown = list(choice_lines(result.tree, planned.passed_over or {})) if explain and result.tree else steps
-        return shown or ["Nothing needs to be done."]
-    head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
-    if planned.obstacles:
-        return [head, *obstacle_lines(planned.obstacles)]
-    told = [f"- {reason}" for reason in result.reasons]
-    more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
-    return [head, *told[:_MOST_LINES], *more]
 
 
 # What ``memkit plan`` takes where plans are carried out: ``--run``, ``--dry-run``, ``--resume``, and how.

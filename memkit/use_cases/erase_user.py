@@ -30,6 +30,7 @@ from memkit.runtime.memory.record.stamps import new_id
 from memkit.store.files import write_whole
 from memkit.store.git_process import require_git
 from memkit.store.layout import keys_home, require_writable_inside
+from memkit.store.tokens import ServerTokens
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace
 
@@ -132,6 +133,7 @@ def erase_user(
             before = repository.head()[1] if repository else None
             rebuilt, owed = _change(workspace, survey, journal, key, before)
         workspace.keys.destroy(user)
+        ServerTokens(workspace.root).revoke_all(user)
         return _proven(workspace, survey, plan, journal, owed or {}, rebuilt, out)
 
 

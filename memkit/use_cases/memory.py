@@ -10,6 +10,7 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record
+from memkit.terminal import one_line
 from memkit.use_cases.recall import require_status
 
 if TYPE_CHECKING:
@@ -20,23 +21,57 @@ if TYPE_CHECKING:
 
 
 def remember(
-    workspace: Workspace, draft: Draft, *, user: str, session: str | None = None, turn: int | None = None
+    workspace: Workspace,
+    draft: Draft,
+    *,
+    user: str,
+    session: str | None = None,
+    turn: int | None = None,
+    consented: bool = True,
 ) -> Decision:
     """Offer ``draft`` to the archive in the name of a person and return the write gate's decision.
 
     A person at the command line is the operator, so consent is not asked for unless ``privacy.consent`` is ``always``.
     """
     origin = workspace.writer(user, session=session, turn=turn)
-    decision = workspace.archive.offer(draft, origin)
+    decision = workspace.archive.offer(draft, origin, consented=consented)
     if decision.decision != "refused":
         workspace.commit_memory()
     return decision
 
 
+# Say what the write gate decided.
+
+
+def decision_data(decision: Decision, **more: Any) -> dict[str, Any]:
+    """Return a decision as ``--json`` prints it, with ``more`` beside it."""
+    reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+    return {"decision": decision.decision, "id": decision.id, "reasons": reasons, **more}
+
+
+def decision_lines(decision: Decision) -> list[str]:
+    """Return a decision as a person reads it: with its reasons, and what to do about them."""
+    ok = decision.decision in ("admitted", "merged")
+    lines = [f"{decision.decision} {one_line(decision.id)}" if decision.id else decision.decision]
+    lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
+    if decision.decision == "quarantined":
+        lines.append(
+            f"  Nobody sees it until a person approves it: memkit memory approve {one_line(decision.id or '')}"
+        )
+    codes = {reason.code for reason in decision.reasons}
+    if "tombstone" in codes:
+        lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
+    if "contradiction" in codes and ok:
+        lines.append("  What is unsettled, and how to settle it: memkit memory list --open")
+    return lines
+
+
 # Put a new text in the place of a record.
 
 
-def supersede_record(workspace: Workspace, stored: StoredRecord, text: str, *, reason: str = "") -> Decision:
+def supersede_record(
+    workspace: Workspace, stored: StoredRecord, text: str, *, reason: str = "", consented: bool = True
+) -> Decision:
     """Offer ``text`` in the place of a live record, in the name of a person, and return the write gate's decision.
 
     Raises:
@@ -44,7 +79,10 @@ def supersede_record(workspace: Workspace, stored: StoredRecord, text: str, *, r
     """
     require_status(stored, "live", done="superseded")
     record = stored.record
-    decision = workspace.archive.supersede(record.id, text, workspace.writer(record.user_id), reason=reason)
+    writer = workspace.writer(record.user_id)
+    if not consented:
+        return workspace.archive.offer(Draft(text, supersedes=record.id), writer, consented=False)
+    decision = workspace.archive.supersede(record.id, text, writer, reason=reason)
     if decision.decision != "refused":
         workspace.commit_memory()
     return decision
@@ -167,6 +205,18 @@ class MemoryStanding:
     outdated: str = ""
     """The section whose text an approved edit is not, because it was edited again since."""
     trust: str = "verified"
+    proposal: str | None = None
+    """The id under which a person approves what was wanted under taint; None where it was done."""
+
+    def to_data(self, op: str, id: str) -> dict[str, Any]:
+        """Return what became of ``op`` on ``id`` as ``--json`` prints it."""
+        from memkit.runtime.memory.gate.gate import TAINTED
+
+        data: dict[str, Any] = {"id": id, "op": op, "status": self.status}
+        data |= {"trust": self.trust, "taint": []} if op == "approve" else {}
+        data |= {} if self.confidence is None else {"confidence": self.confidence}
+        waits = {"decision": "quarantined", "proposal": self.proposal, "reasons": [TAINTED._asdict()]}
+        return data | (waits if self.proposal else {})
 
 
 def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> MemoryStanding:
@@ -191,10 +241,10 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     wanted, done = SAID_OF[op]
     require_status(stored, *wanted, done=done)
     by = workspace.person if op == "approve" else workspace.writer
-    archive.mark(op, id, by(stored.record.user_id), reason=reason)
+    waits = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust)
+    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust, proposal=waits)
 
 
 def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:
@@ -307,6 +357,43 @@ def revoke_source(
     done = workspace.archive.revoke(source, workspace.person(user or "everybody"), user_id=user, reason=reason)
     workspace.commit_memory(added=len(done.records) + len(done.marks) + len(done.core))
     return done
+
+
+# Write a section of core memory.
+
+
+def write_core(
+    workspace: Workspace,
+    section: str,
+    text: str,
+    *,
+    user: str,
+    agent_id: str | None = None,
+    reason: str = "",
+    consented: bool = True,
+) -> Decision:
+    """Offer ``text`` as the whole new content of a core section and return the write gate's decision."""
+    origin = workspace.writer(user)._replace(agent_id=agent_id)
+    decision = workspace.archive.edit_core(user, section, text, origin, reason=reason, consented=consented)
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return decision
+
+
+def edited_core(now: str, old: str, new: str) -> str:
+    """Return a section with ``new`` in the place of ``old``, or where ``old`` is empty with ``new`` as a further line.
+
+    Raises:
+        NegativeAnswer: ``old`` is not there or occurs more than once, or nothing would be left.
+    """
+    found = now.count(old) if old else 1
+    if found != 1:
+        why = "is not there" if not found else f"occurs {found} times; quote more around it"
+        raise NegativeAnswer(f"Nothing was changed: the old text {why}.")
+    changed = now.replace(old, new) if old else "\n".join(filter(None, [now, new]))
+    if not changed.strip():
+        raise NegativeAnswer("Nothing was changed: that would leave the section empty. Say what should stand there.")
+    return changed
 
 
 # Bring back an earlier version of a core section.

@@ -17,6 +17,7 @@ from memkit.drawing.planning import decomposition
 from memkit.errors import UsageError
 from memkit.hddl.plans import holds_plan, read_steps, spelled_as
 from memkit.runtime.htn.core import (
+    FOUND,
     GAVE_UP,
     TURNS,
     Budget,
@@ -31,7 +32,15 @@ from memkit.runtime.htn.core import (
     read_plan,
     verify,
 )
-from memkit.runtime.htn.explanation import Obstacle, explain_choices, explain_failure, solve_explained, with_obstacles
+from memkit.runtime.htn.explanation import (
+    Obstacle,
+    choice_lines,
+    explain_choices,
+    explain_failure,
+    obstacle_lines,
+    solve_explained,
+    with_obstacles,
+)
 from memkit.runtime.htn.learning.learned import LearnedMethod
 from memkit.runtime.loop.interface import Model
 from memkit.store.files import write_whole
@@ -79,6 +88,29 @@ class Planned:
     """How far each method comes, where there is no plan and that was asked for."""
     passed_over: Mapping[int, Sequence[Obstacle]] | None = None
     """For each node of the tree the methods before the chosen one, and why not they, where that was asked for."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the plan as ``--json`` prints it."""
+        return {**self.result.to_data(), "proposals": dict(self.result.proposals), "learned": list(self.learned)}
+
+
+_MOST_LINES = 20
+"""Reasons that are printed; ``--json`` has more."""
+
+
+def plan_lines(planned: Planned, explain: bool) -> list[str]:
+    """Return the steps of a plan, or its tree where that was asked for; without a plan what stood in its way."""
+    result = planned.result
+    if result.outcome == FOUND and result.plan is not None:
+        steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
+        shown = list(choice_lines(result.tree, planned.passed_over or {})) if explain and result.tree else steps
+        return shown or ["Nothing needs to be done."]
+    head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
+    if planned.obstacles:
+        return [head, *obstacle_lines(planned.obstacles)]
+    told = [f"- {reason}" for reason in result.reasons]
+    more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
+    return [head, *told[:_MOST_LINES], *more]
 
 
 def plan_task(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -20,11 +20,13 @@ from memkit.policies.files import (
 )
 from memkit.runtime.guard.core import Call, Verdict
 from memkit.store.layout import checked_name
+from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
     from memkit.policies.overview import FoundPolicy, Usage
     from memkit.runtime.guard.core import Policy
+    from memkit.runtime.guard.interface import MatchedPolicy
     from memkit.runtime.guard.proof import Ground
     from memkit.store.file_history import RolledBack
     from memkit.store.yaml import Document
@@ -153,6 +155,59 @@ def _placed(policy: Policy, document: Document, call: Call) -> list[PlacedGround
         PlacedGround(policy.name, ground, document.path, *document.position(ground.path))
         for ground in find_grounds(policy, call)
     ]
+
+
+_HOLDS = {True: "yes", False: "no ", None: "?  "}
+
+
+def checked_data(checked: CheckedCall) -> dict[str, Any]:
+    """Return a verdict and what it rests on as ``--json`` prints it."""
+    verdict = checked.verdict
+    return {
+        "decision": verdict.decision,
+        "policies": [_finding_data(checked, finding) for finding in verdict.policies],
+        "exempted": [_finding_data(checked, finding) for finding in verdict.exempted],
+        "grounds": [_ground_data(placed) for placed in checked.grounds],
+    }
+
+
+def _finding_data(checked: CheckedCall, finding: MatchedPolicy) -> dict[str, Any]:
+    """Return a finding whose reason names the places it rests on."""
+    places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
+    reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
+    return asdict(finding) | {"reason": reason}
+
+
+def _ground_data(placed: PlacedGround) -> dict[str, Any]:
+    return {
+        "policy": placed.policy,
+        "place": placed.ground.place,
+        "holds": placed.ground.holds,
+        "text": placed.ground.text,
+        "path": placed.path,
+        "line": placed.line,
+        "column": placed.column,
+    }
+
+
+def _place(placed: PlacedGround) -> str:
+    return f"{placed.path}:{placed.line}:{placed.column} {placed.ground.place}"
+
+
+def checked_lines(checked: CheckedCall) -> Iterator[str]:
+    """Yield a verdict and what it rests on as a person reads it."""
+    verdict = checked.verdict
+    yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
+    for finding in verdict.policies:
+        yield from _finding_lines("*" if finding.decides else " ", finding, checked)
+    for finding in verdict.exempted:
+        yield from _finding_lines("-", finding, checked)
+
+
+def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> Iterator[str]:
+    yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
+    for placed in checked.of(finding.name):
+        yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"
 
 
 # Count what the policies decided about the calls of agents.

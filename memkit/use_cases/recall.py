@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memkit.errors import NegativeAnswer
+from memkit.errors import NegativeAnswer, NotFound, no_record
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ANYWHERE, accounted
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.interface import Circumstances, SearchReport, StoredRecord
+    from datetime import datetime
+
+    from memkit.runtime.memory.archive.reader import ArchiveReader
+    from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
     from memkit.workspace import Workspace
 
 # Search long-term memory.
@@ -25,7 +28,15 @@ class Back(NamedTuple):
     """A commit: what was believed then."""
 
 
+class Only(NamedTuple):
+    """What a question is limited to; nothing stands for no limit."""
+
+    types: Sequence[str] = ()
+    tags: Sequence[str] = ()
+
+
 NOW = Back()
+ANYTHING = Only()
 
 
 def search_memory(
@@ -34,14 +45,15 @@ def search_memory(
     user: str,
     count: int = 5,
     *,
-    types: Sequence[str] = (),
-    tags: Sequence[str] = (),
+    only: Only = ANYTHING,
     where: Circumstances = ANYWHERE,
     back: Back = NOW,
+    keeps_words: bool = True,
 ) -> SearchReport:
     """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log.
 
-    As the archive stood at a commit: that is no recall, which counts as a use, but a look back.
+    As the archive stood at a commit: that is no recall, which counts as a use, but a look back. The event has the
+    words of the question where ``keeps_words``.
 
     Raises:
         UsageError: ``back`` names no commit.
@@ -52,18 +64,70 @@ def search_memory(
         query,
         user_id=user,
         k=count,
-        types=tuple(types),
-        tags=tuple(tags),
+        types=tuple(only.types),
+        tags=tuple(only.tags),
         as_of=back.as_of,
         where=where,
     )
     workspace.audit.append(
         {
-            "event": "retrieved" if back.at is None else "looked back", "actor": "person", "user_id": user,
-            "query": mask(query), "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
+            "event": "retrieved" if back.at is None else "looked back", "user_id": user,
+            "actor": workspace.writer(user).actor, "query": mask(query) if keeps_words else None,
+            "ids": [hit.id for hit in report.hits], "candidates": accounted(report.losers),
         }
     )  # fmt: skip
     return report
+
+
+HIT_KEYS = (
+    "id", "text", "type", "tags", "user_id", "session_id", "turn_id", "source_url", "trust", "taint", "created_at",
+)  # fmt: skip
+
+
+def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
+    """Return one search result as ``--json`` prints it."""
+    full = hit.record.to_data()
+    data = {key: full.get(key) for key in HIT_KEYS} | {"score": hit.score}
+    data |= {"tags": list(hit.record.tags), "taint": list(hit.record.taint)}
+    return data | {"parts": dict(hit.parts)} if explain else data
+
+
+# Find one record, with its state and history.
+
+
+def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> StoredRecord:
+    """Return the record with this id and its history; raises ``NotFound`` where this user has none."""
+    stored = archive.get(record_id, user_id=user)
+    if stored is not None:
+        return stored
+    since = archive.forgotten_since(record_id, user_id=user)
+    if since is None:
+        raise no_record(record_id)
+    raise NotFound(
+        f"No record {record_id!r:.60} here any more: it was closed on {since[:10]}, longer ago than "
+        "forget.keep_superseded, and only archive/ keeps it."
+    )
+
+
+def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
+    """Return a record with its status and history as ``--json`` prints it."""
+    from memkit.runtime.memory.record.stamps import parse_time
+
+    data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
+    if stored.superseded_by:
+        data["superseded_by"] = stored.superseded_by
+    if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
+        data["expired"] = True  # live until the next sweep, and no answer to anything any more
+    return data
+
+
+# Show the sections that are always in the prompt.
+
+
+def core_sections(workspace: Workspace, user: str, agent: str | None = None, at: str | None = None) -> dict[str, str]:
+    """Return the sections of ``user``; the persona stands in memkit.yaml, and is always the present one."""
+    told = workspace.archive_at(at).core_sections(user, agent)
+    return {"persona": str(workspace.settings["persona"])} | told
 
 
 # Say why something cannot be done to a record in the state it is in.

@@ -123,13 +123,18 @@ COMMANDS: dict[str, list[str]] = {
     "audit": ["audit"],
     "bench retrieval": ["bench retrieval {turns}"],
     "doctor": ["doctor"],
+    "serve": [],
+    "token new": ["token new --user ada"],
+    "token list": ["token list"],
+    "token revoke": ["token revoke nothing --yes"],
+    "mcp install": ["mcp install --client claude-code --config {out}/mcp.json", "mcp install --client cursor"],
     "fake-llm": [],
     "completion": ["completion bash"],
 }
 """The command lines to try, by command; ``{…}`` stand for what the store of the tests holds.
 
 A new command is not forgotten: one that does not stand here fails the tests. ``demo`` and ``fake-llm`` open no store:
-the one makes its own elsewhere, the other serves a script until it ends.
+the one makes its own elsewhere, the other serves a script until it ends. ``serve`` has a test of its own.
 """
 
 WRITING = [
@@ -138,7 +143,7 @@ WRITING = [
         "memory add", "memory consolidate", "memory import", "memory erase", "core set", "chat", "sessions rename",
         "sessions rm", "skill new", "skill run", "skill commit", "skill import", "skill export", "policy new",
         "domain new", "domain reject", "lint", "gen", "fsck", "index rebuild", "git setup", "commit", "config set",
-        "doctor",
+        "doctor", "mcp install",
     )
     for line in COMMANDS[name]
 ]  # fmt: skip

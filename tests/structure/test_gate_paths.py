@@ -282,7 +282,7 @@ def consolidated(archive: ArchivalStore, known: str) -> object:
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
-    "memkit/cli/core.py:set_section": (command("core", "set", "human", "Ada keeps a lynx"),),
+    "memkit/use_cases/memory.py:write_core": (command("core", "set", "human", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
     "memkit/bench/measure.py:__init__": (benched,),
     "memkit/runtime/memory/tiers/tools.py:archival_memory_insert": (

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, User, diagnostic
-from memkit.errors import NotFound, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.record import Record
@@ -55,24 +54,13 @@ reason_option = click.option("--reason", default="", help="Why; kept in the reco
 
 def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
     """Print what the write gate decided; refused and quarantined offers exit 1."""
-    reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
-    data = {"decision": decision.decision, "id": decision.id, "reasons": reasons} | dict(extra or {})
+    from memkit.use_cases.memory import decision_data, decision_lines
+
     ok = decision.decision in ("admitted", "merged")
-    findings = [
-        diagnostic(reason.code, reason.message, severity="info" if ok else "error") for reason in decision.reasons
-    ]
-    lines = [f"{decision.decision} {one_line(decision.id)}" if decision.id else decision.decision]
-    lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
-    if decision.decision == "quarantined":
-        lines.append(
-            f"  Nobody sees it until a person approves it: memkit memory approve {one_line(decision.id or '')}"
-        )
-    codes = {reason.code for reason in decision.reasons}
-    if "tombstone" in codes:
-        lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
-    if "contradiction" in codes and ok:
-        lines.append("  What is unsettled, and how to settle it: memkit memory list --open")
-    front.answer(data, lines, ok=ok, diagnostics=findings)
+    severity = "info" if ok else "error"
+    findings = [diagnostic(reason.code, reason.message, severity=severity) for reason in decision.reasons]
+    data = decision_data(decision, **extra or {})
+    front.answer(data, decision_lines(decision), ok=ok, diagnostics=findings)
 
 
 def stored_record(front: Front, record_id: str, user: str | None, at: str | None = None) -> StoredRecord:
@@ -80,17 +68,9 @@ def stored_record(front: Front, record_id: str, user: str | None, at: str | None
 
     With ``at`` as it stood at that commit.
     """
-    archive = front.workspace.archive_at(at)
-    stored = archive.get(record_id, user_id=user)
-    if stored is not None:
-        return stored
-    since = archive.forgotten_since(record_id, user_id=user)
-    if since is None:
-        raise no_record(record_id)
-    raise NotFound(
-        f"No record {record_id!r:.60} here any more: it was closed on {since[:10]}, longer ago than "
-        "forget.keep_superseded, and only archive/ keeps it."
-    )
+    from memkit.use_cases.recall import find_record
+
+    return find_record(front.workspace.archive_at(at), record_id, user)
 
 
 def sealed_findings(front: Front, count: int) -> list[Diagnostic]:

@@ -19,7 +19,6 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.fields import SCOPES, TYPES
-from memkit.runtime.memory.record.stamps import parse_time
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -35,12 +34,10 @@ if TYPE_CHECKING:
 @click.pass_obj
 def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
+    from memkit.use_cases.recall import record_data
+
     stored = stored_record(front, record_id, user, at)
-    data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
-    if stored.superseded_by:
-        data["superseded_by"] = stored.superseded_by
-    if stored.record.valid_until and parse_time(stored.record.valid_until) < front.workspace.clock():
-        data["expired"] = True  # live until the next sweep, and no answer to anything any more
+    data = record_data(stored, front.workspace.clock())
     lines = [*_quoted(stored.record.text), ""] + [
         f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]
@@ -150,20 +147,6 @@ def _quoted(text: str) -> list[str]:
 
 # ``memkit memory search``: find what a user may see.
 
-_HIT_KEYS = (
-    "id",
-    "text",
-    "type",
-    "tags",
-    "user_id",
-    "session_id",
-    "turn_id",
-    "source_url",
-    "trust",
-    "taint",
-    "created_at",
-)
-
 
 @click.command("search", cls=MemkitCommand)
 @click.argument("query")
@@ -194,7 +177,7 @@ def search(
 ) -> None:
     """Search what USER may see and print the best records, or say that nothing relevant is there."""
     from memkit.runtime.memory.interface import Within
-    from memkit.use_cases.recall import Back, search_memory
+    from memkit.use_cases.recall import Back, Only, hit_data, search_memory
 
     workspace = front.workspace
     report = search_memory(
@@ -202,8 +185,7 @@ def search(
         query,
         workspace.user(user),
         count,
-        types=types,
-        tags=tags,
+        only=Only(types, tags),
         where=Within(session, agent),
         back=Back(as_of, at),
     )
@@ -226,13 +208,6 @@ def search(
         findings.append(diagnostic("long_term_off", message, severity="info"))
         lines.append(message)
     front.answer(data, lines, diagnostics=findings)
-
-
-def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
-    """Return one search result as ``--json`` prints it."""
-    full = hit.record.to_data()
-    data = {key: full.get(key) for key in _HIT_KEYS} | {"score": hit.score, "tags": list(hit.record.tags)}
-    return data | {"parts": dict(hit.parts)} if explain else data
 
 
 def _hit_lines(hit: Hit, *, explain: bool) -> list[str]:

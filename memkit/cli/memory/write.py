@@ -96,9 +96,6 @@ def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) 
     from memkit.use_cases.memory import mark_entry
 
     now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
-    data: dict[str, Any] = {"id": record_id, "op": op, "status": now.status}
-    data |= {"trust": now.trust, "taint": []} if op == "approve" else {}
-    data |= {} if now.confidence is None else {"confidence": now.confidence}
     sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
     line = (
         f"{one_line(record_id)} is {now.status} already."
@@ -106,7 +103,7 @@ def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) 
         else f"{op}: {one_line(record_id)} is {now.status}{sure}."
     )
     notes = [_outdated(record_id, now.outdated)] if now.outdated else []
-    front.answer(data, [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
+    front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
 
 def _outdated(edit_id: str, section: str) -> Diagnostic:

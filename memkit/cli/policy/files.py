@@ -26,12 +26,12 @@ from memkit.terminal import one_line
 from memkit.use_cases.policies import (
     FORMATS,
     LOSSES,
-    CheckedCall,
     ExportedPolicies,
     Losses,
-    PlacedGround,
     accept_policy,
     check_policy,
+    checked_data,
+    checked_lines,
     count_verdicts,
     draft_policy,
     export_policies,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from memkit.policies.export import ExportedPolicy
     from memkit.policies.files import PolicyFile
     from memkit.policies.overview import Usage
-    from memkit.runtime.guard.core import MatchedPolicy
     from memkit.store.yaml_edit import Part
 
 # ``memkit policy new``.
@@ -190,7 +189,6 @@ def rollback(front: Front, name: str, version: str) -> None:
 # ``memkit policy check``.
 
 _STOPS = ("deny", "ask")
-_HOLDS = {True: "yes", False: "no ", None: "?  "}
 
 
 @click.command("check", cls=MemkitCommand)
@@ -206,55 +204,7 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
         raise UsageError("--tool is empty. Name the tool that would be called.")
     root = front.root
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
-    front.answer(_checked_data(checked), _checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
-
-
-def _checked_data(checked: CheckedCall) -> dict[str, Any]:
-    verdict = checked.verdict
-    return {
-        "decision": verdict.decision,
-        "policies": [_finding_data(checked, finding) for finding in verdict.policies],
-        "exempted": [_finding_data(checked, finding) for finding in verdict.exempted],
-        "grounds": [_ground_data(placed) for placed in checked.grounds],
-    }
-
-
-def _finding_data(checked: CheckedCall, finding: MatchedPolicy) -> dict[str, Any]:
-    """Return a finding whose reason names the places it rests on."""
-    places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
-    reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
-    return asdict(finding) | {"reason": reason}
-
-
-def _ground_data(placed: PlacedGround) -> dict[str, Any]:
-    return {
-        "policy": placed.policy,
-        "place": placed.ground.place,
-        "holds": placed.ground.holds,
-        "text": placed.ground.text,
-        "path": placed.path,
-        "line": placed.line,
-        "column": placed.column,
-    }
-
-
-def _place(placed: PlacedGround) -> str:
-    return f"{placed.path}:{placed.line}:{placed.column} {placed.ground.place}"
-
-
-def _checked_lines(checked: CheckedCall) -> Iterator[str]:
-    verdict = checked.verdict
-    yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
-    for finding in verdict.policies:
-        yield from _finding_lines("*" if finding.decides else " ", finding, checked)
-    for finding in verdict.exempted:
-        yield from _finding_lines("-", finding, checked)
-
-
-def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> Iterator[str]:
-    yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
-    for placed in checked.of(finding.name):
-        yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"
+    front.answer(checked_data(checked), checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
 
 
 # ``memkit policy export``.

@@ -1,0 +1,172 @@
+"""``memkit serve``, ``token`` and ``mcp``: other programs on this store, who may call it, and how clients find it."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, user_option
+from memkit.cli.persons import require_person
+from memkit.errors import MissingExtra, UsageError
+from memkit.serving.clients import CLIENTS, entry_of, with_entry
+from memkit.store.files import write_whole
+from memkit.store.layout import require_writable_inside
+from memkit.store.tokens import SCOPES
+from memkit.terminal import counted, one_line
+
+# ``memkit serve``.
+
+
+@click.command("serve", cls=MemkitCommand)
+@click.option("--stdio", is_flag=True, help="Speak on standard input and output, as clients start it (the default).")
+@click.option("--http", "address", metavar="HOST:PORT", help="Listen there, at /mcp; port 0 picks a free one.")
+@user_option
+@click.option("--review", is_flag=True, help="A yes that a client brings is a person's: it releases what waits.")
+@click.option(
+    "--client-taint",
+    type=SuggestingChoice(["clean"]),
+    help="clean: what the client's model reads is written by nobody else, so what it offers is no stranger's.",
+)
+@click.pass_obj
+def serve(
+    front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None
+) -> None:
+    """Serve this store to other programs by the Model Context Protocol.
+
+    Memory of one user: that of --user, or over HTTP of the token that a request brings. What a client writes is a
+    candidate that recall leaves out until a person approves it, and an edit of core memory waits for one.
+    """
+    if stdio and address is not None:
+        raise UsageError("Give one of --stdio and --http.")
+    if front.json and address is None:
+        raise UsageError("On standard output the protocol is spoken. Leave out --json.")
+    if review or client_taint:
+        require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtra("Serving needs the extra 'server': pip install 'memkit-agent[server]'")
+    from memkit.serving.interface import Serving
+    from memkit.serving.server import MemoryServer, run_stdio
+
+    # What the SDK logs repeats what a client sent.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    logging.getLogger("mcp").propagate = False
+    workspace = front.workspace
+    bound = workspace.user(user) if address is None or user is not None else workspace.settings["user"]
+    server = MemoryServer(workspace, Serving(bound, review, client_taint == "clean"), front.note)
+    try:
+        if address is None:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # a thread waits for input, and nothing else is open
+            if sys.stdin.isatty():
+                front.note("Waiting for a client on standard input. 'memkit mcp install' lets a client start this.")
+            run_stdio(server)
+        else:
+            from memkit.serving.http import run_http
+
+            run_http(server, workspace, address, bound, front.note)
+    finally:
+        workspace.end_batch()
+
+
+# ``memkit token``.
+
+
+@click.group("token", cls=MemkitGroup)
+def token() -> None:
+    """Make, list and revoke the tokens with which programs call 'memkit serve --http'."""
+
+
+@token.command("new")
+@user_option
+@click.option(
+    "--scope",
+    type=SuggestingChoice(list(SCOPES)),
+    default="read",
+    show_default=True,
+    help="read; write: offer memory; review: also release what waits, by a yes of a person that the client brings.",
+)
+@click.pass_obj
+def new(front: Front, user: str | None, scope: str) -> None:
+    """Make a token for USER and print it, this once: only its digest is kept."""
+    from memkit.store.tokens import ServerTokens
+
+    require_person("'memkit token new'")
+    workspace = front.workspace
+    shown, kept = ServerTokens(workspace.root).new(workspace.user(user), scope, workspace.clock())
+    workspace.audit.append({"event": "token", "actor": "person", "user_id": kept.user_id, "token": kept.id})
+    front.answer({"token": shown, "id": kept.id}, [shown, f"Its id is {kept.id}. It is not shown again."])
+
+
+@token.command("list")
+@click.pass_obj
+def list_command(front: Front) -> None:
+    """List the tokens of this store: ids, users and scopes."""
+    from memkit.store.tokens import ServerTokens
+
+    found = ServerTokens(front.root).all()
+    data = [
+        {"id": one.id, "user_id": one.user_id, "scope": one.scope, "created_at": one.created_at} for one in found
+    ]  # fmt: skip
+    lines = [f"{one.id}  {one.created_at[:10]}  {one.scope:<6}  {one_line(one.user_id, 60)}" for one in found]
+    front.answer({"tokens": data}, lines or ["No tokens."])
+
+
+@token.command("revoke")
+@click.argument("token_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def revoke(front: Front, token_id: str, yes: bool) -> None:
+    """Take the token ID back: a server refuses it from now on."""
+    from memkit.store.tokens import ServerTokens
+
+    tokens = ServerTokens(front.root)
+    front.confirm(f"Revoke the token {one_line(token_id, 60)}? What uses it can call no more.", yes=yes)
+    gone = tokens.revoke(token_id)
+    left = counted(len(tokens.all()), "token")
+    front.answer({"id": gone.id, "user_id": gone.user_id, "revoked": True}, f"Revoked {gone.id}; {left} left.")
+
+
+# ``memkit mcp install``.
+
+
+@click.group("mcp", cls=MemkitGroup)
+def mcp() -> None:
+    """Tell clients of the Model Context Protocol about this store."""
+
+
+@mcp.command("install")
+@click.option("--client", type=SuggestingChoice(list(CLIENTS)), required=True, help="Whose configuration to change.")
+@user_option
+@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: the client's own).")
+@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.pass_obj
+def install(front: Front, client: str, user: str | None, config: Path | None, remove: bool, dry_run: bool) -> None:
+    """Let a client start 'memkit serve' for this store: show the change of its configuration, and write it.
+
+    Comments, order and all other entries stay. Claude Code, Cursor and VS Code are told in the folder you are in.
+    """
+    import difflib
+
+    root, known = front.root, CLIENTS[client]
+    path = (config or known.place(Path.cwd(), Path.home())).absolute()
+    entry = None if remove else {**known.beside, **entry_of(root, user)}
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    after = with_entry(before, path, known.key, entry)
+    old, new = before.splitlines(), after.splitlines()
+    diff = "\n".join(difflib.unified_diff(old, new, str(path), str(path), lineterm=""))
+    if after != before and not dry_run:
+        for folder in (root, Path.cwd()):
+            require_writable_inside(folder, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path.resolve(), after.encode(), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600)
+    data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}
+    front.answer(data, diff or f"{path} says that already.")

@@ -1,0 +1,235 @@
+"""Serve MCP over HTTP: a door that knows whom it lets in, before anything of the protocol is read."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.serving.interface import MOST
+from memkit.serving.server import MemoryServer
+from memkit.store.tokens import BEARER, ServerToken, ServerTokens
+from memkit.workspace import Workspace
+
+PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+GRACE = 5
+"""Seconds that open requests have when the server is told to end."""
+
+
+def run_http(
+    server: MemoryServer, workspace: Workspace, address: str, user: str | None, tell: Callable[[str], None]
+) -> None:
+    """Serve at ``address`` until told to end; ``tell`` is told where, once requests are taken.
+
+    Raises:
+        UsageError: The address is none, or lies beyond loopback and there is no token.
+        EnvironmentFault: Nothing can listen there.
+    """
+    host, port = read_address(address)
+    tokens = ServerTokens(workspace.root)
+    local = is_loopback(host)
+    if not local and not tokens.all():
+        raise UsageError(
+            f"{host} can be reached from other machines, and this store has no token. Make one with 'memkit token new "
+            "--user U --scope write', or listen on 127.0.0.1."
+        )
+    with closing(_listening(host, port)) as listener:
+        place = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        app = server.mcp.streamable_http_app(
+            streamable_http_path=PATH,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does that
+        )
+        door = Door(app, tokens, hosts=hosts_of(host), open_without=local and user is not None)
+        config = uvicorn.Config(
+            door, log_config=None, access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=GRACE
+        )
+        anyio.run(_serve, _Uvicorn(config), listener, lambda: tell(f"ready http://{place}{PATH}"))
+
+
+class Door:
+    """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody."""
+
+    def __init__(self, app: ASGIApp, tokens: ServerTokens, *, hosts: Callable[[str], bool], open_without: bool) -> None:
+        """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to."""
+        self._app = app
+        self._tokens = tokens
+        self._hosts = hosts
+        self._open_without = open_without
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._hosts(_name_of(f"//{host}")):
+            await _refusal(421, "This server does not go by that host.")(scope, receive, send)
+        elif origin is not None and not hmac.compare_digest(origin.lower(), f"http://{host}".lower()):
+            await _refusal(403, "No page of another origin may call this server.")(scope, receive, send)
+        else:
+            await self._let_in(headers, scope, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on with its body read whole, or say in one line why it is none."""
+        body, more = bytearray(), scope["method"] == "POST"
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message["type"] == "http.request" and message.get("more_body", False)
+            if len(body) > MOST:
+                await _refusal(413, f"A request may have {MOST:,} bytes.")(scope, receive, send)
+                return
+        if scope["method"] == "POST" and (why := fault_of(bytes(body))) is not None:
+            await why(scope, receive, send)
+            return
+        given = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
+
+        async def replay() -> Message:
+            return next(given, None) or await receive()
+
+        await self._app(scope, replay, send)
+
+    async def _let_in(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        kind, _, shown = headers.get("authorization", "").partition(" ")
+        token = await anyio.to_thread.run_sync(self._tokens.of, shown.strip()) if kind.lower() == "bearer" else None
+        if token is None and (kind or not self._open_without):
+            await _refusal(401, "Who calls? Send a token: Authorization: Bearer …")(scope, receive, send)
+            return
+        known = {BEARER: token, "user": _principal(token)} if token is not None else {BEARER: None}
+        await self._read({**scope, **known}, receive, send)
+
+
+def fault_of(body: bytes) -> JSONResponse | None:
+    """Return what to answer to a body that is no message of the protocol; None where it may be one."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return _no_request(PARSE_ERROR, "The body is not JSON.")
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return _no_request(
+            INVALID_REQUEST, "The body is no JSON-RPC 2.0 message: one object with 'jsonrpc' and 'method'."
+        )
+    return None
+
+
+def _no_request(code: int, line: str) -> JSONResponse:
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": line}}, status_code=400)
+
+
+def _principal(token: ServerToken) -> AuthenticatedUser:
+    """Return whose session it is, so that no other token can go on with one."""
+    return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[token.scope], subject=token.user_id))
+
+
+def _refusal(status: int, line: str) -> PlainTextResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return PlainTextResponse(line + "\n", status_code=status, headers=headers)
+
+
+def read_address(address: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT``.
+
+    >>> read_address("127.0.0.1:0"), read_address("[::1]:8000")
+    (('127.0.0.1', 0), ('::1', 8000))
+    """
+    try:
+        parts = urlsplit(f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None or parts.netloc != address or "@" in address:
+        raise UsageError(f"{address!r:.80} is not HOST:PORT, such as 127.0.0.1:8765.")
+    return host, port
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether nothing but this machine reaches ``host``.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("::1")
+    (True, True, False, True)
+    """
+    if host == "localhost":
+        return True
+    with_address = _as_address(host)
+    return with_address is not None and with_address.is_loopback
+
+
+def hosts_of(host: str) -> Callable[[str], bool]:
+    """Return what says whether a request may name a host: one that a page of strangers cannot have pointed here.
+
+    >>> here, everywhere = hosts_of("127.0.0.1"), hosts_of("0.0.0.0")
+    >>> here("localhost"), here("example.org"), everywhere("192.0.2.7"), everywhere("example.org")
+    (True, False, True, False)
+    """
+    known = {host, *LOOPBACK} if is_loopback(host) else {host, *LOOPBACK, socket.gethostname(), socket.getfqdn()}
+    address = _as_address(host)
+    everywhere = address is not None and address.is_unspecified
+
+    def may(name: str) -> bool:
+        return name in known or (everywhere and _as_address(name) is not None)
+
+    return may
+
+
+def _as_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _name_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server((place[0], place[1]), family=family)
+    except OSError as error:
+        raise EnvironmentFault(f"Nothing can listen at {host}:{port}: {error.strerror or error}.") from error
+
+
+class _Uvicorn(uvicorn.Server):
+    """A server that leaves signals to the one who runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
+    async def end_when_told(*, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM) as told:
+            task_status.started()
+            async for _ in told:
+                server.should_exit = True
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(end_when_told)
+        ready()
+        await server.serve(sockets=[listener])
+        tasks.cancel_scope.cancel()

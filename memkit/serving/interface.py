@@ -1,0 +1,142 @@
+"""What serving is about: who calls, what a tool answers, and what a server may be told before it starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.record import Origin
+from memkit.store.tokens import SCOPES
+from memkit.workspace import Workspace
+
+NAMELESS = "unnamed"
+LONGEST = 64
+"""Characters of a client's name that are kept."""
+MOST = 4 * 1024 * 1024
+"""Bytes of one request."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What the operator decided when the server was started."""
+
+    user: str | None
+    """Whose memory it is where no token says so; None where a token has to."""
+    review: bool = False
+    """Whether the operator vouches that a yes of the client comes from a person."""
+    clean: bool = False
+    """Whether the operator vouches that a client's model reads nothing that strangers wrote."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls a tool: a client, for the user that the operator or a token bound it to."""
+
+    user: str
+    client: str
+    scope: str = "write"
+    clean: bool = False
+    token: str | None = None
+    """The id of the token."""
+
+    @property
+    def origin(self) -> Origin:
+        """Return where what this client offers comes from."""
+        taint = () if self.clean else (f"client:{self.client}",)
+        return Origin(actor=f"mcp:{self.client}", user_id=self.user, taint=taint)
+
+    def may(self, scope: str) -> bool:
+        """Return whether the caller's scope includes ``scope``."""
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+
+
+def client_name(said: str | None) -> str:
+    r"""Return a client's name as a record's actor can hold it; the client chose it.
+
+    >>> client_name("Claude Code"), client_name(" \n"), client_name(None)
+    ('Claude-Code', 'unnamed', 'unnamed')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", mask(said or ""))[:LONGEST].strip("-") or NAMELESS
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answers: data for programs, text for a model, and what waits for a person."""
+
+    data: Mapping[str, Any]
+    text: str
+    waiting: str | None = None
+    """The id of what was held back and can be approved."""
+    about: str = ""
+    """What a person would agree to: the text that would be kept, or go."""
+
+
+Work = Callable[[Workspace, Caller, Mapping[str, Any], bool], Answer]
+"""Carries a checked call out on a store opened for the caller; the last argument says whether the user consented."""
+
+KINDS: Mapping[str, type] = {"string": str, "integer": int, "object": dict}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One thing that a client can ask for."""
+
+    name: str
+    description: str
+    work: Work
+    arguments: Mapping[str, Mapping[str, Any]]
+    """By name: a JSON schema of type string, integer or object."""
+    optional: frozenset[str] = frozenset()
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """The properties of what it answers."""
+    writes: bool = False
+    stores: bool = False
+    """Whether it needs the user's consent, because something new would be kept."""
+    waits_in_line: bool = True
+    """Whether it touches memory, which calls do one at a time."""
+    destructive: bool = False
+    idempotent: bool = False
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the arguments."""
+        required = [name for name in self.arguments if name not in self.optional]
+        properties = {name: dict(schema) for name, schema in self.arguments.items()}
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the data that it answers."""
+        return {"type": "object", "properties": dict(self.result), "required": list(self.result)}
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments if they fit; raises ``UsageError``, which repeats no value, for the first that does not.
+
+        >>> Tool("why", "", None, {"id": {"type": "string"}}).checked({"user": "bob"})
+        Traceback (most recent call last):
+            ...
+        memkit.errors.UsageError: why takes no 'user'. It takes id.
+        """
+        for name in given:
+            if name not in self.arguments:
+                raise UsageError(f"{self.name} takes no {name!r:.60}. It takes {', '.join(self.arguments)}.")
+        for name, schema in self.arguments.items():
+            if name not in given:
+                if name not in self.optional:
+                    raise UsageError(f"{self.name} needs {name}.")
+                continue
+            self._check(name, schema, given[name])
+        return dict(given)
+
+    def _check(self, name: str, schema: Mapping[str, Any], value: Any) -> None:
+        kind = schema["type"]
+        if not isinstance(value, KINDS[kind]) or isinstance(value, bool):
+            raise UsageError(f"{name} of {self.name} is to be of type {kind}.")
+        if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
+            raise UsageError(f"{name} of {self.name} lies between {schema['minimum']} and {schema['maximum']}.")
+        if kind == "string" and schema.get("minLength") and not str(value).strip():
+            raise UsageError(f"{name} of {self.name} is empty.")

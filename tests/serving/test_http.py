@@ -1,0 +1,231 @@
+"""Who is let in over HTTP, and that the protocol is the same there."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+
+from memkit.cli.main import run
+from tests.serving.clients import ERAS, Asked, environment, mcp
+
+Data = Callable[..., Any]
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def post(url: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
+    """Return status and text of one request."""
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    given |= {name.replace("_", "-").title(): value for name, value in headers.items()}
+    try:
+        connection.request("POST", parts.path, json.dumps(LIST).encode() if body is None else body, given)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except (BrokenPipeError, ConnectionResetError):  # answered before all of a long body was read
+        return 413, ""
+    finally:
+        connection.close()
+
+
+def made(data: Data, user: str, scope: str) -> tuple[str, str]:
+    """Return a new token and its id."""
+    found = data("token", "new", "--user", user, "--scope", scope)
+    return found["token"], found["id"]
+
+
+def test_only_who_shows_a_token_is_let_in(store: Path, data: Data, http_server: Callable[..., str]) -> None:
+    """Without a bound user that holds on loopback too; a revoked token is refused by a server that runs."""
+    token, id = made(data, "ada", "read")
+    url = http_server(store)
+
+    assert post(url)[0] == 401
+    assert post(url, authorization="Bearer wrong")[0] == post(url, authorization=f"Basic {token}")[0] == 401
+    assert post(url, authorization=f"Bearer {token}")[0] == 400  # let in, and told that it opened no session
+    assert run(["token", "revoke", id, "--store", str(store)]) == 2  # nobody can be asked here
+    assert data("token", "revoke", id, "--yes")["revoked"]
+    assert post(url, authorization=f"Bearer {token}")[0] == 401
+    assert run(["token", "revoke", id, "--yes", "--store", str(store)]) == 1
+
+
+def test_pages_of_others_and_other_names_are_refused(store: Path, http_server: Callable[..., str]) -> None:
+    """A page in a browser of this machine, on whatever port, gets nothing; a name that points here is no way in."""
+    url = http_server(store, "--user", "ada")
+    own = url.removesuffix("/mcp")
+
+    assert post(url)[0] == 400
+    assert post(url, origin=own)[0] == 400
+    for origin in ("http://localhost:3000", "https://evil.example", "null", own + "0"):
+        assert post(url, origin=origin)[0] == 403
+    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1"):
+        assert post(url, host=host)[0] == 421
+    assert post(url, authorization="Bearer wrong")[0] == 401
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"[1, 2]", b'"text"', b"{}", b"null", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_request_is_one_error(store: Path, http_server: Callable[..., str], body: bytes) -> None:
+    """The server goes on after it."""
+    url = http_server(store, "--user", "ada")
+
+    status, text = post(url, body)
+
+    assert 400 <= status < 500 and "Traceback" not in text and len(text) < 500
+    assert post(url)[0] == 400
+
+
+def test_a_body_of_five_megabytes_is_refused(store: Path, http_server: Callable[..., str]) -> None:
+    """More than four are not read."""
+    assert post(http_server(store, "--user", "ada"), b"x" * 5_000_000)[0] == 413
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "192.0.2.1:0"])
+def test_beyond_loopback_takes_a_token(store: Path, capsys: pytest.CaptureFixture[str], address: str) -> None:
+    """The server does not start where anybody could call it."""
+    assert run(["serve", "--http", address, "--user", "ada", "--store", str(store)]) == 2
+    assert "memkit token new" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "127.0.0.1", "127.0.0.1:99999", "http://127.0.0.1:80", "a@b:80", ":80"]
+)
+def test_what_is_no_address_is_bad_usage(store: Path, capsys: pytest.CaptureFixture[str], address: str) -> None:
+    """One line says what an address looks like."""
+    assert run(["serve", "--http", address, "--user", "ada", "--store", str(store)]) == 2
+    assert "HOST:PORT" in capsys.readouterr().err
+
+
+def test_beyond_loopback_nobody_is_let_in_without_one(store: Path, data: Data, http_server: Callable[..., str]) -> None:
+    """Not for the bound user either; an address is a name that no page can have pointed here, another name is none."""
+    token, _ = made(data, "ada", "read")
+    url = http_server(store, "--user", "ada", address="0.0.0.0:0")
+
+    assert post(url)[0] == 401
+    assert post(url, authorization=f"Bearer {token}")[0] == 400
+    assert post(url, authorization=f"Bearer {token}", host="192.0.2.7:80")[0] == 400
+    assert post(url, authorization=f"Bearer {token}", host="evil.example")[0] == 421
+
+
+@pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("way", [("--http", "127.0.0.1:0"), ("--stdio",)])
+def test_a_server_ends_when_it_is_told_to(store: Path, told: signal.Signals, code: int, way: tuple[str, ...]) -> None:
+    """Over HTTP open requests are answered first; over standard streams nothing waits for a client that is silent."""
+    words = [sys.executable, "-m", "memkit", "serve", *way, "--user", "ada", "--store", str(store)]
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment(), text=True, **pipes) as server:
+        assert server.stdin and server.stdout and server.stderr
+        if way[0] == "--http":
+            assert server.stderr.readline().startswith("ready")
+        else:
+            server.stdin.write(json.dumps({**LIST, "method": "initialize", "params": hello}) + "\n")
+            server.stdin.flush()
+            assert server.stdout.readline()
+        server.send_signal(told)
+
+        ended = server.wait()
+
+    assert ended == (-told if way[0] == "--stdio" and told == signal.SIGTERM else code)
+    assert run(["fsck", "--store", str(store)]) == 0
+
+
+def test_a_port_that_is_taken_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the environment that cannot serve."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["serve", "--http", f"127.0.0.1:{port}", "--user", "ada", "--store", str(store)]) == 3
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err
+
+
+def call(
+    url: str, token: str, calls: list[tuple[str, dict[str, Any]]], era: str, asked: Asked | None = None
+) -> list[Any]:
+    """Return what each of ``calls`` came to, made with a token."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def talk() -> list[Any]:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
+            way = streamable_http_client(url, http_client=http)
+            async with mcp.Client(way, mode=era, elicitation_callback=asked) as client:
+                return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(talk)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_token_says_whose_memory_it_is_and_what_may_be_done(
+    store: Path, data: Data, http_server: Callable[..., str], era: str
+) -> None:
+    """Each user has their own; reading is not writing; a yes counts for a person's with a token that reviews."""
+    for user in ("ada", "bob"):
+        data("consent", "grant", "--user", user)
+        data("memory", "add", f"{user.title()} likes green tea", "--user", user)
+    reader, _ = made(data, "ada", "read")
+    writer, _ = made(data, "bob", "write")
+    reviewer, id = made(data, "bob", "review")
+    url = http_server(store)
+    search = ("memory_search", {"query": "green tea"})
+    edit = ("core_edit", {"section": "human", "old": "", "new": "Name: Bob"})
+
+    of_ada, refused = call(url, reader, [search, ("memory_add", {"text": "Ada keeps a lynx"})], era)
+    of_bob, held = call(url, writer, [search, edit], era, Asked(True))
+
+    assert [hit["user_id"] for hit in of_ada.structured_content["results"]] == ["ada"]
+    assert [hit["user_id"] for hit in of_bob.structured_content["results"]] == ["bob"]
+    assert refused.is_error and "read and not write" in refused.content[0].text
+    assert held.structured_content["decision"] == "quarantined"
+    assert "human" not in data("core", "show", "--user", "bob")["sections"]
+    call(url, reviewer, [edit], era, Asked(True))
+    assert data("core", "show", "--user", "bob")["sections"]["human"] == "Name: Bob"
+    events = data("audit", "--user", "bob")["events"]
+    assert id in {event.get("token") for event in events if event["event"] == "call"}
+
+
+def test_tokens_are_kept_as_digests_outside_of_the_store(store: Path, data: Data, tmp_path: Path) -> None:
+    """Nothing on the disk holds a token, and erasing a user takes theirs back."""
+    token, id = made(data, "ada", "write")
+    other, _ = made(data, "bob", "read")
+    home = Path.home()
+
+    kept = [path for folder in (store, home) for path in folder.rglob("*") if path.is_file()]
+
+    assert not [path for path in kept if token.encode() in path.read_bytes()]
+    assert not [path for path in store.rglob("*.json") if path.stem == id]
+    assert [found["user_id"] for found in data("token", "list")["tokens"]] == ["ada", "bob"]
+    erased = ["memory", "erase", "--user", "ada", "--yes", "--out", str(tmp_path / "certificate.json")]
+    assert data(*erased) is not None
+    assert [found["user_id"] for found in data("token", "list")["tokens"]] == ["bob"] and token != other
+
+
+@pytest.mark.parametrize(
+    "words", [["token", "new", "--user", "ada"], ["serve", "--review"], ["serve", "--client-taint", "clean"]]
+)
+def test_an_agent_with_a_shell_is_no_person(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """It makes no token and vouches for nobody."""
+    monkeypatch.setenv("CLAUDECODE", "1")
+
+    assert run([*words, "--store", str(store)]) == 1
+    assert "person" in capsys.readouterr().err
+
+
+def test_without_the_extra_one_line_says_what_to_install(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest of memkit works without it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert run(["serve", "--user", "ada", "--store", str(store)]) == 3
+    assert "memkit-agent[server]" in capsys.readouterr().err
