@@ -45,8 +45,9 @@ def run(commands: list[str], folder: Path, *, programs: Path = Path(sys.executab
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMKIT_")}
     script = "".join(f'{command}\necho "{DONE}$?"\n' for command in commands)
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc"], input=script, cwd=folder, text=True, capture_output=True, check=True,
-        env=environment | identity | keys | {"PATH": path}, timeout=900,
+        # Not on standard input, which "memkit chat -p" reads as what is brought beside its words.
+        ["bash", "--noprofile", "--norc", "-c", script], cwd=folder, text=True, capture_output=True, check=True,
+        env=environment | identity | keys | {"PATH": path}, timeout=900, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     printed: list[list[str]] = [[]]
     for line in done.stdout.splitlines():
