@@ -143,6 +143,11 @@ class Verdicts:
     faulty: Literal["", "before", "after", "both"] = ""
     """Which side that is."""
 
+    @property
+    def weakened_hard(self) -> int:
+        """Return how many of the calls come out weaker although a hard policy decided them."""
+        return sum(change.weakens_hard for change in self.changes)
+
 
 @dataclass(frozen=True)
 class ReviewReason:
