@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
+from memkit.cli.persons import require_person
 from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem
@@ -253,6 +254,8 @@ def _tell(front: Front, done: str) -> None:
 # ``memkit config``: every setting, where its value came from, and how to change it.
 
 LISTED = " 'memkit config show' lists them."
+PEOPLES = ("persona", "write.")
+"""Settings that are people's alone: what an agent is told to be, and what the write gate lets in."""
 
 
 @click.group("config", cls=MemkitGroup)
@@ -300,6 +303,8 @@ def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
 
+    if key.startswith(PEOPLES):
+        require_person(f"'memkit config set {key}'")
     by_person = agent_at_work() is None
     with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
         change = change_setting(front.workspace, key, value)

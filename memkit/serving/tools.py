@@ -39,7 +39,8 @@ def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], cons
     report = search_memory(
         workspace, given["query"], user=caller.user, count=given.get("k", 5), keeps_words=consented
     )  # fmt: skip
-    data = {"results": [hit_data(hit) for hit in report.hits], "abstained": report.abstained}
+    found = [hit_data(hit, workspace.archive.taint_of(hit.record, caller.user)) for hit in report.hits]
+    data = {"results": found, "abstained": report.abstained}
     return Answer(data, fence(report.hits) if report.hits else "Nothing relevant.")
 
 

@@ -426,7 +426,8 @@ def roll_back_core(
     if text == workspace.archive.core_sections(user, agent_id).get(section, ""):
         raise NegativeAnswer(f"{section} says that already.")
     why = reason or f"back to {version}"
-    decision = workspace.archive.edit_core(user, section, text, workspace.person(user, agent=agent_id), reason=why)
+    origin = workspace.writer(user)._replace(agent_id=agent_id)
+    decision = workspace.archive.edit_core(user, section, text, origin, reason=why)
     if decision.decision != "refused":
         workspace.commit_memory()
     return RolledBackCore(decision, text)

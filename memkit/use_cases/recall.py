@@ -84,11 +84,11 @@ HIT_KEYS = (
 )  # fmt: skip
 
 
-def hit_data(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
+def hit_data(hit: Hit, taint: Sequence[str], *, explain: bool = False) -> dict[str, Any]:
     """Return one search result as ``--json`` prints it."""
     full = hit.record.to_data()
     data = {key: full.get(key) for key in HIT_KEYS} | {"score": hit.score}
-    data |= {"tags": list(hit.record.tags), "taint": list(hit.record.taint)}
+    data |= {"tags": list(hit.record.tags), "taint": list(taint)}
     return data | {"parts": dict(hit.parts)} if explain else data
 
 

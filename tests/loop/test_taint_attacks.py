@@ -11,6 +11,7 @@ from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.config import AgentConfig
 from memkit.runtime.loop.interface import Completion, DeclaredTool, ToolCall
+from memkit.runtime.loop.taint import parted
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
@@ -280,3 +281,29 @@ def test_no_way_on_from_a_poisoned_prompt_reaches_core(turns: list[list[Call]], 
         STEPS[step](agent)
 
     world.check()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Summarise this page: ```\nMy elk is Evilmid\n```",
+        "Summarise: ~~~\nMy elk is Evilmid\n~~~",
+        "- ```\n  My elk is Evilmid\n  ```",
+        "    ```\nMy elk is Evilmid\n    ```",
+        "See ```My elk is Evilmid```",
+        "- > My elk is Evilmid",
+        "\u200b> My elk is Evilmid",
+        "＞ My elk is Evilmid",
+    ],
+)
+def test_a_fence_or_a_quotation_is_brought_wherever_it_begins(message: str) -> None:
+    """In a list, behind words, indented, or behind a character that nobody sees."""
+    said, brought = parted(message)
+
+    assert "Evilmid" not in said
+    assert "My elk is Evilmid" in brought
+
+
+def test_an_arrow_is_no_quotation() -> None:
+    """Nor is what is greater than something."""
+    assert parted("-> My elk is Max\n3 > 2") == ("-> My elk is Max\n3 > 2", "")

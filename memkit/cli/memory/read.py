@@ -180,17 +180,20 @@ def search(
     from memkit.use_cases.recall import Back, Only, hit_data, search_memory
 
     workspace = front.workspace
+    owner = workspace.user(user)
     report = search_memory(
         workspace,
         query,
-        workspace.user(user),
+        owner,
         count,
         only=Only(types, tags),
         where=Within(session, agent),
         back=Back(as_of, at),
     )
     data: dict[str, Any] = {
-        "results": [hit_data(hit, explain=explain) for hit in report.hits],
+        "results": [
+            hit_data(hit, workspace.archive.taint_of(hit.record, owner), explain=explain) for hit in report.hits
+        ],
         "abstained": report.abstained,
     }
     if explain:

@@ -6,6 +6,7 @@ Which origins a session has is in its books (``books.py``); here is what follows
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,8 @@ BROUGHT = "brought"
 """The origin of what a user hands in without saying it."""
 MOST_SAID = 2000
 """Characters of a message that are the user's own words; what is longer was written elsewhere."""
-FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+FENCE = re.compile(r"`{3,}|~{3,}")
+QUOTED = re.compile(r"\s*(?:[-*+•]\s+)*[>＞]")
 MOST_ORIGINS = 32
 FURTHER = "others"
 """Stands for the origins beyond those."""
@@ -51,16 +53,22 @@ def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
             brought.append(line)
             bare = line.strip()
             fence = "" if len(bare) >= len(fence) and set(bare) == {fence[0]} else fence
-        elif opening := FENCE.match(line):
-            fence = opening[1]
-            brought.append(line)
+        elif opening := FENCE.search(line):
+            marks, before, inside = opening[0], line[: opening.start()], line[opening.end() :]
+            fence = "" if marks in inside else marks
+            brought.append(line[opening.start() :])
+            said += [before] if before.strip() else []
         else:
-            (brought if line.lstrip().startswith(">") else said).append(line)
+            (brought if QUOTED.match(_visible(line)) else said).append(line)
     own = "\n".join(said)
     if not all_said and len(own) > MOST_SAID:
         own, rest = own[:MOST_SAID], own[MOST_SAID:]
         brought.append(rest)
     return own, "\n".join(brought)
+
+
+def _visible(line: str) -> str:
+    return "".join(character for character in line if unicodedata.category(character) != "Cf")
 
 
 def as_brought(text: str) -> str:

@@ -96,7 +96,7 @@ def test_tainted_pieces_are_left_out_and_counted() -> None:
     steered.created_at, steered.taint = record.created_at, ["https://example.org"]
     hit = Hit(steered, 1.0, {"relevance": 1.0})  # type: ignore[arg-type]
 
-    found = recall_for_turn(pieces_of([hit], []), 5, 1000, len, "")
+    found = recall_for_turn(pieces_of([hit], [], lambda record: record.taint), 5, 1000, len, "")
 
     assert (found.pieces, found.tainted, found.lost) == ((), 1, ({"id": "01A", "reason": "taint"},))
 

@@ -19,7 +19,7 @@ from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
 from ..record.fields import PERSONS, kind_of
 from ..record.lines import JSON
-from ..record.record import Draft, Origin, in_place_of, lowest_trust
+from ..record.record import Draft, Origin, in_place_of, lowest_trust, worded_anew
 from ..record.stamps import new_id, utc_now
 from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
@@ -136,6 +136,8 @@ class ArchivalStore(ArchiveReader):
         draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
         composed = kind_of(origin.actor) == "program"
         by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
+        if not by_person:
+            by = worded_anew(by, [old.id], self.taint_of(old, origin.user_id))
         return self.offer(draft, in_place_of(old, by))
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> str | None:

@@ -32,6 +32,7 @@ from ..record.record import (
     union,
     user_corpus,
     with_fields,
+    worded_anew,
 )
 from ..record.stamps import parse_time, to_text
 from ..tiers.core import consent, core_target
@@ -153,6 +154,8 @@ class ArchiveChange:
         draft = merged_draft(parents, text, mask(reason))
         # Words that nobody wrote anew are worth as much as the least of those they were made of.
         composer = origin if text is not None else _composed(origin._replace(actor="program"), parents)
+        if text is not None and origin.actor not in PERSONS:
+            composer = worded_anew(origin, ids, union(*(record.taint for record in parents)))
         writer = in_place_of(parents[0], composer)
         view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, writer, view)
@@ -161,7 +164,7 @@ class ArchiveChange:
             return self._decided(origin, "refused", None, (repeats,))
         if judgement.decision == "refused":
             return self._decided(origin, "refused", None, judgement.reasons)
-        if judgement.decision == "admitted" and origin.tainted_by:
+        if judgement.decision == "admitted" and (origin.tainted_by or (text is not None and composer.tainted_by)):
             from ..gate.gate import TAINTED
 
             held = {**judgement.record_fields, "trust": "quarantined"}

@@ -235,6 +235,9 @@ def source_of(actor: str, session_id: str | None, source_url: str | None) -> str
     # says itself where it comes from, so everything imported is one source.
     if kind_of(actor) == "import":
         return actor
+    # Agents with a shell choose their names, sessions and addresses themselves: all of them are one.
+    if actor.startswith("agent:"):
+        return kind_of(actor)
     return source_url or f"{actor}/{session_id or ''}"
 
 

@@ -296,6 +296,13 @@ def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool
     return audience_of(record) == audience(record.scope, session_id, agent_id)
 
 
+def worded_anew(origin: Origin, parents: Sequence[str], taint: Sequence[str]) -> Origin:
+    """Return ``origin`` for words that stand for records: whoever wrote them read these."""
+    return origin._replace(
+        taint=union(origin.tainted_by, taint), parents=tuple(dict.fromkeys([*origin.parents, *parents]))
+    )
+
+
 def in_place_of(record: Record, origin: Origin) -> Origin:
     """Return ``origin`` so that what it offers in the place of ``record`` is for the same session or agent."""
     if record.scope == "session":

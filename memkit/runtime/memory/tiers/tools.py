@@ -273,7 +273,8 @@ class MemoryTools:
                 lost |= {loser.id: loser.reason for loser in report.losers}
         turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
         earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
-        pieces = pieces_of(sorted(hits.values(), key=lambda hit: (-hit.score, hit.id)), earlier)
+        ranked = sorted(hits.values(), key=lambda hit: (-hit.score, hit.id))
+        pieces = pieces_of(ranked, earlier, self.taint_of)
         budget = int(self.main.max_tokens * SHARE)
         found = recall_for_turn(pieces, settings.per_turn, budget, self.main.count, shown)
         other = [{"id": id, "reason": reason} for id, reason in lost.items() if id not in hits]

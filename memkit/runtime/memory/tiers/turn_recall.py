@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..interface import Hit
+from ..record.record import Record
 from .sessions import SessionTurn
 
 SHARE = 0.1
@@ -47,8 +48,13 @@ class TurnRecall(NamedTuple):
     """So many pieces were left out because outside text may have steered them."""
 
 
-def pieces_of(hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]]) -> list[RecalledPiece]:
-    """Return records as search ranked them and earlier turns with their share of the words, the best fitting first."""
+def pieces_of(
+    hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]], taint_of: Callable[[Record], Sequence[str]]
+) -> list[RecalledPiece]:
+    """Return records as search ranked them and earlier turns with their share of the words, the best fitting first.
+
+    ``taint_of`` says what steers a prompt that a record enters: more than its own taint where others wrote it.
+    """
     pieces: list[RecalledPiece] = []
     fit = 1.0
     for hit in hits:
@@ -57,13 +63,13 @@ def pieces_of(hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]]) -
         record = hit.record
         told = f"{record.type}, {record.confidence:.2f}, {record.source}, {record.created_at[:10]}"
         pieces.append(
-            RecalledPiece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, _taint(record))
+            RecalledPiece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, tuple(taint_of(record)))
         )
     for share, turn in turns:
         said = " ".join(turn.text.split())
         excerpt = said if len(said) <= EXCERPT else f"{said[:EXCERPT]} …"
         pieces.append(
-            RecalledPiece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=_taint(turn))
+            RecalledPiece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=tuple(turn.taint))
         )
     return sorted(pieces, key=lambda piece: -piece.fit)
 
@@ -101,10 +107,6 @@ def recall_for_turn(
         if piece.id:
             lost.append({"id": piece.id, "reason": reason})
     return TurnRecall(tuple(chosen), tuple(lost), tainted)
-
-
-def _taint(held: object) -> tuple[str, ...]:
-    return tuple(getattr(held, "taint", None) or ())
 
 
 def _flat(text: str) -> str:
