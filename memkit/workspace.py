@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memkit.errors import EnvironmentFault, MemkitError, UsageError
+from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
 from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
@@ -159,15 +159,16 @@ class Workspace:
 
     def _is_foreign(self, writer: str) -> bool:
         """Return whether a shard is another clone's, and nobody here trusted the store."""
-        if self._is_trusted:
-            return False
-        path = state_folder(self.root) / "writer"
+        path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
-        return not own or (writer != own and not writer.startswith(f"{own}-"))
+        return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
     @cached_property
     def _is_trusted(self) -> bool:
-        return self.trust.holds()
+        try:
+            return self.trust.holds()
+        except MissingExtra:
+            return False  # without git nobody can say what the store would run
 
     @cached_property
     def _has_vectors(self) -> bool:

@@ -8,8 +8,11 @@ awake. Both locks are the kernel's own and end with the process that holds them.
 import fcntl
 import os
 import struct
+import time
 from threading import Event, Lock, Thread
 
+SHORT, STEP = 1.0, 0.005
+"""Seconds of a short wait, and after which it asks again."""
 # Of the open file, like flock's, where POSIX locks are the process's: any descriptor closed anywhere would end them.
 _QUEUE_WAITING: int | None = getattr(fcntl, "F_OFD_SETLKW", None)
 _QUEUE_AT_ONCE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
@@ -18,18 +21,36 @@ _QUEUE_AT_ONCE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 def take(descriptor: int, timeout: float) -> bool:
     """Take the lock of an open file exclusively; return False where that took more than ``timeout`` seconds.
 
-    Closing the file gives it back, and so does the end of the process.
+    Closing the file gives it back, and so does the end of the process. Whoever waits for less than ``SHORT`` stands in
+    no queue: a place there that is given up would take the lock for a moment once it comes, and look like a holder.
     """
+    if timeout < SHORT:
+        return _before_long(descriptor, timeout)
     if _at_once(descriptor):
         return True
-    if timeout <= 0:
-        return False
     turn = _Turn(descriptor)
     try:
         turn.came.wait(timeout)
     finally:
         taken = turn.settle()
     return taken
+
+
+def _before_long(descriptor: int, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    while not _taken(descriptor):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(STEP)
+    return True
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _at_once(descriptor: int) -> bool:
@@ -39,12 +60,9 @@ def _at_once(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return _taken(descriptor)
     finally:
         _queue(descriptor, _QUEUE_AT_ONCE, fcntl.F_UNLCK)
-    return True
 
 
 class _Turn:
