@@ -46,6 +46,9 @@ MOST = 1_000_000
 
 def beside(given: TextIO, tell: Callable[[str], None]) -> str:
     """Return what a pipe or a file brings beside the words given; nothing from a terminal or a silent pipe."""
+    asked = getattr(given, "isatty", None)
+    if asked is not None and asked():
+        return ""  # what a person types there answers questions
     try:
         descriptor = given.fileno()
     except (AttributeError, OSError, ValueError):
