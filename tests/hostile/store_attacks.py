@@ -9,6 +9,8 @@ from pathlib import Path
 from git_attacks import Attack, git
 from traps import Trap
 
+from tests.trust.foreign_store import CHECKED, DOMAIN
+
 STRANGER = "0123456789abcdef0123456789abcdef"
 """The name of a state folder as some other clone could have it."""
 ANSWERS = "- {tool: mark, args: {}}\n- {tool: note, args: {}}\n- {text: done}\n"
@@ -19,7 +21,6 @@ SETTINGS = {
     "vectors": "retrieval: {vectors: vectors, vector_model: 'theirs 8'}\n",
     "vectors outside": "retrieval: {vectors: ../../mine}\n",
     "keys": f"privacy: {{seal: user, key_id: {STRANGER}}}\n",
-    "addresses": "base_url: http://127.0.0.1:9/v1\nbackends: {archive: 'redis://127.0.0.1:9/0'}\n",
 }
 RUNS = {
     "shell": "[sh, tools/mark.sh]",
@@ -28,20 +29,6 @@ RUNS = {
     "package": '"note:note"',
     "outside": "[sh, ../../mine/mark.sh]",
 }
-CHECKED = """\
-name: walk
-description: Walks the dog when it wants to.
-steps: [Find the lead]
-version: "1.0.0"
-changelog: [{version: "1.0.0", changes: First version.}]
-checks: [{name: marks, run: [sh, tools/mark.sh]}]
-"""
-DOMAIN = """\
-name: marking
-predicates: {marked: []}
-operators: [{name: mark_it, add: [marked], tool: mark}]
-methods: [{name: just_do, task: be_marked, subtasks: [mark_it]}]
-"""
 ASKING = [
     "chat --user ada -p hello", "chat --user ada -c -p hello", "chat --user ada --heartbeat", "skill check walk",
     "skill run walk --user ada", "skill commit walk --bump minor --note Better",

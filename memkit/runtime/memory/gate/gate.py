@@ -217,8 +217,8 @@ class WriteGate:
 
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
         clean = [record for record in near if not record.taint]
-        same = self._same(draft, origin, [record for record in timely if record in clean])
-        doubtful = self._same(draft, origin, [record for record in timely if record not in clean])
+        same = self._same(draft, origin, [record for record in timely if not record.taint])
+        doubtful = self._same(draft, origin, [record for record in timely if record.taint])
         if "taint" in fields:
             known = same or doubtful
             if known is None:
@@ -240,9 +240,9 @@ class WriteGate:
 
     def _same(self, draft: Draft, origin: Origin, records: Sequence[Record]) -> Record | None:
         """Return the one of ``records`` that an offer repeats, unless it is the one in whose place it comes."""
-        at = self.settings.duplicate_at
         from .duplicates import near_duplicate
 
+        at = self.settings.duplicate_at
         same = near_duplicate(draft.text, records, type=draft.type, user_id=origin.user_id, at=at)
         return same if same and same.id != draft.supersedes else None
 
