@@ -23,7 +23,7 @@ from memkit.runtime.memory.tiers.conversation import Recipe, Utterance
 from memkit.runtime.memory.words.text import STOP_WORDS, folded
 
 PEER = "rank_bm25"
-PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0)
+PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0, bridge=0.0)
 
 
 class Ranker(Protocol):
@@ -102,7 +102,8 @@ RECIPES = {
     "dates": PLAIN._replace(dates=True),
     "neighbours": PLAIN._replace(dates=True, near=Recipe().near),
     "speaker": PLAIN._replace(dates=True, near=Recipe().near, speaker=Recipe().speaker),
-    "captions": Recipe(session=0.0),
+    "captions": Recipe(session=0.0, bridge=0.0),
+    "sessions": Recipe(bridge=0.0),
     "default": Recipe(),
 }
 """Each has the ingredients of the one before and one more; captions brings relative dates with it."""

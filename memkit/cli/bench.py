@@ -11,7 +11,7 @@ import click
 from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, diagnostic
 
 MODES = (
-    "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "default",
+    "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",
     "records", "vectors", "hybrid",
 )  # fmt: skip
 """As the benchmark has them; named here too, so that help and completion import nothing."""

@@ -131,4 +131,13 @@ def _about(made: Maker) -> None:
     made.ask("session", f"Which new teacher does Ann have for {hobby}, {topic[0]}, {topic[1]} and {topic[2]}?", id)
 
 
-PARTS = (_other_form, _on_a_day, _the_day_before, _an_answer, _who, _picture, _about)
+def _by_name(made: Maker) -> None:
+    name = "".join(made.random.choice(part) for part in (("Im", "Tor", "Sel", "Vin"), ("ke", "ben", "da", "nik", "ra")))
+    thing, job = made.random.choice(THINGS), made.random.choice(("a paramedic", "a baker", "a judge", "a roofer"))
+    made.say("Ann", f"I met a woman called {name}{made.session} at the {thing} evening, we got on at once.")
+    made.chat(5)
+    id = made.say("Ann", f"It turns out that {name}{made.session} is {job}, and has such stories.")
+    made.ask("name", f"What does the woman do whom Ann met at the {thing} evening in {made.day:%B %Y}?", id)
+
+
+PARTS = (_other_form, _on_a_day, _the_day_before, _an_answer, _who, _picture, _about, _by_name)

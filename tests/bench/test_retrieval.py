@@ -143,7 +143,8 @@ def test_every_ingredient_helps_and_the_default_is_best(bench: Bench, seed: int)
     for mode, before, kind in [
         ("words", "rank_bm25", "form"), ("stop-words", "words", "date"), ("stems", "stop-words", "form"),
         ("dates", "stems", "date"), ("neighbours", "dates", "answer"), ("speaker", "neighbours", "speaker"),
-        ("captions", "speaker", "picture"), ("captions", "speaker", "relative"), ("default", "captions", "session"),
+        ("captions", "speaker", "picture"), ("captions", "speaker", "relative"), ("sessions", "captions", "session"),
+        ("default", "sessions", "name"),
     ]:  # fmt: skip
         better, worse = (overall(envelope, name, kind=kind)["mrr"] for name in (mode, before))
         assert better > worse, f"{mode} does not help with {kind}: {better} after {worse}"

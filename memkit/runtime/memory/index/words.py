@@ -46,6 +46,10 @@ def saturation(count: float, length: float, average_length: float) -> float:
     return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average_length or 1.0)))
 
 
+FULL = K1 + 1
+"""What saturation never reaches."""
+
+
 def bm25(statistics: CorpusStatistics, terms: Iterable[str], counts: Mapping[str, float], length: float) -> float:
     """Return BM25Okapi with k1 = 1.2, b = 0.75 and epsilon = 0 of a document for ``terms``, each counted once."""
     average = statistics.average_length
@@ -84,7 +88,13 @@ LENT = 30.0
 
 def lent(weight: float, length: float) -> float:
     """Return what a word counts beside its own turn, which has so many words."""
-    return weight * min(1.0, LENT / length) if length else weight
+    return weight * min(1.0, LENT / length) ** 1.5 if length else weight
+
+
+BRIDGED = 5
+"""So many of the first found are looked at for names that were not asked for and lead on."""
+BRIDGE = 0.7
+"""Share of the best score that such a name gives what holds it."""
 
 
 class Weighed(NamedTuple):

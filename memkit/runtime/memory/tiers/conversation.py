@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..index.search import BY_WORDS, spread
-from ..index.words import NEAR, lent, saturation
+from ..index.words import BRIDGE, BRIDGED, FULL, NEAR, CorpusStatistics, lent, rare, saturation
 from ..words.dates import AHEAD, dated, day_words
-from ..words.text import query_terms, tokens, words
+from ..words.text import names, query_terms, tokens, words
 
 LONGEST_KEPT = 2000
 """Characters of a text whose tokens are kept for the next search."""
@@ -56,6 +56,8 @@ class Recipe(NamedTuple):
     captions: bool = True
     session: float = 0.5
     """Share of the whole session's score that each of its turns gets, less where the session is long."""
+    bridge: float = BRIDGE
+    """Share of the best score that a turn gets for a rare name which the first turns found hold."""
 
 
 class ConversationIndex:
@@ -99,6 +101,10 @@ class ConversationIndex:
             ranked.append((score * factor + self.recipe.session * shares.get(one.session, 0.0), place))
         # Of equal ones the newer comes first, as in what people mean by "what did I say".
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        if self.recipe.bridge and (bridged := self._bridged(ranked[:BRIDGED], terms)):
+            best, scores = ranked[0][0] * self.recipe.bridge, {place: score for score, place in ranked}
+            ranked = [(scores.get(at, 0.0) + best * bridged.get(at, 0.0), at) for at in {**scores, **bridged}]
+            ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
         return self._meant(query, ranked) if self._similar else ranked
 
     def shares(self, query: str, today: date | None = None) -> dict[int, float]:
@@ -174,14 +180,39 @@ class ConversationIndex:
         average = math.fsum(self._lengths) / (len(self._lengths) or 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in terms:
-            counts: defaultdict[int, float] = defaultdict(float)
-            for place, count in self._postings.get(term, {}).items():
-                for near, weight in self._neighbours.of(place):
-                    counts[near] += count * (weight if near == place else lent(weight, self._own[place]))
             worth = _worth(len(self._lengths), len(self._postings.get(term, ())))
-            for place, weighted in counts.items():
+            for place, weighted in self._counts(term).items():
                 scores[place] += worth * saturation(weighted, self._lengths[place], average)
         return scores
+
+    def _counts(self, term: str) -> Mapping[int, float]:
+        """Return how often a word counts in each turn that holds it or stands beside one that does."""
+        counts: defaultdict[int, float] = defaultdict(float)
+        for place, count in self._postings.get(term, {}).items():
+            for near, weight in self._neighbours.of(place):
+                counts[near] += count * (weight if near == place else lent(weight, self._own[place]))
+        return counts
+
+    def _bridged(self, first: Sequence[tuple[float, int]], asked: Sequence[str]) -> Mapping[int, float]:
+        """Return how well turns, from 0 to 1, go on with a rare name that the ``first`` found hold and nobody asked for.
+
+        "Who is it that she met at the class?" finds the turn with the name; what is told of that name stands elsewhere.
+        """
+        worths: defaultdict[str, float] = defaultdict(float)
+        for score, place in first:
+            told = lent(score / first[0][0], self._own[place])
+            for name in names(self.utterances[place].text):
+                worths[name] = max(worths[name], told)
+        held = {name: len(self._postings.get(name, ())) for name in worths.keys() - set(asked)}
+        turns, average = len(self._own), math.fsum(self._lengths) / (len(self._own) or 1)
+        bridged: defaultdict[int, float] = defaultdict(float)
+        for name in sorted(rare(CorpusStatistics(turns, average, held), held)):
+            if held[name] > 1:  # otherwise it leads nowhere
+                worth = worths[name] * _worth(turns, held[name]) / _worth(turns, 1)
+                for place, count in self._counts(name).items():
+                    share = worth * saturation(count, self._lengths[place], average) / FULL
+                    bridged[place] = max(bridged[place], share)
+        return bridged
 
     def _session_shares(self, terms: Sequence[str]) -> Mapping[str, float]:
         """Return what each turn of a session gets of the session's score."""

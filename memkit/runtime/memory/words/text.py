@@ -198,6 +198,19 @@ def query_terms(query: str) -> list[str]:
     return [token for token in found if token not in STOP_WORDS] or found
 
 
+CAPITAL = regex(r"(?<=[^.!?:\u2026\n] )(?![a-z])[^\W\d_][\w'\u2019-]*")
+"""A word within a sentence that may begin with a capital letter."""
+
+
+def names(text: str) -> list[str]:
+    """Return as tokens the words of ``text`` that a capital within a sentence marks as names.
+
+    >>> names("We met Imke at the Paragon. She has stories")
+    ['imk', 'paragon']
+    """
+    return query_terms(" ".join(found for found in CAPITAL.findall(text) if found[0].isupper()))
+
+
 def _pieces(word: str, *, singles: bool) -> Iterator[str]:
     if word.isascii() or not re.search(UNSPACED, word):
         yield stem(word)
