@@ -130,6 +130,25 @@ def test_imported_turns_are_found_by_what_was_said_beside_them(bench: Bench) -> 
     assert overall(envelope, "records")["recall"]["2"] == 1.0
 
 
+@pytest.mark.parametrize("mode", ["default", "records"])
+def test_what_is_told_of_a_name_is_found_through_what_brings_the_name(bench: Bench, mode: str) -> None:
+    """A question that knows a person by their part in one session finds what another session says of them."""
+    idle = ("The weather is no help.", "Did you see the match?", "We should cook again.", "My head hurts a little.")
+    lines = [
+        {"turn": text, "id": f"{session}{n}", "session": session, "speaker": "Bob"}
+        for session in ("s1", "s2", "s3")
+        for n, text in enumerate(idle)
+    ]
+    for place, text in ((2, "I met a woman called Imke at the pottery class"), (10, "Today Imke drove the ambulance")):
+        lines[place] |= {"turn": text, "speaker": "Ann"}
+    lines.append({"question": "What does the woman from the pottery class drive for a living?", "evidence": ["s32"]})
+    lines.append({"question": "Who was at the pottery class, and what else of her?", "evidence": ["s12", "s32"]})
+
+    envelope = bench(lines, "--mode", mode, "--k", "4")
+
+    assert overall(envelope, mode)["recall"]["4"] == 1.0
+
+
 @pytest.mark.parametrize("seed", [7, 8, 9])
 def test_every_ingredient_helps_and_the_default_is_best(bench: Bench, seed: int) -> None:
     """On conversations that need them, each ingredient finds its kind of answer better, and nothing beats them all."""

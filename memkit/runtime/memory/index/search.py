@@ -7,6 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from heapq import nlargest
 from typing import NamedTuple, Protocol
 
 from ..interface import Hit, Loser, SearchReport
@@ -14,9 +15,23 @@ from ..record.record import SHARED, Record, is_for, is_valid, was_true
 from ..record.stamps import normal_time, parse_time
 from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
-from ..words.text import query_terms
+from ..words.text import names, query_terms
 from .corpus import CorpusIndex, FoundRecord
-from .words import NEAR, ONE_OF, CorpusStatistics, bm25, coverage, lent, rare, weighed
+from .words import (
+    BRIDGE,
+    BRIDGED,
+    FULL,
+    NEAR,
+    ONE_OF,
+    CorpusStatistics,
+    bm25,
+    coverage,
+    evidence,
+    lent,
+    rare,
+    saturation,
+    weighed,
+)
 
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
@@ -91,8 +106,8 @@ def _ask(
     while finders or past or meaning:
         candidates = corpus.candidates(finders, statistics, limit)
         is_all = len(candidates) < limit
-        measured = _measured([*candidates, *past], corpus, terms, statistics)
-        scored = _scored(measured, settings.floor, rare(statistics, terms))
+        measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
+        scored = _scored(measured, settings.floor, rare(statistics, terms) | led)
         if meaning:
             scored = meaning.added(scored, corpus, terms, statistics, limit)
             is_all = is_all and len(scored) < limit
@@ -152,7 +167,7 @@ def _measured(
     asked, and stands beside what does. What an agent or a person noted stands for itself.
     """
     query = weighed(statistics, terms)
-    turns = [one.document for one in candidates if one.record.actor == "import" and one.record.session_id]
+    turns = [one.document for one in candidates if _is_turn(one)]
     said = corpus.said_around(turns, len(NEAR)) if turns else {}
     context = {document: _in_context(document, said) for document in said}
     # The mean length is that of documents by themselves; a turn that borrows words is as much longer as others are.
@@ -167,6 +182,38 @@ def _measured(
         figures = lengthened if found.document in context else statistics
         measured.append(Measured(found, bm25(figures, terms, counts, length), coverage(query, counts)))
     return measured
+
+
+def _is_turn(found: FoundRecord) -> bool:
+    """Return whether a record is a turn of a conversation that was imported."""
+    return found.record.actor == "import" and bool(found.record.session_id)
+
+
+def _bridged(
+    measured: list[Measured], corpus: CorpusIndex, terms: Sequence[str]
+) -> tuple[list[Measured], frozenset[str]]:
+    """Return ``measured`` with the turns that go on with a rare name which the first of them hold, and those names."""
+    first = nlargest(BRIDGED, (one for one in measured if _is_turn(one.found)), key=lambda one: one.score)
+    best = first[0].score if first else 0.0
+    worths: defaultdict[str, float] = defaultdict(float)
+    for found, score, _ in first if best > 0 else ():
+        told = lent(score / best, len(found.tokens))
+        for name in names(found.record.text):
+            worths[name] = max(worths[name], told)
+    figures = corpus.statistics(sorted(worths.keys() - set(terms))) if worths else CorpusStatistics(0, 0.0)
+    # A name that nothing else holds leads nowhere.
+    led = frozenset(name for name in rare(figures, figures.frequencies) if figures.frequencies[name] > 1)
+    if not led:
+        return measured, led
+    here = {one.found.document for one in measured}
+    more = [one for one in corpus.best(sorted(led), figures, FEWEST_CANDIDATES) if one not in here]
+    weights = {name: worths[name] * evidence(figures, name) / evidence(figures, "") for name in led}
+    reached = []
+    for found, score, share in (*measured, *(Measured(found, 0.0, 0.0) for found in corpus.found(more))):
+        counts, length = Counter(found.tokens), len(found.tokens)
+        gains = [saturation(counts[name], length, figures.average_length) * weights[name] / FULL for name in led]
+        reached.append(Measured(found, score + BRIDGE * best * max(gains), share))
+    return reached, led
 
 
 def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) -> tuple[Mapping[str, float], float]:

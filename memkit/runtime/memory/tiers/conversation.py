@@ -194,7 +194,7 @@ class ConversationIndex:
         return counts
 
     def _bridged(self, first: Sequence[tuple[float, int]], asked: Sequence[str]) -> Mapping[int, float]:
-        """Return how well turns, from 0 to 1, go on with a rare name that the ``first`` found hold and nobody asked for.
+        """Return how well turns, from 0 to 1, go on with a rare name that the ``first`` found hold and was not asked.
 
         "Who is it that she met at the class?" finds the turn with the name; what is told of that name stands elsewhere.
         """
