@@ -9,13 +9,16 @@ where nothing around it says that it is a joke, a quotation, a supposition or so
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import NamedTuple
 
 from memkit.llm.rules.questions import is_question, key_stems
 from memkit.runtime.memory.gate.facts import facts
+from memkit.runtime.memory.words.dates import dated
 from memkit.runtime.memory.words.text import regex
 from memkit.runtime.memory.words.wording import hedged_wording, sentences, transient_wording
 
+LEAP_DAY = date(2024, 2, 29)
 MOST_READ = 1200
 """Characters of a message that is read for statements; what is longer is a text and no remark."""
 STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
@@ -35,7 +38,7 @@ PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
 NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
 NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
 CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
-PLACE = rf"(?P<v>{CITY})"
+PLACE = rf"(?!\w+day\b)(?P<v>{CITY})"
 PRODUCT = rf"{NAME}(?: \d[\w.]*)?"
 MONTH = any_of("January February March April May June July August September October November December")
 DATE = (
@@ -90,6 +93,8 @@ NATION = any_of(
     Austrian Polish Czech Danish Swedish Norwegian Finnish Russian Ukrainian Turkish Greek Irish Scottish Welsh Indian
     Chinese Japanese Korean Vietnamese Thai Australian Nigerian Kenyan Egyptian Argentinian Chilean Colombian"""
 )
+LANGUAGE = rf"(?:{NATION}|{any_of('Arabic Mandarin Cantonese Hindi Urdu Hebrew Persian Swahili Catalan Hungarian')})"
+COLOUR = any_of("red orange yellow green blue purple violet pink brown black white grey gray turquoise")
 HOBBY = any_of(
     """hiking swimming reading cooking running cycling painting gardening dancing singing skiing sailing climbing
     baking fishing camping knitting travelling traveling photography rowing surfing drawing sewing pottery"""
@@ -106,8 +111,9 @@ MY = r"[Mm]y (?:(?:younger|older|little|big|elder|twin|eldest|youngest|best) )?"
 BODY = rf"(?P<s>{MY}(?:{KIN}|{PET})(?: {PROPER})?)"
 PERSON = rf"(?P<s>{MY}{KIN}(?: {PROPER})?)"
 THING = r"(?P<s>(?:[Mm]y|[Oo]ur) (?!ex\b|first\b|last\b|full\b|real\b|middle\b)[a-z][a-z-]+(?: [a-z][a-z-]+){0,2}?)"
-LIKE = r"(?:prefer|like|love|enjoy|hate|dislike|adore|can't stand|don't like|do not like|don't enjoy)"
-LIKES = r"(?:prefers|likes|loves|enjoys|hates|dislikes|adores|can't stand|doesn't like|does not like)"
+LIKE = r"(?:prefer|like|enjoy|hate|dislike|can't stand|don't like|do not like|don't enjoy)"
+"""How a plain taste is told; who loves or adores something may well mean the opposite."""
+LIKES = r"(?:prefers|likes|enjoys|hates|dislikes|can't stand|doesn't like|does not like)"
 OFTEN = r"(?: also| usually| always| mostly)?"
 EMPLOYED = rf"(?:as an? {OCCUPATION}(?: (?:at|for|in) (?:the )?{NAME})?|(?:at|for) (?:the )?{NAME}|in {FIELD})"
 ALLERGENS = rf"(?:{ALLERGEN})(?:(?:, {ALLERGEN})*,? (?:and|or) {ALLERGEN})?"
@@ -119,7 +125,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (relation, regex(pattern))
     for relation, pattern in (
         ("name", rf"(?P<s>[Mm]y)(?: first| last| full| real)? name(?: is|'s) (?P<v>{NAME})"),
-        ("name", rf"(?:[Yy]ou can |[Pp]lease )?[Cc]all (?P<s>me) (?P<v>{NAME})"),
+        ("name", rf"(?:[Yy]ou can |[Pp]lease )?[Cc]all (?P<s>me) (?P<v>{PROPER})"),
         ("name", rf"(?P<s>[Ii])(?:{AM} called| go by) (?P<v>{NAME})"),
         ("name", rf"{THING} (?:is|are) (?:called|named) (?P<v>{NAMES})"),
         ("name", rf"{THING}'s name is (?P<v>{NAMES})"),
@@ -134,7 +140,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("birthday", rf"(?P<s>[Mm]y) birthday is (?:on )?(?P<v>{DATE})"),
         ("birthday", rf"{PERSON}'s birthday is (?:on )?(?P<v>{DATE})"),
         ("birthday", rf"{I} was born on (?P<v>{DATE})"),
-        ("birthday", rf"{I} was born in (?P<v>\d{{4}}|{CITY})"),
+        ("birthday", rf"{I} was born in (?P<v>(?:19|20)\d\d|{CITY})"),
         ("age", rf"{I}{AM} (?P<v>(?:1[01]\d|\d\d?) years old)"),
         ("age", rf"{BODY} is (?P<v>(?:1[01]\d|\d\d?) (?:years|months|weeks) old)"),
         ("work", rf"{I} work (?P<v>{EMPLOYED})"),
@@ -144,21 +150,21 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("work", rf"{I}(?: have|'ve)? started (?:working )?at (?P<v>{NAME})"),
         ("study", rf"{I} study (?P<v>{STUDY}(?: (?:at|in) (?:the )?{NAME})?)"),
         ("study", rf"{PERSON} studies (?P<v>{STUDY}(?: (?:at|in) (?:the )?{NAME})?)"),
-        ("taste", rf"{I}{OFTEN} {LIKE} (?P<v>{HOBBY}(?:(?:, {HOBBY}){{0,4}},? and {HOBBY})?)"),
+        ("taste", rf"{I}{OFTEN} (?:{LIKE}|love) (?P<v>{HOBBY}(?:(?:, {HOBBY}){{0,4}},? and {HOBBY})?)"),
         ("taste", rf"{I}{OFTEN} {LIKE} {OBJECT}"),
-        ("taste", rf"{BODY} {LIKES} {OBJECT}"),
-        ("taste", rf"(?P<s>[Mm]y favou?rite [a-z-]+(?: [a-z-]+){{0,2}}) (?:is|are) {OBJECT}"),
+        ("taste", rf"{PERSON} {LIKES} {OBJECT}"),
+        ("taste", rf"(?P<s>[Mm]y favou?rite [a-z-]+(?: [a-z-]+){{0,2}}) (?:is|are) (?P<v>{NAME}|{COLOUR}|{HOBBY})"),
         ("", rf"{I}{AM}(?: a)? {DIET}"),
         ("", rf"{PERSON} is(?: a)? {DIET}"),
         ("", rf"{I}{AM} allergic to {ALLERGENS}"),
         ("", rf"{BODY} is allergic to {ALLERGENS}"),
         (
             "",
-            rf"{I}(?: don't| do not| no longer| only)? (?:eat|drink) (?P<o>[\w-]+(?: [\w-]+)?(?: (?:and|or) [\w-]+)?)",
+            rf"{I}(?: don't| do not| no longer| only) (?:eat|drink) (?P<o>[\w-]+(?: [\w-]+)?(?: (?:and|or) [\w-]+)?)",
         ),
         ("", rf"{I} (?:don't smoke|smoke|quit smoking|wear glasses|wear contact lenses|work from home)"),
         ("", rf"{I} commute by (?:bike|train|bus|car|tram|ferry)"),
-        ("", rf"{I} speak(?: fluent| some| a little)? (?:{PROPER})(?:(?:, (?:{PROPER}))*,? and (?:{PROPER}))?"),
+        ("", rf"{I} speak(?: fluent| some| a little)? {LANGUAGE}(?:(?:, {LANGUAGE})*,? and {LANGUAGE})?"),
         ("", rf"{I} have (?:{COUNT})(?: {KIND})? (?:{FAMILY})"),
         ("", rf"{I} have no (?:{FAMILY})"),
         ("", rf"{I} (?:keep|own|have|drive|ride) an? (?:{KIND} )?(?:{OWNED}|{PRODUCT})"),
@@ -295,6 +301,8 @@ def slot_of(text: str) -> Slot | None:
         mine = f"my {found['mine']}" if found.get("mine") else ""
         subject = (mine or found.get("s") or "i").lower().replace("our ", "my ")
         value = thing or found.get("v") or ""
+        if relation == "birthday" and re.search(r"\d", value) and not dated(f"in {value}", LEAP_DAY).words:
+            return None  # no calendar has that day
         return Slot("i" if subject in ("i", "we", "my", "me") else subject, relation, value.strip('"“”'))
     return None
 
