@@ -10,7 +10,6 @@ from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
-from ..record.fields import PERSONS, kind_of
 from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
 from ..record.record import (
     ADDED_TO,
@@ -18,6 +17,7 @@ from ..record.record import (
     CHANGEABLE,
     CONSOLIDATED,
     IMPORTED_FIELDS,
+    PERSONS,
     RECORD_FIELDS,
     RESERVED,
     SHARED,
@@ -28,6 +28,7 @@ from ..record.record import (
     corpus_of,
     in_place_of,
     kept_form,
+    kind_of,
     lowest_trust,
     union,
     user_corpus,

@@ -32,17 +32,19 @@ from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
-from ..record.fields import MAX_TEXT_BYTES, PERSONS, kind_of
 from ..record.lines import JSON
 from ..record.record import (
     ADDED_TO,
     FIELDS,
+    MAX_TEXT_BYTES,
+    PERSONS,
     Draft,
     Origin,
     Record,
     audience_of,
     can_meet,
     field_problems,
+    kind_of,
     lowest_trust,
     offered_to,
     replaced_by,
