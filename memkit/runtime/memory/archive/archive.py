@@ -17,9 +17,8 @@ from ..interface import NO_KEYS, Decision, Gate, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
-from ..record.lines import JSON
+from ..record.lines import JSON, new_id, utc_now
 from ..record.record import PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
-from ..record.stamps import new_id, utc_now
 from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
 

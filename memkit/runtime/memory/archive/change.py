@@ -10,7 +10,7 @@ from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
-from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
+from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, parse_time, to_text
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,
@@ -35,7 +35,6 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from ..record.stamps import parse_time, to_text
 from ..tiers.core import consent, core_target
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 

@@ -21,9 +21,8 @@ from ..log.clone import cache_folder, state_folder
 from ..log.files import require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
-from ..record.lines import JSON
+from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, user_corpus, was_true
-from ..record.stamps import parse_time, seconds_before, to_text, utc_now
 from ..settings import MemorySettings
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
-from ..record.lines import JSON
+from ..record.lines import JSON, normal_time, parse_time
 from ..record.record import (
     ADDED_TO,
     FIELDS,
@@ -50,7 +50,6 @@ from ..record.record import (
     replaced_by,
     union,
 )
-from ..record.stamps import normal_time, parse_time
 from ..settings import WriteSettings
 from ..words.wording import hedged_wording, plain, transient_wording
 from .hostile import Suspicion, suspicions

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..record.errors import ArchiveError
+from ..record.lines import to_text
 from ..record.record import file_stem, user_corpus
-from ..record.stamps import to_text
 from .database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS access(id TEXT PRIMARY KEY, uses INT, last TEXT) WITHOUT ROWID"

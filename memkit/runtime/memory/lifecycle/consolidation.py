@@ -21,9 +21,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
-from ..record.lines import JSON
+from ..record.lines import JSON, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record
-from ..record.stamps import parse_time, seconds_before
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
 

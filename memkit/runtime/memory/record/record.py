@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Annotated, NamedTuple, cast
 
 from .errors import InvalidRecord
-from .lines import EMPTY, JSON, SEALED, is_sealed, legible
-from .stamps import kept_time, normal_time, parse_time
+from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time
 
 TYPES = ("fact", "preference", "outcome", "constraint", "goal", "event", "summary")
 SCOPES = ("user", "session", "agent", "shared")
