@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
-from ..index.database import explained
+from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
@@ -23,7 +23,7 @@ from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
 
 if TYPE_CHECKING:
-    from ..index.access import Use
+    from ..index.catalogue import Use
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.access import Use
+from ..index.catalogue import Use
 from ..record.lines import parse_time
 from ..record.record import Record, replaced_by
 from ..settings import ForgetSettings
