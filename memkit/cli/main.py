@@ -1,4 +1,4 @@
-"""The entry point: every command with its line in the help, imported when it runs, and the one map of errors to exits."""
+"""The entry point: every command, imported when it runs, and the one place that maps errors to exits."""
 
 from __future__ import annotations
 
