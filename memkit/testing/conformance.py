@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -21,10 +20,10 @@ import click
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from memkit.cli.main import run
 from memkit.serving.http import run_http
 from memkit.serving.interface import Serving
 from memkit.serving.server import Context, MemoryServer
+from memkit.use_cases.store import make_store
 from memkit.workspace import Workspace, open_workspace
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -407,8 +406,7 @@ def main(address: str) -> None:
     """Serve the fixtures at HOST:PORT, at /mcp, until told to end; one line on standard error says where."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "store"
-        if code := run(["init", str(root), "--json"]):
-            sys.exit(code)
+        make_store(root)
         workspace = open_workspace(root)
         server = ConformanceServer(workspace, Serving("ada"), _tell)
         with suppress(KeyboardInterrupt):

@@ -20,8 +20,8 @@ KEYS = (
 
 
 NAMESPACE = ("description", "name", "tools", "type")
-HOSTED = ("web_search",)
-"""What the vendor runs itself; a script never calls it."""
+SEARCH_OFFLINE = {"type": "web_search", "external_web_access": False}
+"""What a client offers that may not search the web; a script never calls it."""
 
 
 def read_tools(data: Mapping[str, Any], param: str = "tools", namespace: str = "") -> dict[str, str]:
@@ -34,7 +34,7 @@ def read_tools(data: Mapping[str, Any], param: str = "tools", namespace: str = "
             check_known(tool, NAMESPACE, place)
             inner = read_tools(tool, f"{place}.tools", tool_name(tool, f"{place}.name"))
             names = {**inner, **names}  # a name means the tool that stands alone, or the first that bears it
-        elif kind not in HOSTED:
+        elif tool != SEARCH_OFFLINE:
             name = _read_tool(tool, kind, place)
             if names.get(name) == namespace:
                 raise wrong(f"{place}.name", f"tool names must be unique, {name!r} occurs twice")
