@@ -11,8 +11,8 @@ from heapq import nlargest
 from typing import NamedTuple, Protocol
 
 from ..interface import Hit, Loser, SearchReport
+from ..record.lines import normal_time, parse_time
 from ..record.record import SHARED, Record, is_for, is_valid, was_true
-from ..record.stamps import normal_time, parse_time
 from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
 from ..words.text import names, query_terms
