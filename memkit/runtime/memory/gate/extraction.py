@@ -105,6 +105,11 @@ DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
 """Small words that turn a statement round when they are exchanged."""
 OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
 """Who is not the user; a statement about them is none about the user."""
+SPEAKERS = frozenset(
+    """i my me mine we our us ich mein meine mich wir je j'ai mon ma mes moi yo mi soy mis eu meu minha io mio mia sono ik
+    mijn jag min mitt ja mam moje я мой моя мне меня 私 僕 我 저 제 나 내""".split()
+)
+"""Words by which somebody speaks of themselves."""
 PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
 """Words that a record may add to what was said: they only say who is meant."""
 
@@ -162,9 +167,12 @@ def label_of(line: str) -> str:
 
 
 def _states(span: str, value: str) -> bool:
-    """Return whether ``value`` ends a short statement of the user, or is followed by a word that goes on from it."""
+    """Return whether ``value`` ends a short statement of the user's own affairs, or a word goes on from it there.
+
+    "Look up Lisbon" makes no home of Lisbon, whatever label a page wants before it.
+    """
     spoken, wanted = words(span), words(value)
-    if not wanted or OTHERS & set(spoken) - set(wanted):
+    if not wanted or not SPEAKERS & set(spoken) or OTHERS & set(spoken) - set(wanted):
         return False
     if sum(map(is_negation, spoken)) != sum(map(is_negation, wanted)):
         return False
@@ -195,6 +203,9 @@ def _spans(sentence: str) -> list[str]:
 def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
     spoken, wanted = words(span), _telling(text, allowed)
     if not wanted or OTHERS & set(spoken) - set(words(text)):
+        return False
+    # Who speaks of themselves may be named; "Thanks, Bob" names nobody.
+    if not SPEAKERS & set(spoken) and any(stem(word) in allowed for word in set(words(text)) - set(spoken)):
         return False
     if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
         return False

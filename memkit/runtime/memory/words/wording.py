@@ -129,7 +129,7 @@ TRANSIENT = regex(
     r"\b(right now|just now|at the moment|at present|presently|currently|for now|for the moment|for the time being"
     r"|momentarily|temporarily|today|tonight|tomorrow|yesterday"
     r"|this (?:very )?(?:minute|moment|second|morning|afternoon|evening|week|weekend)"
-    r"|in (?:an?|\d+|a few|a couple of) (?:moment|minute|second|hour)s?|as we speak|these days|in the meantime"
+    r"|in (?:an?|\d+|a few|a couple of) (?:moment|minute|second|hour)s?|as we speak|in the meantime"
     r"|as of now|now(?=[.,;!]|$)|soon|shortly|later today"
     r"|gerade|derzeit|momentan|zurzeit|heute|actuellement|en ce moment|aujourd'hui|ahora mismo|actualmente"
     r"|por el momento|hoy|attualmente|al momento|oggi|atualmente|agora mesmo|hoje|momenteel|vandaag"
