@@ -135,7 +135,7 @@ def test_what_is_told_of_a_name_is_found_through_what_brings_the_name(bench: Ben
     """A question that knows a person by their part in one session finds what another session says of them."""
     idle = ("The weather is no help.", "Did you see the match?", "We should cook again.", "My head hurts a little.")
     lines = [
-        {"turn": text, "id": f"{session}{n}", "session": session, "speaker": "Bob"}
+        {"turn": f"{text} So much for {session}.", "id": f"{session}{n}", "session": session, "speaker": "Bob"}
         for session in ("s1", "s2", "s3")
         for n, text in enumerate(idle)
     ]
