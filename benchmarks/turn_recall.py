@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from table import print_rows
@@ -47,6 +48,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("The wifi of the flat in {place} is called {thing}{number}", ("How is the wifi called in the {place} flat?",)),
     ("{name} teaches {thing} lessons on {day}", ("When does {name} give {thing} lessons, who is the teacher?",)),
 )  # fmt: skip
+WRITTEN = Path(__file__).with_name("remarks.txt").read_text(encoding="utf-8").splitlines()
+"""What people noted, and what they say when they need it; at most half of a memory is made of these."""
 IDLE = (
     "Thanks, that was all.", "Write me a limerick with seagulls in it.", "What is seventeen times twelve?",
     "Translate 'good evening' into Finnish.", "Explain photosynthesis in one sentence.",
@@ -77,6 +80,9 @@ def dialogue(seed: int, records: int) -> tuple[list[str], list[Remark]]:
     made = random.Random(seed)
     facts: dict[str, Remark] = {}
     answers: set[str] = set()
+    for line in made.sample(WRITTEN, min(records // 2, len(WRITTEN))):
+        fact, _, text = line.partition(" | ")
+        facts[fact] = Remark(text, fact)
     while len(facts) < records:
         form, remarks = made.choice(KINDS)
         drawn = {
