@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
 """Turns what somebody wants remembered into a draft: whose words it is, its type, its tags, and when it holds."""
 
 import re
@@ -106,7 +107,7 @@ DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
 OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
 """Who is not the user; a statement about them is none about the user."""
 SPEAKERS = frozenset(
-    """i my me mine we our us ich mein meine mich wir je j'ai mon ma mes moi yo mi soy mis eu meu minha io mio mia sono ik
+    """i my me mine we our us ich mein meine mich wir je j mon ma mes moi yo mi soy mis eu meu minha io mio mia sono ik
     mijn jag min mitt ja mam moje я мой моя мне меня 私 僕 我 저 제 나 내""".split()
 )
 """Words by which somebody speaks of themselves."""
