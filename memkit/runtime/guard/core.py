@@ -65,7 +65,7 @@ class Guard:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
         if self.fault is not None:
             return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
-        if not _is_call(tool, args, context):
+        if not (isinstance(tool, str) and isinstance(args, Mapping) and isinstance(context, Mapping)):
             return _denial("policy_set", "a tool is a name, arguments and context are mappings of names to values")
         call = Call(tool, args, context)
         applying: list[tuple[str, MatchedPolicy]] = []
@@ -115,10 +115,6 @@ class _ToolIndex:
         """Yield the policies that may apply to a tool."""
         for place in sorted([*self._wide, *self._named.get(tool, ())]):
             yield self._policies[place]
-
-
-def _is_call(tool: JSON, args: JSON, context: JSON) -> bool:
-    return isinstance(tool, str) and isinstance(args, Mapping) and isinstance(context, Mapping)
 
 
 def _denial(name: str, reason: str) -> Verdict:
