@@ -153,7 +153,6 @@ class RecordingProposer:
 
 
 def _entries(path: Path) -> list[tuple[dict[str, Any], int]]:
-    """Return the whole lines with where each ends."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -220,8 +219,6 @@ def _opened(provider: str, model: str | None, folder: Path | None, patience: Pat
 
 
 def _asking(model: Model) -> Ask:
-    """Return what asks ``model`` with one message, and counts what it cost."""
-
     def ask(prompt: ChangePrompt) -> ProposedChange | None:
         messages: list[Message] = [
             {"role": "system", "content": prompt.system},

@@ -94,7 +94,6 @@ class Workshop:
         return Judging(task, self._sandbox, seed=settings.seed, timeout=settings.timeout, minimize=settings.minimize)
 
     def _module(self, program: str) -> str:
-        """Return the text that the evaluator imports."""
         return f"{EXPRESSION} = (\n{program}\n)\n" if self._is_expression else program
 
     def _fitness(self, program: str) -> Score:

@@ -89,7 +89,6 @@ def _spread(domain: Domain, dead: dict[int, str], never: dict[str, str]) -> None
 
 
 def _callers(methods: Sequence[Method]) -> dict[str, list[int]]:
-    """Return the methods that each name is a subtask of, each once."""
     found: dict[str, list[int]] = {}
     for number, method in enumerate(methods):
         for name in dict.fromkeys(_names(method)):
@@ -179,7 +178,6 @@ class _Known:
         self.facts = {each.atom: each.positive for each in parts if isinstance(each, Literal)}
 
     def take(self, operator: Operator, step: Term) -> str | None:
-        """Take a step; return why that cannot be done."""
         names = {each.name: part for each, part in zip(operator.parameters, step[1:], strict=False)}
         parts = [each for each in conjuncts(operator.preconditions) if not is_quantified(each)]
         needed = [bound(each, names) for each in parts]

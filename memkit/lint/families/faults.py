@@ -236,7 +236,6 @@ def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
 
 
 def _matched(one: Term, other: Term, names: Mapping[str, Any]) -> Binding | None:
-    """Return the renaming under which the first term is the second, or None."""
     if len(one) != len(other):
         return None
     found = dict(names)

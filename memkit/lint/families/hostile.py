@@ -161,7 +161,6 @@ def _in_text(text: Text, orders: Sequence[tuple[str, HostileOrder]]) -> Iterator
 
 
 def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | None:
-    """Return the first place at which a text gives an order."""
     reading = text.reading
     if not order.may_match(reading):
         return None

@@ -167,7 +167,6 @@ def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> 
 
 
 def _blob_id(content: bytes, like: str) -> str:
-    """Return what git calls a file of this content."""
     named = b"blob %d\0" % len(content) + content
     return (sha1(named, usedforsecurity=False) if len(like) == 40 else sha256(named)).hexdigest()
 

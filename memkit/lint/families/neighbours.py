@@ -198,7 +198,6 @@ def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
 
 
 def _calls(step: str, tools: Sequence[str]) -> Iterator[tuple[int, int, list[Call]]]:
-    """Yield what a step would do as calls, each with where it is written."""
     taken: list[tuple[int, int]] = []
     for start, end in code_spans(step):
         taken.append((start, end))

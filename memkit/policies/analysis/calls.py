@@ -93,7 +93,6 @@ class SubjectSet:
         self._decided: dict[str, Verdict] = {}
 
     def __iter__(self) -> Iterator[AnalysedPolicy]:
-        """Yield the policies in order."""
         return iter(self.subjects)
 
     def get(self, name: str) -> AnalysedPolicy | None:
@@ -237,13 +236,11 @@ class _Draft:
     glance: bool = False
 
     def value(self, key: str) -> Answer:
-        """Return what is known of the value of a key."""
         refused = chain.from_iterable(parts for other, parts in self.refused.items() if _reaches(other, key))
         parts = tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
         return solve(parts, text_only=key == "tool", glance=self.glance)
 
     def call(self) -> Call | str:
-        """Return the call, or why a value of it is not known."""
         roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}
         tool = ""
         for key in sorted(self.wanted, key=lambda key: key.count(".")):
@@ -291,7 +288,6 @@ class _Search:
                 yield from self._fulfilled(draft, lift.boxes, SURE)
 
     def _fulfilled(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
-        """Yield the drafts in which one of the boxes holds."""
         for box in boxes:
             following: _Draft | None = draft
             for key, wanted in box.items():

@@ -149,7 +149,6 @@ class _Writer:
         return f'@id("memkit")\npermit (principal, action in [{actions}], resource)\nwhen {{\n  {lines}\n}};'
 
     def policy(self, policy: PolicyData) -> tuple[ExportedPolicy, str]:
-        """Return what becomes of a policy, and its rule."""
         name, effect = policy["name"], effect_of(policy)
         decides_nothing = without_verdict(policy)
         if decides_nothing or effect == "allow":

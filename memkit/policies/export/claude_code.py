@@ -108,7 +108,6 @@ def _kept(texts: Iterator[str | None], *, exactly: bool = False) -> Patterns:
 
 
 def _texts(name: str, operand: JSON) -> Iterator[str | None]:
-    """Yield a text with ``*`` for each thing that a condition on text wants; None for what has none."""
     operands = operand if isinstance(operand, list) else [operand]
     if name == "glob":
         yield from operands
@@ -149,7 +148,6 @@ def _line(program: str, words: list[str]) -> str:
 
 
 def _choices(data: JSON) -> list[list[str]]:
-    """Return lists of which one word each is wanted."""
     if not isinstance(data, Mapping):
         return [_spellings(_listed(data))]
     every = [_spellings([word]) for word in _listed(data.get("all_of", []))]
@@ -234,7 +232,6 @@ class _Rules:
     reasons: list[str] = field(default_factory=list)
 
     def add_exact(self, rules: Sequence[str]) -> None:
-        """Add rules that say what the policy says."""
         self.near += rules
         self.sure += rules
 
@@ -284,7 +281,6 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
 
 
 def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
-    """Add the rules of one alternative of a match."""
     tools = list(_tools(alternative.get("tool"), rules))
     facts = [key for key in alternative if key.startswith("context.")]
     clauses = {key: data for key, data in alternative.items() if key.startswith("args.")}
@@ -301,7 +297,6 @@ def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
 
 
 def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None:
-    """Add the rules about what a tool is called with."""
     if len(clauses) > 1 or tool not in OWN_TOOLS:
         many = f"A rule has one pattern, and this asks for {', '.join(clauses)}."
         none = f"A rule on {tool} in a settings file takes no pattern, and so not {', '.join(clauses)}."
@@ -328,7 +323,6 @@ def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None
 
 
 def _tools(condition: JSON, rules: _Rules) -> Iterator[str]:
-    """Yield the tools that a condition on a name is about, as rules name them."""
     if condition is None:
         yield "*"
         return

@@ -279,7 +279,6 @@ class Programs:
         return read.parsed.with_expression(place.node, copied(new)) if new is not None else None
 
     def _context(self, read: Read, source: Read, place: ExpressionPlace, random: Random) -> Context:
-        """Return what a change at ``place`` may use, with material from ``source``."""
         kind, line = read.kinds.of(place.node, place.function), place.node.lineno
         material = [
             item.node
@@ -292,7 +291,6 @@ class Programs:
 
     @staticmethod
     def _expressions(read: Read, kind: str) -> Iterator[ExpressionPlace]:
-        """Yield the expressions of ``kind`` that are not too large to take."""
         for place in read.parsed.places:
             if read.kinds.of(place.node, place.function) == kind and _nodes(place.node) <= _LARGEST_PART:
                 yield place
@@ -347,5 +345,4 @@ def _nodes(node: ast.AST) -> int:
 
 
 def _short(value: float) -> float:
-    """Return ``value`` with as many digits as are worth writing."""
     return float(f"{value:.9g}")

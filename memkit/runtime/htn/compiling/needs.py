@@ -127,11 +127,9 @@ class PulledUp:
                         waiting.add(calls[number])
 
     def _steps(self, numbers: Iterable[int]) -> list[Call]:
-        """Return the calls that are subtasks of methods."""
         return [(step[0], len(step) - 1) for number in numbers for step in self.methods[number].steps]
 
     def _of_method(self, number: int) -> Needs:
-        """Return what a method needs, over the arguments of its task."""
         if number not in self._found:
             found = (self._over_head(number, each) for each in (*self.own[number], *self.of_subtasks(number)))
             self._found[number] = frozenset(each for each in found if each is not None)
@@ -223,7 +221,6 @@ def _inner_first(steps: Mapping[Call, Sequence[Call]]) -> list[Call]:
 
 
 def _by_fact(effects: Iterable[PossibleChange]) -> Kinds:
-    """Return effects by the kind of fact that they change."""
     found: dict[tuple[bool, Any, int], list[PossibleChange]] = {}
     for effect in effects:
         found.setdefault((effect.positive, effect.name, len(effect.args)), []).append(effect)

@@ -183,7 +183,6 @@ def _always(condition: Condition) -> bool:
 
 
 def _objects(condition: Condition) -> Iterator[Any]:
-    """Yield the objects that a ground condition speaks of."""
     own = {p.name for each in walk([condition]) if isinstance(each, ForAll | Exists) for p in each.parameters}
     for each in walk([condition]):
         if isinstance(each, Literal):

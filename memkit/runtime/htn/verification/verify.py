@@ -142,7 +142,6 @@ class _Meter:
         self._count = 0
 
     def each(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Yield items, each of them counted."""
         for item in items:
             self._count += 1
             if self._budget.nodes is not None and self._count > self._budget.nodes:
@@ -173,11 +172,9 @@ class _Row:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether nothing is left to do."""
         return self.done == (len(self.subtasks) if self.network.before is None else (1 << len(self.subtasks)) - 1)
 
     def next(self) -> Iterator[tuple[Term, _Row]]:
-        """Yield each subtask that may come next, with the row after it."""
         before, done = self.network.before, self.done
         if before is None:
             yield self.subtasks[done], _Row(self.network, self.subtasks, done + 1)
@@ -187,7 +184,6 @@ class _Row:
                 yield subtask, _Row(self.network, self.subtasks, done | 1 << position)
 
     def bound(self, binding: Binding) -> _Row:
-        """Return the row with values in the place of variables."""
         return _Row(self.network, tuple(ground(each, binding) for each in self.subtasks), self.done)
 
 

@@ -7,16 +7,7 @@ from typing import Any
 
 from ..reading import CHOICES, check_known, check_schema, required, tool_name, unsupported_value, value_of, wrong
 
-KEYS = (
-    "allowed_callers",
-    "defer_loading",
-    "description",
-    "name",
-    "output_schema",
-    "parameters",
-    "strict",
-    "type",
-)
+KEYS = ("allowed_callers", "defer_loading", "description", "name", "output_schema", "parameters", "strict", "type")
 
 
 def read_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -32,7 +23,6 @@ def read_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _read_tool(tool: Any, param: str) -> str:
-    """Return the name of one tool."""
     if not isinstance(tool, Mapping):
         raise wrong(param, "expected an object", "invalid_type")
     kind = required(tool, "type", str, f"{param}.type")
@@ -77,7 +67,6 @@ def check_choice(choice: Any, names: tuple[str, ...]) -> None:
 
 
 def _chosen(choice: str | Mapping[str, Any]) -> list[str]:
-    """Return the names that a choice holds."""
     if isinstance(choice, str):
         return []
     if choice.get("type") == "function":
