@@ -65,7 +65,7 @@ class Guard:
         """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
         if self.fault is not None:
             return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
-        if not (isinstance(tool, str) and isinstance(args, Mapping) and isinstance(context, Mapping)):
+        if not _is_call(tool, args, context):
             return _denial("policy_set", "a tool is a name, arguments and context are mappings of names to values")
         call = Call(tool, args, context)
         applying: list[tuple[str, MatchedPolicy]] = []
@@ -114,6 +114,10 @@ class _ToolIndex:
     def of(self, tool: str) -> Iterator[Policy]:
         for place in sorted([*self._wide, *self._named.get(tool, ())]):
             yield self._policies[place]
+
+
+def _is_call(tool: JSON, args: JSON, context: JSON) -> bool:
+    return isinstance(tool, str) and isinstance(args, Mapping) and isinstance(context, Mapping)
 
 
 def _denial(name: str, reason: str) -> Verdict:
