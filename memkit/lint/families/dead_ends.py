@@ -145,12 +145,8 @@ def _circle(task: str, methods: Mapping[str, list[Method]], inside: set[str]) ->
     return None
 
 
-def _steps(method: Method) -> tuple[Term, ...]:
-    return () if callable(method.subtasks) else method.subtasks
-
-
 def _names(method: Method) -> list[str]:
-    return [str(step[0]) for step in _steps(method)]
+    return [str(step[0]) for step in method.steps]
 
 
 def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
@@ -160,7 +156,7 @@ def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
     if method.ordering is not None:
         return None
     known = _Known(method)
-    for step in _steps(method):
+    for step in method.steps:
         operator = operators.get(str(step[0]))
         if operator is None:
             return None  # what other methods do there is open

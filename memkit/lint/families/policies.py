@@ -12,6 +12,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
 from memkit.runtime.guard.core import names_former_trust
+from memkit.runtime.guard.interface import as_list
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
@@ -86,7 +87,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
         match: Any = data
         for key in place:
             match = match[key] if not isinstance(match, dict) or key in match else {}
-        for number, one in enumerate(match if isinstance(match, list) else [match]):
+        for number, one in enumerate(as_list(match)):
             if names_former_trust(one.get("context.trust")):
                 path = (*place, *([number] if isinstance(match, list) else []), "context.trust")
                 message = "No turn has this trust any more: it is trusted or untrusted. memkit migrate rewrites it."
@@ -94,7 +95,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _stops_everything(file: Checked, match: Any) -> Iterator[Finding]:
-    for number, alternative in enumerate(match if isinstance(match, list) else [match]):
+    for number, alternative in enumerate(as_list(match)):
         if list(alternative) == ["tool"] and _any_tool(alternative["tool"]):
             path = ("match", number, "tool") if isinstance(match, list) else ("match", "tool")
             yield file.found(

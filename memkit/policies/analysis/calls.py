@@ -11,7 +11,7 @@ from itertools import chain
 from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
 from memkit.policies.analysis.values import Answer, Nothing, Unknown, ValuePart, ValuesFound, solve
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import JSON, Call, Verdict, contribution, strength
+from memkit.runtime.guard.interface import JSON, Call, Verdict, as_list, contribution, strength
 
 Box = Mapping[str, Condition]
 """Conditions by key that must all hold: ``tool``, ``args.<name>``, ``context.<name>``."""
@@ -132,7 +132,7 @@ def _subject(data: PolicyData) -> AnalysedPolicy:
 
 
 def _boxes(match: JSON) -> tuple[Box, ...]:
-    alternatives = match if isinstance(match, list) else [match]
+    alternatives = as_list(match)
     return tuple({key: condition(data) for key, data in alternative.items()} for alternative in alternatives)
 
 

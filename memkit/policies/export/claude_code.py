@@ -18,14 +18,13 @@ from memkit.policies.export import (
     Export,
     ExportedPolicy,
     PolicyData,
-    alternatives,
     effect_of,
     state_of,
     without_verdict,
 )
 from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.conditions import SYNONYMS
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 from memkit.runtime.guard.match import compile_condition
 from memkit.terminal import one_line
 
@@ -108,7 +107,7 @@ def _kept(texts: Iterator[str | None], *, exactly: bool = False) -> Patterns:
 
 
 def _texts(name: str, operand: JSON) -> Iterator[str | None]:
-    operands = operand if isinstance(operand, list) else [operand]
+    operands = as_list(operand)
     if name == "glob":
         yield from operands
     elif name in ("equals", "in"):
@@ -125,7 +124,7 @@ def _shell(operand: Mapping[str, JSON]) -> Iterator[str | None]:
     if "program" not in operand:
         yield None
         return
-    programs = _listed(operand["program"])
+    programs = as_list(operand["program"])
     wanted = [_choices(operand[key]) for key in ("args", "flags") if key in operand]
     for program, *words in product(programs, *(choice for choices in wanted for choice in choices)):
         yield _line(program, words)
@@ -149,19 +148,15 @@ def _line(program: str, words: list[str]) -> str:
 
 def _choices(data: JSON) -> list[list[str]]:
     if not isinstance(data, Mapping):
-        return [_spellings(_listed(data))]
-    every = [_spellings([word]) for word in _listed(data.get("all_of", []))]
-    return every + ([_spellings(_listed(data["any_of"]))] if "any_of" in data else [])
+        return [_spellings(as_list(data))]
+    every = [_spellings([word]) for word in as_list(data.get("all_of", []))]
+    return every + ([_spellings(as_list(data["any_of"]))] if "any_of" in data else [])
 
 
 def _spellings(words: list[str]) -> list[str]:
     """Return words with the flags that mean the same."""
     also = (same for word in words for group in SYNONYMS if word in group for same in sorted(group, reverse=True))
     return list(dict.fromkeys((*words, *also)))
-
-
-def _listed(data: JSON) -> list[str]:
-    return data if isinstance(data, list) else [data]
 
 
 def _path(text: str) -> list[str] | None:
@@ -266,7 +261,7 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
     if effect not in STOPS:
         return ExportedPolicy(name, effect, "exact")
     rules = _Rules()
-    for alternative in alternatives(policy["match"]):
+    for alternative in as_list(policy["match"]):
         _add_rules(alternative, rules)
     exceptions = [item.get("text", "") for item in policy.get("exceptions", ()) if "match" in item]
     for text in exceptions:
@@ -344,7 +339,7 @@ def _allowed(policy: PolicyData) -> list[str]:
         return []
     names = [
         name
-        for alternative in alternatives(policy["match"])
+        for alternative in as_list(policy["match"])
         if alternative.keys() == {"tool"}
         for name in tool_globs(alternative["tool"]).texts
     ]
@@ -359,7 +354,7 @@ def _told_of_allow(account: ExportedPolicy, policy: PolicyData, weaker: bool) ->
     if weaker:
         reason = "An allow would let run unasked what the rules miss of the policies above, so it is left out."
         return ExportedPolicy(account.name, account.effect, "missing", (reason,))
-    complete = all(alternative.keys() == {"tool"} for alternative in alternatives(policy["match"]))
+    complete = all(alternative.keys() == {"tool"} for alternative in as_list(policy["match"]))
     if complete and _allowed(policy):
         return account
     reason = "Only whole tools by their names are allowed; where no rule speaks, Claude Code asks."

@@ -283,7 +283,7 @@ class Parser:
         elif task[0] not in self.operators:
             yield from self._assigned(names, {}, kinds)
         elif position < len(self.plan):
-            binding = _unified(task, self.plan[position], {})
+            binding = unified(task, self.plan[position], {})
             # What occurs nowhere but in the plan is no object.
             if binding is not None and all(
                 self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
@@ -357,7 +357,7 @@ class Parser:
             return {}
         if len(args) != len(method.head.args):
             return None
-        binding = _unified(method.head.args, args, {})
+        binding = unified(method.head.args, args, {})
         fits = binding is not None and all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
         return binding if fits else None
 
@@ -368,7 +368,7 @@ class Parser:
         for at, subtask in enumerate(method.subtasks, position):
             if subtask[0] not in self.operators:
                 break
-            binding = _unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
+            binding = unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
             if binding is None:
                 return None
         # What occurs nowhere but in the plan is no object.
@@ -409,7 +409,7 @@ def _taken(rows: deque[_Row]) -> Iterator[_Row]:
         yield rows.popleft()
 
 
-def _unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
+def unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
     """Return a binding with what else makes a pattern the same as a term, None where nothing does."""
     if len(pattern) != len(term):
         return None
