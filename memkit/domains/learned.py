@@ -47,13 +47,9 @@ class LearnedMethods:
 
     @staticmethod
     def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> LearnedMethods | None:
-        """Return those of the domain that a person called ``given``; None for a file that belongs to no store.
+        """Return those of the domain that a person called ``given`` and that calls itself ``name``.
 
-        Args:
-            name: What the domain calls itself.
-            given: A name, or a file.
-            root: The store, if there is one.
-            learned: The file of learned methods that was asked for.
+        None for a file that belongs to no store, where no file of learned methods was asked for.
         """
         if learned is not None:
             return LearnedMethods.of_file(learned, name)

@@ -205,13 +205,7 @@ def _is_sheet(path: str) -> bool:
 
 
 def renames(git: Plumbing, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the path in ``before`` → the path in ``after`` of every file that was renamed, edited or not.
-
-    Args:
-        git: A repository to put both sets into.
-        before: Contents by path.
-        after: The same, later.
-    """
+    """Return the path in ``before`` → the path in ``after`` of every file that was renamed, edited or not."""
     gone = {path: content for path, content in before.items() if path not in after}
     new = {path: content for path, content in after.items() if path not in before}
     if not gone or not new:

@@ -123,11 +123,6 @@ _FOLDERS = ("skills", "policies")
 def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> dict[str, Any]:
     """Return the data of each file in ``contents`` that ``commit`` has otherwise; what did not load there is left out.
 
-    Args:
-        root: The store.
-        contents: The content of each file now, by its path in the store.
-        commit: What a person calls the commit, or its id.
-
     Raises:
         EnvironmentFault: The store lies in no repository, or git fails.
         UsageError: There is no such commit.

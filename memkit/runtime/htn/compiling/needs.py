@@ -47,13 +47,9 @@ class PulledUp:
     """The two fixpoints: what tasks may change, and what they need."""
 
     def __init__(self, domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> None:
-        """Work out what all tasks need.
+        """Work out what all tasks need; methods go by their position, here and in ``types``.
 
-        Args:
-            domain: The domain, of which the operators count.
-            methods: The methods, which are referred to by their position here.
-            types: The types of each method's variables.
-            typed: Whether every object has one declared type, so that types without a common object tell facts apart.
+        Where every object has one declared type (``typed``), types without a common object tell facts apart.
         """
         self.domain = domain
         self.methods = methods
