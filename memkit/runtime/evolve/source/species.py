@@ -50,15 +50,14 @@ class Read:
 class Library:
     """Programs that were read already, the latest of them."""
 
-    def __init__(self, blocks: EvolveBlocks, most: int = 4096) -> None:
+    def __init__(self, blocks: EvolveBlocks) -> None:
         self._blocks = blocks
-        self._most = most
         self._read: dict[str, Read | None] = {}
 
     def read(self, text: str) -> Read | None:
         """Return what is known of ``text``; None if it is no program, or differs outside of the blocks."""
         if text not in self._read:
-            if len(self._read) >= self._most:
+            if len(self._read) >= _REMEMBERED:
                 del self._read[next(iter(self._read))]
             self._read[text] = self._reading(text)
         return self._read[text]
@@ -96,20 +95,15 @@ _FUNCTIONS = 0.35
 """How often a crossover takes a whole function or block, and not a statement or an expression."""
 _LARGEST_PART = 40
 _LONGEST = 200_000
+_REMEMBERED = 4096
 _ROUNDED = (2, 4)
 
 
 class Programs:
     """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
 
-    def __init__(self, seed: str, *, max_size: int | None = None, max_length: int | None = None) -> None:
-        """Read the program to start from.
-
-        Args:
-            seed: Its text.
-            max_size: How many statements and expressions the blocks may hold; by default, three times as many as the
-                seed program and at least 300.
-            max_length: How many characters a program may have; 200,000 by default, and never fewer than the seed has.
+    def __init__(self, seed: str, *, max_length: int | None = None) -> None:
+        """Read the program to start from, of which no other has more characters than ``max_length``, or itself.
 
         Raises:
             EvolveError: It does not parse, or its markers are broken.
@@ -122,7 +116,7 @@ class Programs:
         self.seed = ProgramText(seed)
         size = self._known(self.seed).parsed.size
         self._max_length = max(max_length or _LONGEST, len(seed))
-        self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
+        self._max_size = max(300, 3 * size)
 
     def first(self, _random: Random, _count: int) -> list[ProgramText]:
         """Return the seed program; all others descend from it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
@@ -55,7 +55,6 @@ def verify(
     decomposition: bool = True,
     extra: Sequence[Method] = (),
     budget: Budget | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> list[Reason]:
     """Return what is wrong with a plan; an empty list means that it is a solution.
 
@@ -67,7 +66,7 @@ def verify(
     wrong = list(_execute(domain, problem, plan, objects))
     if wrong or not decomposition:
         return wrong
-    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED, clock).run()
+    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED).run()
 
 
 def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
@@ -136,9 +135,9 @@ class _Stopped(Exception):
 class _Meter:
     """Counts what is looked at, and stops at the bound."""
 
-    def __init__(self, budget: Budget, clock: Callable[[], float]) -> None:
-        self._budget, self._clock = budget, clock
-        self._end = None if budget.seconds is None else clock() + budget.seconds
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._end = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._count = 0
 
     def each(self, items: Iterable[_Item]) -> Iterator[_Item]:
@@ -146,7 +145,7 @@ class _Meter:
             self._count += 1
             if self._budget.nodes is not None and self._count > self._budget.nodes:
                 raise _Stopped(f"gave up after {counted(self._budget.nodes, 'node')}")
-            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and self._clock() >= self._end:
+            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and time.monotonic() >= self._end:
                 raise _Stopped(f"gave up after {self._budget.seconds:g} seconds")
             yield item
 
@@ -215,9 +214,8 @@ class Parser:
         objects: Members,
         extra: Sequence[Method],
         budget: Budget,
-        clock: Callable[[], float],
     ) -> None:
-        """Set up; ``budget`` bounds what is looked at, and the time on ``clock``."""
+        """Set up; ``budget`` bounds what is looked at."""
         self.operators = domain.steps
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
@@ -229,7 +227,7 @@ class Parser:
         self.state = StepState(problem, objects)
         self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
         self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
-        self._meter = _Meter(budget, clock)
+        self._meter = _Meter(budget)
         self.met: set[_Row] = set()
         """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
 
