@@ -29,9 +29,9 @@ COUNTED = (
 )  # fmt: skip
 """What a request to count tokens may hold."""
 KNOWN = (
-    *COUNTED, "background", "include", "max_output_tokens", "max_tool_calls", "metadata", "prompt", "prompt_cache_key",
-    "prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature",
-    "top_logprobs", "top_p", "user",
+    *COUNTED, "background", "client_metadata", "include", "max_output_tokens", "max_tool_calls", "metadata", "prompt",
+    "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream",
+    "stream_options", "temperature", "top_logprobs", "top_p", "user",
 )  # fmt: skip
 MOVED = {
     "messages": "'input'",
@@ -57,7 +57,8 @@ class Create:
 
     model: str
     items: tuple[Item, ...]
-    tools: tuple[str, ...]
+    tools: Mapping[str, str]
+    """Name → the namespace that it lies in, or nothing."""
     instructions: str | None = None
     previous: str | None = None
     """The id of the response that this one continues."""
