@@ -1,0 +1,39 @@
+"""What memkit wrote outside of a store at a person's word: projects and exports, which an erasure has to find."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.store.files import make_user_only, write_whole
+
+Kind = Literal["project", "export"]
+
+
+class WrittenPlaces:
+    """The places that one clone wrote to; one that is gone is forgotten with the next that comes."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self._file = state_folder(root) / "written.json"
+
+    def note(self, kind: Kind, path: Path) -> None:
+        """Remember that something was written to ``path``; what lies in the store is found without that."""
+        place = path.resolve()
+        if place.is_relative_to(self._root):
+            return
+        found = {kind: list(map(str, self.places(kind))) for kind in ("project", "export")}
+        found[kind] = sorted({*found[kind], str(place)})
+        make_user_only(self._file.parent)
+        write_whole(self._file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
+
+    def places(self, kind: Kind) -> Iterator[Path]:
+        """Yield what was written and is still there."""
+        try:
+            found = json.loads(self._file.read_text("utf-8", "surrogatepass")).get(kind, [])
+        except (OSError, ValueError, AttributeError):
+            return
+        yield from (Path(name) for name in found if isinstance(name, str) and Path(name).exists())
