@@ -11,7 +11,7 @@ A run that goes on where an earlier one ended has no text left. For it the piece
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -56,8 +56,8 @@ class Kept:
 
     def __init__(self, key: bytes, data: Mapping[str, Any]) -> None:
         self._key = key
-        self.joined = int(data["joined"])
         self.pieces, self.words = set(data["pieces"]), set(data["words"])
+        self.beginnings = frozenset(data["beginnings"])
         self._digests: dict[str, str] = {}
 
     def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
@@ -74,11 +74,13 @@ class Kept:
         self.words -= digests
 
     def _candidates(self, text: str) -> Iterator[tuple[str, int, int]]:
-        yield from _joined(text, self.joined)
+        yield from _joined(text, lambda joined: self._digest(joined) in self.beginnings)
         yield from _runs_of_words(text)
 
     def _digest(self, piece: str) -> str:
-        known = self._digests.get(piece)
+        if len(piece) >= RUN:
+            return _digest(self._key, piece)
+        known = self._digests.get(piece)  # a word comes again and again
         if known is None:
             known = self._digests[piece] = _digest(self._key, piece)
         return known
@@ -105,7 +107,8 @@ class Needles:
         self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
         self.values = {value for text in texts for value in _values(text)} | self.ids
         self.values |= {flat(text) for text in texts if _is_short_text(text)}
-        self._joined = max(map(_parts, texts), default=1) if self.values else 1
+        self._begun = {value[:end] for value in self.values for end in range(1, len(value))}
+        """How a value may begin: what begins otherwise is not looked at any further."""
         own = set(_words(user_id))
         """The name is looked for by itself, because others may use the word as well."""
         self.words = {word for text in texts for word in _words(text) if word not in own and word not in STRUCTURAL}
@@ -129,13 +132,10 @@ class Needles:
         """Return the pieces as ``Kept`` takes them; of runs those at the beginning of a word are enough."""
         runs = {run for text in self._said for run, _, _ in _runs_of_words(text)} & self.runs
         pieces, words = ({_digest(key, piece) for piece in found} for found in (runs | self.values, self.words))
-        earlier = self._kept
-        if earlier is None:
-            return {"joined": self._joined, "pieces": sorted(pieces), "words": sorted(words)}
-        return {
-            "joined": max(self._joined, earlier.joined),
-            "pieces": sorted(pieces | earlier.pieces), "words": sorted(words | earlier.words),
-        }  # fmt: skip
+        begun = {_digest(key, beginning) for text in self._said for beginning in _beginnings(text)}
+        if earlier := self._kept:
+            pieces, words, begun = pieces | earlier.pieces, words | earlier.words, begun | earlier.beginnings
+        return {"pieces": sorted(pieces), "words": sorted(words), "beginnings": sorted(begun)}
 
     def spare_shipped(self, path: str, text: str) -> None:
         """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
@@ -154,8 +154,7 @@ class Needles:
         """Leave out what ``text``, which is somebody else's, holds as well."""
         letters = flat(text)
         self.runs.difference_update(_runs(letters))
-        if self.values:
-            self.values.difference_update(value for value, _, _ in _joined(text, self._joined))
+        self.values.difference_update({value for value, _, _ in self._joined(text)})
         self.words.difference_update(_words(text))
         if self._kept:
             self._kept.spare(text)
@@ -171,7 +170,7 @@ class Needles:
         """Return whether ``text`` holds a piece of a text; the name alone is none, nor a word unless ``words``."""
         if not self.runs.isdisjoint(_runs(flat(text))) or (words and not self.words.isdisjoint(_words(text))):
             return True
-        if self.values and not self.values.isdisjoint(value for value, _, _ in _joined(text, self._joined)):
+        if any(value in self.values for value, _, _ in self._joined(text)):
             return True
         return self._kept is not None and any(self._kept.spans(text, words=words))
 
@@ -190,7 +189,7 @@ class Needles:
         """
         spans = [_whole_words(text, *span) for span in self._run_spans(text)]
         pieces = self.values | self.words if words else self.values
-        spans += [(start, end) for piece, start, end in _joined(text, self._joined) if piece in pieces]
+        spans += [(start, end) for piece, start, end in _joined(text, self._begun.__contains__) if piece in pieces]
         if self._kept:
             spans += self._kept.spans(text, words=words)
         if name and self.names_person:
@@ -201,6 +200,11 @@ class Needles:
         if self.user_id not in text:
             return False
         return bool(self._field.search(text) or (self.bare and self._name.search(text)))
+
+    def _joined(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Yield what may be a value; most texts hold no word with which one begins."""
+        if self.values and not self._begun.isdisjoint(map(flat, set(_WORD.findall(text)))):
+            yield from _joined(text, self._begun.__contains__)
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
         places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
@@ -230,16 +234,25 @@ def _runs(letters: str) -> Iterator[str]:
     return (letters[start : start + RUN] for start in range(len(letters) - RUN + 1))
 
 
-def _joined(text: str, most: int) -> Iterator[tuple[str, int, int]]:
-    """Yield every word, and every few words in a row as one, with where they begin and end."""
+def _joined(text: str, goes_on: Callable[[str], bool]) -> Iterator[tuple[str, int, int]]:
+    """Yield every word, and a few in a row as one as long as that ``goes_on``, with where they begin and end."""
     words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
     for place, (joined, start, end) in enumerate(words):
         yield joined, start, end
-        for word, _, end in words[place + 1 : place + most]:
-            joined += word
-            if len(joined) > LONGEST_VALUE:
+        for word, _, end in words[place + 1 : place + MOST_WORDS]:
+            if not goes_on(joined):
                 break
+            joined += word
             yield joined, start, end
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """Yield how the values of a text begin, word by word."""
+    for whole in (text,) if _is_short_text(text) else (match[0] for match in _VALUE.finditer(text)):
+        joined = ""
+        for word in _WORD.findall(whole)[:-1]:
+            joined += flat(word)
+            yield joined
 
 
 def _values(text: str) -> Iterator[str]:
@@ -277,13 +290,6 @@ def _digest(key: bytes, piece: str) -> str:
 def _is_short_text(text: str) -> bool:
     """Return whether a text is too short for runs and still says something of its own."""
     return SHORTEST_TEXT <= len(flat(text)) < RUN and 2 <= len(_WORD.findall(text)) <= MOST_WORDS
-
-
-def _parts(text: str) -> int:
-    """Return how many words the longest value of a text has."""
-    if _is_short_text(text):
-        return len(_WORD.findall(text))
-    return max((len(_WORD.findall(match[0])) for match in _VALUE.finditer(text)), default=1)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

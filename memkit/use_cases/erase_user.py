@@ -118,11 +118,7 @@ def erase_user(
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         earlier = _owed(workspace, user)
-        survey = Survey(
-            workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
-            shipped=_shipped(), redact_files=redact_files, tools=written_by_tools,
-            kept=Kept(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
-        )  # fmt: skip
+        survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
             raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
@@ -162,8 +158,10 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
         if project.is_relative_to(survey.top):
             continue
         try:
-            _erased_in(project, survey.user_id, dry_run=True)
-        except (NoStore, NegativeAnswer):
+            with open_workspace(project) as inside:
+                if _survey(inside, repository_of(project), survey.user_id).is_empty():
+                    continue
+        except NoStore:
             continue
         except MemkitError:
             pass  # said when its turn comes
@@ -171,9 +169,15 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _erased_in(project: Path, user: str, *, dry_run: bool) -> Erasure:
-    with open_workspace(project) as inside:
-        return erase_user(inside, user, confirm=lambda _: None, dry_run=dry_run)
+def _survey(
+    workspace: Workspace, repository: Repository | None, user: str, *, redact_files: bool = False,
+    earlier: Mapping[str, Any] | None = None,
+) -> Survey:  # fmt: skip
+    return Survey(
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        redact_files=redact_files, tools=written_by_tools,
+        kept=Kept(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
+    )  # fmt: skip
 
 
 def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository | None:
@@ -349,13 +353,15 @@ def _proven(
 def _take_in(project: Path, user: str, scanned: list[Place], unprovable: list[Mapping[str, str]]) -> None:
     """Erase the person in a project that lies elsewhere; whose history is its own, that is left to its owner."""
     asked = f"who looks after it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
+    if repository_of(project) is not None:
+        unprovable.append({"place": f"the project {project}, which has a history of its own", "owner": asked})
+        return
     try:
-        erasure = _erased_in(project, user, dry_run=repository_of(project) is not None)
+        with open_workspace(project) as inside:
+            erasure = erase_user(inside, user, confirm=lambda _: None)
     except MemkitError as error:
         unprovable.append({"place": f"the project {project}", "owner": f"{asked}. {error}".removesuffix(".")})
         return
-    if not erasure.done:
-        unprovable.append({"place": f"the project {project}, which has a history of its own", "owner": asked})
     scanned += [replace(place, place=f"{place.place} of {project}") for place in erasure.scanned]
     unprovable += erasure.unprovable
 

@@ -170,4 +170,5 @@ def _name_of(place: str) -> str:
 
 def _is_of_people(place: str) -> bool:
     """Return whether what stays there is nothing that memkit wrote into the store, or that it can take out."""
-    return place.endswith((".txt", "notes.md", "packed.bin", "mine.jsonl", "other.jsonl")) or place.startswith("object")
+    by_hand = ".txt", "notes.md", "packed.bin", ".html", ".json", ".env.local", "other.jsonl", "outputs/qedeqo.md"
+    return place.endswith(by_hand) or place.startswith("object") or Path(place).is_absolute()
