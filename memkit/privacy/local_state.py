@@ -21,7 +21,8 @@ from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 
 SESSION = ".json"
-_OWN_FOLDERS = ("erase", "unproven")
+_OWN_FOLDERS = ("erase", "unproven", "written.json")
+"""What erasures keep, and where they have to look."""
 _COUNTED = {"sessions": "sessions", "context": "sessions"} | {
     name: name for name in ("checkpoints", "audit", "torn", "access")
 }

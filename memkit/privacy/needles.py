@@ -107,7 +107,7 @@ class Needles:
         self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
         self.values = {value for text in texts for value in _values(text)} | self.ids
         self.values |= {flat(text) for text in texts if _is_short_text(text)}
-        self._begun = {value[:end] for value in self.values for end in range(1, len(value))}
+        self._begun = {value[:end] for value in self.values for end in range(1, len(value) + 1)}
         """How a value may begin: what begins otherwise is not looked at any further."""
         own = set(_words(user_id))
         """The name is looked for by itself, because others may use the word as well."""
@@ -238,6 +238,8 @@ def _joined(text: str, goes_on: Callable[[str], bool]) -> Iterator[tuple[str, in
     """Yield every word, and a few in a row as one as long as that ``goes_on``, with where they begin and end."""
     words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
     for place, (joined, start, end) in enumerate(words):
+        if not joined:
+            continue
         yield joined, start, end
         for word, _, end in words[place + 1 : place + MOST_WORDS]:
             if not goes_on(joined):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.files import make_user_only, write_whole
@@ -18,22 +18,33 @@ class WrittenPlaces:
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
-        self._file = state_folder(root) / "written.json"
+        self.file = state_folder(root) / "written.json"
 
     def note(self, kind: Kind, path: Path) -> None:
         """Remember that something was written to ``path``; what lies in the store is found without that."""
         place = path.resolve()
         if place.is_relative_to(self._root):
             return
-        found = {kind: list(map(str, self.places(kind))) for kind in ("project", "export")}
+        found = self._present()
         found[kind] = sorted({*found[kind], str(place)})
-        make_user_only(self._file.parent)
-        write_whole(self._file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
+        self._write(found)
+
+    def forget_what_is_gone(self) -> None:
+        """Keep no path of what is not there any more: it may name a person."""
+        if self.file.exists():
+            self._write(self._present())
+
+    def _present(self) -> dict[str, list[str]]:
+        return {kind: list(map(str, self.places(kind))) for kind in get_args(Kind)}
+
+    def _write(self, found: Mapping[str, Sequence[str]]) -> None:
+        make_user_only(self.file.parent)
+        write_whole(self.file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
 
     def places(self, kind: Kind) -> Iterator[Path]:
         """Yield what was written and is still there."""
         try:
-            found = json.loads(self._file.read_text("utf-8", "surrogatepass")).get(kind, [])
+            found = json.loads(self.file.read_text("utf-8", "surrogatepass")).get(kind, [])
         except (OSError, ValueError, AttributeError):
             return
         yield from (Path(name) for name in found if isinstance(name, str) and Path(name).exists())

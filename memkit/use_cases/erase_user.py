@@ -118,6 +118,7 @@ def erase_user(
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         earlier = _owed(workspace, user)
+        WrittenPlaces(workspace.root).forget_what_is_gone()
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
@@ -385,7 +386,9 @@ def _scan(survey: Survey) -> Iterator[Place]:
     scanner = Scanner(survey.needles)
     store, repository = survey.store, survey.repository
     yield scanner.files(Place("working tree"), survey.top, survey.files(), survey.is_own)
-    yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=[cache_folder(store)]))
+    # Where was exported to is said with the exports; it may name the person as long as they are there.
+    without = [cache_folder(store), WrittenPlaces(store).file]
+    yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=without))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
     if repository:
         yield scanner.objects(Place("git objects"), repository.git)
