@@ -82,7 +82,7 @@ class Workspace:
         self.clock = clock
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
-        self.audit = AuditLog(state_folder(root) / "audit", clock)
+        self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []

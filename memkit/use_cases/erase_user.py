@@ -118,7 +118,6 @@ def erase_user(
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         earlier = _owed(workspace, user)
-        WrittenPlaces(workspace.root).forget_what_is_gone()
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
@@ -127,6 +126,7 @@ def erase_user(
             return Erasure(plan, done=False, removed=plan.removed)
         workspace.keys.require_use()
         confirm(plan)
+        WrittenPlaces(workspace.root).forget_what_is_gone()
         key = workspace.keys.store_key(create=True)
         assert key is not None
         rebuilt: Rebuilt | None = None
