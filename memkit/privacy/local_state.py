@@ -16,7 +16,7 @@ from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner, Words
-from memkit.runtime.memory.index.database import SUFFIXES
+from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 
@@ -76,7 +76,7 @@ class LocalState:
     def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
         """Yield every file that is the person's or holds something of theirs, and what stays of it."""
         own = {_digest(f"{self._user_id}\n{session}") for session in sessions} | {
-            self._digest, file_stem(user_corpus(self._user_id))
+            self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex(),
         }  # fmt: skip
         everybodys = (self._folder, *self._others)
         for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):

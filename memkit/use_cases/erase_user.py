@@ -28,8 +28,7 @@ from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, ShardLog, shard_name
-from memkit.runtime.memory.record.lines import encode_line, shown
-from memkit.runtime.memory.record.stamps import new_id
+from memkit.runtime.memory.record.lines import encode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole

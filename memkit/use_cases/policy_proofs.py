@@ -24,10 +24,8 @@ from memkit.policies.verdict_diff import (
     replay,
 )
 from memkit.runtime.guard.interface import contribution, strength
-from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.config import load_settings
 from memkit.store.git import Git
-from memkit.workspace import utc_now
 
 # Run the tests of policies.
 
