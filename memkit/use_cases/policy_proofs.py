@@ -26,6 +26,7 @@ from memkit.policies.verdict_diff import (
 from memkit.runtime.guard.interface import contribution, strength
 from memkit.store.config import load_settings
 from memkit.store.git import Git
+from memkit.workspace import Workspace
 
 # Run the tests of policies.
 

@@ -1,4 +1,4 @@
-"""After a key is destroyed no word of its user, told while the store sealed, is to be read in any folder of memkit's."""
+"""After a key is destroyed no word of its user, told while the store sealed, is to be read in memkit's folders."""
 
 from __future__ import annotations
 
@@ -107,3 +107,26 @@ def _places(store: Path, beside: Path, word: str) -> list[str]:
     grep = ["grep", "-rlia", word, str(beside), str(store)]
     found = subprocess.run(grep, capture_output=True, text=True, check=False).stdout.splitlines()
     return found + leaking(store, (word.encode(),))
+
+
+def test_a_key_is_not_destroyed_in_the_middle_of_a_write(
+    sealing: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While somebody writes, or talks, the key stays: exit 3 in one line, and what was written is whole."""
+    from memkit.runtime.memory.log.clone import lock_file
+    from memkit.runtime.memory.log.files import locked
+    from memkit.use_cases import keys
+
+    ask("memory", "add", "Ada takes lithium", "--user", "ada")
+    monkeypatch.setattr(keys, "LOCK_SECONDS", 0.1)
+
+    with locked(lock_file(sealing), timeout=1.0):
+        code, answer = ask("key", "destroy", "--user", "ada", "--yes")
+
+    assert (code, len(answer["diagnostics"])) == (3, 1)
+    assert ask("memory", "search", "lithium", "--user", "ada")[1]["data"]["results"]
+    assert ask("key", "destroy", "--user", "ada", "--yes")[0] == 0
+    assert ask("memory", "add", "Ada lives in Lisbon", "--user", "ada")[0] == 0
+    assert ask("fsck")[0] == 0
+    found = ask("memory", "search", "where does Ada live", "--user", "ada")[1]["data"]["results"]
+    assert [each["text"] for each in found] == ["Ada lives in Lisbon"]
