@@ -32,6 +32,8 @@ from memkit.runtime.memory.record.lines import encode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
+from memkit.store.git import writing
+from memkit.store.git_folder import git_folder
 from memkit.store.git_process import require_git
 from memkit.store.layout import keys_home, require_writable_inside
 from memkit.store.tokens import ServerTokens
@@ -112,10 +114,11 @@ def erase_user(
         NegativeAnswer: Nothing is held on ``user``.
         UsageError: ``out`` is no place for a certificate.
     """
-    repository = _erasable_repository(workspace.root, whole_repository=whole_repository)
+    repository = repository_of(workspace.root)
     if out is not None:
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
+        _require_erasable(workspace.root, repository, whole_repository=whole_repository)
         earlier = _owed(workspace, user)
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
@@ -180,11 +183,10 @@ def _survey(
     )  # fmt: skip
 
 
-def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository | None:
-    """Return the repository whose history is to be rewritten; raises ``EnvironmentFault`` where it must not be."""
-    repository = repository_of(store)
+def _require_erasable(store: Path, repository: Repository | None, *, whole_repository: bool) -> None:
+    """Raise ``EnvironmentFault`` where the history must not be rewritten."""
     if repository is None:
-        return None
+        return
     require_git()
     repository.require_erasable()
     if repository.top != store and not whole_repository:
@@ -192,7 +194,6 @@ def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository |
             f"The store is a part of the repository {repository.top}, and erasing makes every commit of it anew. "
             "Agree to that with --whole-repository. Nothing was changed."
         )
-    return repository
 
 
 def _is_ignored(workspace: Workspace, path: Path) -> bool:
@@ -201,11 +202,13 @@ def _is_ignored(workspace: Workspace, path: Path) -> bool:
 
 @contextmanager
 def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
-    """Hold the locks of the store and of those inside of it, which agents may be writing to."""
+    """Hold the locks of the store and of those inside of it, which agents may be writing to, and that of commits."""
     with ExitStack() as locks:
         inside = stores_inside(store, repository.top if repository else store)
         for each in (store, *(each for each in inside if lock_file(each).parent.is_dir())):
             locks.enter_context(locked(lock_file(each), timeout=LOCK_SECONDS))
+        if repository is not None and (folder := git_folder(store)) is not None:
+            locks.enter_context(writing(folder))
         yield
 
 
