@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
+from memkit.errors import EnvironmentFault
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.store.files import make_user_only, write_whole
+from memkit.runtime.memory.log.files import make_private
+from memkit.store.files import write_whole
 
 Kind = Literal["project", "export"]
 
@@ -38,8 +41,9 @@ class WrittenPlaces:
         return {kind: list(map(str, self.places(kind))) for kind in get_args(Kind)}
 
     def _write(self, found: Mapping[str, Sequence[str]]) -> None:
-        make_user_only(self.file.parent)
-        write_whole(self.file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
+        with suppress(OSError, EnvironmentFault):  # a store that cannot be written cannot be erased either
+            make_private(self.file.parent)
+            write_whole(self.file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
 
     def places(self, kind: Kind) -> Iterator[Path]:
         """Yield what was written and is still there."""

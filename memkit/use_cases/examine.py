@@ -171,7 +171,7 @@ def _privacy(workspace: Workspace) -> Iterator[ErasureFinding]:
     except FAILURES as error:
         if keys.ok:
             yield ErasureFinding("sealing", False, _why(error))
-    yield examined_state(workspace.root / ".memkit")
+    yield examined_state(workspace.root / ".memkit", seals=workspace.settings["privacy.seal"] == "user")
 
 
 def _sealing(workspace: Workspace) -> Sealing:
