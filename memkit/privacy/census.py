@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.privacy.belonging import Belonging, objects_in, said
-from memkit.privacy.needles import Kept, Needles
+from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.runtime.memory.record.record import is_in_clear
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -82,7 +82,7 @@ class Census:
 
 def needles_of(
     census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Shipped,
-    kept: Kept | None = None,
+    kept: KeptNeedles | None = None,
 ) -> Needles:  # fmt: skip
     """Return what to look for: the person's texts without what others say as well.
 

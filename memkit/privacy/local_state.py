@@ -15,7 +15,7 @@ from typing import Any
 from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
-from memkit.privacy.scan import Scanner, Words
+from memkit.privacy.scan import Scanner, WordTraces
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
@@ -101,9 +101,9 @@ class LocalState:
             return None
         if holds_lines(path.name):
             content = belonging.rest(content, torn=folder == "audit")
-        if content and scanner.finds(content, words=Words.OWN):
+        if content and scanner.finds(content, words=WordTraces.OWN):
             content = _redacted(content, belonging.ids, scanner.needles)
-        return content if content and not scanner.finds(content, words=Words.OWN) else None
+        return content if content and not scanner.finds(content, words=WordTraces.OWN) else None
 
     def _is_whole(self, content: bytes) -> bool:
         """Return whether the file is one object of the person's, such as a session, sealed or not."""

@@ -5,7 +5,7 @@ hide it. From the texts come *runs* of a fixed number of letters, *values*, whic
 *words*, compared as a whole. What also stands in the lines of others, or in the files every store starts with, says
 nothing about the person and is left out; so two users may say the same thing, and the scan accuses neither.
 
-A run that goes on where an earlier one ended has no text left. For it the pieces are kept as keyed digests, ``Kept``.
+A run that goes on where an earlier one ended has no text left. For it the pieces are kept as keyed digests.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
-class Kept:
+class KeptNeedles:
     """Pieces of texts that are gone, as digests that only the store's key can make."""
 
     def __init__(self, key: bytes, data: Mapping[str, Any]) -> None:
@@ -90,7 +90,7 @@ class Needles:
     """The pieces of one person's texts, and their name."""
 
     def __init__(
-        self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: Kept | None = None
+        self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: KeptNeedles | None = None
     ) -> None:
         """Take the pieces out of texts and ids; ``kept`` are those of an earlier run."""
         self.user_id = user_id
@@ -129,7 +129,7 @@ class Needles:
         }  # fmt: skip
 
     def to_keep(self, key: bytes) -> dict[str, Any]:
-        """Return the pieces as ``Kept`` takes them; of runs those at the beginning of a word are enough."""
+        """Return the pieces as ``KeptNeedles`` takes them; of runs those at the beginning of a word are enough."""
         runs = {run for text in self._said for run, _, _ in _runs_of_words(text)} & self.runs
         pieces, words = ({_digest(key, piece) for piece in found} for found in (runs | self.values, self.words))
         begun = {_digest(key, beginning) for text in self._said for beginning in _beginnings(text)}

@@ -40,7 +40,7 @@ class Place:
             self.words.append(name)
 
 
-class Words(Enum):
+class WordTraces(Enum):
     """In what single words are traces as well."""
 
     NONE = "nothing: people wrote it"
@@ -58,15 +58,15 @@ class Scanner:
         self.needles = needles
         self._lines: dict[tuple[bytes, bool], bool] = {}
 
-    def finds(self, data: bytes, *, words: Words = Words.NONE) -> bool:
+    def finds(self, data: bytes, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether ``data`` holds a trace, however it is encoded."""
         if not data.startswith(b"{"):
-            return self._found_in(data, words is not Words.NONE)
+            return self._found_in(data, words is not WordTraces.NONE)
         return any(self._line(line, words) for line in data.split(b"\n"))
 
-    def finds_name(self, name: str, *, words: Words = Words.NONE) -> bool:
+    def finds_name(self, name: str, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether the name of a file or a ref holds a trace."""
-        return self._found_in(name.encode("utf-8", "surrogateescape"), words is not Words.NONE)
+        return self._found_in(name.encode("utf-8", "surrogateescape"), words is not WordTraces.NONE)
 
     def files(
         self, place: Place, root: Path, paths: Iterable[Path], is_own: Callable[[Path], bool] = lambda path: True
@@ -91,30 +91,30 @@ class Scanner:
     def names(self, place: Place, names: Iterable[str]) -> Place:
         """Look through names alone."""
         for name in names:
-            place.count(name, self.finds_name(name, words=Words.OWN))
+            place.count(name, self.finds_name(name, words=WordTraces.OWN))
         return place
 
-    def _count(self, place: Place, name: str, is_own: bool, finds: Callable[[Words], bool]) -> None:
-        found = finds(Words.ALL)
-        is_trace = found and finds(Words.OWN if is_own else Words.NONE)
+    def _count(self, place: Place, name: str, is_own: bool, finds: Callable[[WordTraces], bool]) -> None:
+        found = finds(WordTraces.ALL)
+        is_trace = found and finds(WordTraces.OWN if is_own else WordTraces.NONE)
         place.count(name, is_trace, words=found)
 
-    def _finds_in_file(self, name: str, content: bytes, words: Words) -> bool:
+    def _finds_in_file(self, name: str, content: bytes, words: WordTraces) -> bool:
         return self.finds_name(name, words=words) or self.finds(content, words=words)
 
-    def _finds_in_object(self, found: GitObject, words: Words) -> bool:
+    def _finds_in_object(self, found: GitObject, words: WordTraces) -> bool:
         if found.kind == "tree":
             names = [name for _, name, _ in tree_entries(found.data, len(found.id) // 2)]
-            return self._found_in(b"\n".join(names), words is Words.ALL)
+            return self._found_in(b"\n".join(names), words is WordTraces.ALL)
         if found.kind in ("commit", "tag"):  # who wrote a commit is no memory of theirs, unless it is a quote
             people = b"\n".join(_AUTHORSHIP.findall(found.data))
             quoted = any(map(self.needles.quoted_in, readings(people)))
-            return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data), words is not Words.NONE)
+            return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data), words is not WordTraces.NONE)
         return self.finds(found.data, words=words)
 
-    def _line(self, line: bytes, words: Words) -> bool:
-        of_others = words is Words.OWN and owners_named(line) - {self.needles.user_id}
-        key = line, words is not Words.NONE and not of_others
+    def _line(self, line: bytes, words: WordTraces) -> bool:
+        of_others = words is WordTraces.OWN and owners_named(line) - {self.needles.user_id}
+        key = line, words is not WordTraces.NONE and not of_others
         known = self._lines.get(key)
         if known is None:
             known = self._lines[key] = self._found_in(*key)

@@ -12,7 +12,7 @@ from pathlib import Path
 from memkit.privacy.belonging import ARCHIVE, Belonging, holds_lines
 from memkit.privacy.census import Census, Opened, Shipped, needles_of
 from memkit.privacy.local_state import LocalState, StateChange
-from memkit.privacy.needles import Kept, Needles
+from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Scanner, files_below
@@ -40,7 +40,7 @@ class Survey:
 
     def __init__(
         self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
-        redact_files: bool, tools: ToolFiles, kept: Kept | None = None,
+        redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository

@@ -19,7 +19,7 @@ from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal, Unproven
-from memkit.privacy.needles import Kept
+from memkit.privacy.needles import KeptNeedles
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
@@ -179,7 +179,7 @@ def _survey(
     return Survey(
         workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
         redact_files=redact_files, tools=written_by_tools,
-        kept=Kept(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
+        kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
     )  # fmt: skip
 
 
