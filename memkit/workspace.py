@@ -334,7 +334,7 @@ class Workspace:
         """Return the tools that ``memkit.yaml`` declares."""
         from memkit.runtime.loop.interface import DeclaredTool
 
-        given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent")
+        given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent", "writes")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
 
     @property
