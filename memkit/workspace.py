@@ -81,7 +81,7 @@ class Workspace:
         self.clock = clock
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
-        self.audit = AuditLog(state_folder(root) / "audit", clock)
+        self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -334,7 +334,7 @@ class Workspace:
         """Return the tools that ``memkit.yaml`` declares."""
         from memkit.runtime.loop.interface import DeclaredTool
 
-        given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent")
+        given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent", "writes")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
 
     @property

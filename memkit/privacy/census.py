@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.privacy.belonging import Belonging, objects_in, said
-from memkit.privacy.needles import Needles
+from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.runtime.memory.record.record import is_in_clear
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -75,16 +75,15 @@ class Census:
             self.sessions.add(str(data["session_id"]))
         # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
-        self.texts.update(() if by_program else said({key: value for key, value in data.items() if key != "tags"}))
-        # A label of one word is a word like any other.
-        self.texts.update(tag for tag in said({"tags": data.get("tags")}) if " " in tag or any(map(str.isdigit, tag)))
+        self.texts.update(() if by_program else said(data))
         if "op" not in data and isinstance(data.get("text"), str):
             self.values.add(data["text"])
 
 
 def needles_of(
-    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Shipped
-) -> Needles:
+    census: Census, belonging: Belonging, more: Iterable[str], spared: Iterable[str], shipped: Shipped,
+    kept: KeptNeedles | None = None,
+) -> Needles:  # fmt: skip
     """Return what to look for: the person's texts without what others say as well.
 
     Args:
@@ -93,8 +92,9 @@ def needles_of(
         more: Texts of theirs that lie elsewhere, in sessions and the audit log.
         spared: Texts that others said elsewhere.
         shipped: What memkit itself wrote into this store or any other.
+        kept: Pieces of what an earlier run removed.
     """
-    needles = Needles(census.user_id, census.texts | set(more), census.ids)
+    needles = Needles(census.user_id, census.texts | set(more), census.ids, kept=kept)
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:

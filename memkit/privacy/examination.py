@@ -79,9 +79,9 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
         yield ErasureFinding("sealing", True, "on: every text of a user is sealed")
 
 
-def examined_state(folder: Path) -> ErasureFinding:
-    """Return whether this machine's part of the store, which is clear text, is for this user only."""
-    clear = "index and audit log are clear text (secrets masked)"
+def examined_state(folder: Path, *, seals: bool) -> ErasureFinding:
+    """Return whether this machine's part of the store is for this user only: with a seal the index alone is clear."""
+    clear = f"{'the index is' if seals else 'index and audit log are'} clear text (secrets masked)"
     try:
         if not folder.is_dir() or not folder.stat().st_mode & OTHERS:
             return ErasureFinding("index privacy", True, f"{clear}, readable by this user only")

@@ -66,9 +66,7 @@ class History:
         if not self._remainder.reads(path):
             self.kept.add(id)  # unread: a file of another kind may be large
             return id
-        *folders, name = path.split("/")
-        # Equal content at places that are treated alike is read once.
-        place = f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
+        place = self._remainder.kind(path)  # equal content at places that are treated alike is read once
         if (id, place) not in self._blobs:
             found = self._object(id)
             data = self._remainder.content(found.data, place)
@@ -142,7 +140,8 @@ class History:
                 self._tags[found.id] = None
                 return None
             headers[b"object"] = target.encode()
-            headers[b"tag"] = self._file_name(headers.get(b"tag", b""))
+            tag = headers.get(b"tag", b"").decode("utf-8", "surrogateescape")
+            headers[b"tag"] = self._remainder.name(tag, words=True).encode("utf-8", "surrogateescape")
             if b"tagger" in headers:
                 headers[b"tagger"] = self._person(b"tagger " + headers[b"tagger"]).removeprefix(b"tagger ")
             bare = _SIGNED.sub(b"", message)
@@ -170,7 +169,7 @@ class History:
             return line
         role, name, mail, moment = match.groups()
         new_name, new_mail = (
-            self._remainder.message(part.decode("utf-8", "surrogateescape"), name=False).encode(
+            self._remainder.message(part.decode("utf-8", "surrogateescape"), name=False, words=False).encode(
                 "utf-8", "surrogateescape"
             )
             for part in (name, mail)

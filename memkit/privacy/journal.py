@@ -25,10 +25,11 @@ from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folde
 from memkit.runtime.memory.log.files import MACHINE, locked
 from memkit.runtime.memory.log.shards import sync_folder
 from memkit.runtime.memory.record.errors import StoreLocked
+from memkit.store.files import make_user_only, write_whole
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES = "git", "old", "files"
-UNPROVEN = "An interrupted erasure was finished, but not proven. Run 'memkit memory erase' again for that."
+UNPROVEN = "An erasure was carried out and is not proven. Run 'memkit memory erase' for the same user again."
 _MARK = "memkit-erasure"
 """Lies in the new repository, so that it can be told from the old one after the exchange."""
 _LOCK, _OURS = "index.lock", b"memkit memory erase"
@@ -59,7 +60,7 @@ class ErasureIntent:
     """So many folders above the store lies the root of the work tree, with its ``.git``; None without a repository."""
     replacements: tuple[ReplacedFile, ...] = ()
     owed: Mapping[str, Any] = field(default_factory=dict)
-    """What is still to do when the files are changed: keyed digests, for the tombstones and the certificate."""
+    """What is still to be proven when the files are changed, for ``Unproven``."""
 
 
 class ErasureJournal:
@@ -72,7 +73,7 @@ class ErasureJournal:
 
     @property
     def phase(self) -> str | None:
-        """Return ``building``, ``changing``, ``unproven``, or None when no erasure is under way."""
+        """Return ``building``, ``changing``, or None when no erasure is under way."""
         entry = self._read()
         return entry["phase"] if entry else None
 
@@ -149,9 +150,8 @@ class ErasureJournal:
         for replacement in intent.replacements:
             self._replace(top, replacement)
         shutil.rmtree(cache_folder(self._store), ignore_errors=True)
-        self._write("unproven", ErasureIntent(owed=intent.owed))
-        for name in (_NEW, _OLD, _FILES):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        Unproven(self._store).keep(intent.owed)
+        self.discard()
 
     def discard(self) -> None:
         """Forget the erasure and what was built for it."""
@@ -239,13 +239,46 @@ class ErasureJournal:
         sync_folder(self.folder)
 
 
+class Unproven:
+    """What this clone removed of persons and could not prove to be gone everywhere: counts and keyed digests.
+
+    It stays until an erasure of the same person finds nothing any more.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self.folder = state_folder(store) / "unproven"
+
+    def of(self, digest: str) -> Mapping[str, Any] | None:
+        """Return what is owed of the person whom a keyed digest stands for, or None."""
+        try:
+            owed = json.loads(self._path(digest).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return owed if isinstance(owed, dict) and owed.get("digest") == digest else None
+
+    def keep(self, owed: Mapping[str, Any]) -> None:
+        """Keep what is owed until it is proven."""
+        if owed:
+            make_user_only(self.folder)
+            write_whole(self._path(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
+
+    def settle(self, digest: str) -> None:
+        """Forget what is proven."""
+        self._path(digest).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
+
+    def _path(self, digest: str) -> Path:
+        return self.folder / f"{digest[:32]}.json"
+
+
 def resume(store: Path) -> str | None:
     """Finish or undo an erasure that was interrupted, and return what to tell; None when there is none.
 
     One that still runs holds the store's lock and is left alone.
     """
     journal = ErasureJournal(store)
-    if journal.phase in (None, "unproven"):
+    if journal.phase is None:
         return None
     try:
         with locked(lock_file(store), timeout=0.0):

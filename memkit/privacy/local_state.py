@@ -15,13 +15,14 @@ from typing import Any
 from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
-from memkit.privacy.scan import Scanner
+from memkit.privacy.scan import Scanner, WordTraces
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 
 SESSION = ".json"
-_OWN_FOLDERS = ("erase",)
+_OWN_FOLDERS = ("erase", "unproven", "written.json")
+"""What erasures keep, and where they have to look."""
 _COUNTED = {"sessions": "sessions", "context": "sessions"} | {
     name: name for name in ("checkpoints", "audit", "torn", "access")
 }
@@ -75,7 +76,7 @@ class LocalState:
     def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
         """Yield every file that is the person's or holds something of theirs, and what stays of it."""
         own = {_digest(f"{self._user_id}\n{session}") for session in sessions} | {
-            self._digest, file_stem(user_corpus(self._user_id))
+            self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex(),
         }  # fmt: skip
         everybodys = (self._folder, *self._others)
         for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):
@@ -100,9 +101,9 @@ class LocalState:
             return None
         if holds_lines(path.name):
             content = belonging.rest(content, torn=folder == "audit")
-        if content and scanner.finds(content):
+        if content and scanner.finds(content, words=WordTraces.OWN):
             content = _redacted(content, belonging.ids, scanner.needles)
-        return content if content and not scanner.finds(content) else None
+        return content if content and not scanner.finds(content, words=WordTraces.OWN) else None
 
     def _is_whole(self, content: bytes) -> bool:
         """Return whether the file is one object of the person's, such as a session, sealed or not."""
@@ -155,19 +156,28 @@ def _redacted(content: bytes, ids: frozenset[str], needles: Needles) -> bytes:
         documents = [json.loads(line) for line in content.split(b"\n") if line.strip()]
     except ValueError:
         return b""
-    lines = [json.dumps(_pruned(data, ids, needles), ensure_ascii=False, sort_keys=True) for data in documents]
+    lines = [
+        json.dumps(_pruned(data, ids, needles, words=_owner(data) is None), ensure_ascii=False, sort_keys=True)
+        for data in documents
+    ]
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
 
 
-def _pruned(value: Any, ids: frozenset[str], needles: Needles) -> Any:
+def _owner(data: Any) -> Any:
+    return data.get("user_id") if isinstance(data, dict) else None
+
+
+def _pruned(value: Any, ids: frozenset[str], needles: Needles, *, words: bool) -> Any:
     if isinstance(value, str):
-        return needles.redacted(value)
+        return needles.redacted(value, words=words)
     if isinstance(value, dict):
-        return {key: _pruned(item, ids, needles) for key, item in value.items()}
+        return {key: _pruned(item, ids, needles, words=words) for key, item in value.items()}
     if isinstance(value, list):
         named = (item.get("id") if isinstance(item, dict) else item for item in value)
         gone = [isinstance(name, str) and name in ids for name in named]
-        return [_pruned(item, ids, needles) for item, is_gone in zip(value, gone, strict=True) if not is_gone]
+        return [
+            _pruned(item, ids, needles, words=words) for item, is_gone in zip(value, gone, strict=True) if not is_gone
+        ]
     return value
 
 

@@ -1,16 +1,20 @@
 """What to look for after an erasure: pieces of a person's texts that nobody else's texts hold.
 
 A text is compared by its letters and digits alone, so that case, accents, blanks, line breaks and punctuation cannot
-hide it. From the texts come *runs* of a fixed number of letters and *values*, which are words with a digit in them.
-What also stands in the lines of others, or in the files every store starts with, says nothing about the person and is
-left out; so two users may say the same thing, and the scan accuses neither.
+hide it. From the texts come *runs* of a fixed number of letters, *values*, which are words with a digit in them, and
+*words*, compared as a whole. What also stands in the lines of others, or in the files every store starts with, says
+nothing about the person and is left out; so two users may say the same thing, and the scan accuses neither.
+
+A run that goes on where an earlier one ended has no text left. For it the pieces are kept as keyed digests.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
 from unicodedata import normalize
 
 from memkit.privacy.belonging import KEYS_OF_FORM
@@ -18,6 +22,7 @@ from memkit.privacy.belonging import KEYS_OF_FORM
 RUN = 16
 """Letters and digits that a text must share with an erased one to count as a trace of it."""
 SHORTEST_VALUE = 5
+SHORTEST_WORD = 3
 SHORTEST_TEXT = 8
 MOST_WORDS = 6
 """So many words of a short text are looked for as one value, however they are joined."""
@@ -46,12 +51,51 @@ _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
+class KeptNeedles:
+    """Pieces of texts that are gone, as digests that only the store's key can make."""
+
+    def __init__(self, key: bytes, data: Mapping[str, Any]) -> None:
+        self._key = key
+        self.pieces, self.words = set(data["pieces"]), set(data["words"])
+        self.beginnings = frozenset(data["beginnings"])
+        self._digests: dict[str, str] = {}
+
+    def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
+        """Yield where a piece stands in ``text``; ``words`` says whether single words are pieces."""
+        for piece, start, end in self._candidates(text):
+            digest = self._digest(piece)
+            if digest in self.pieces or (words and digest in self.words):
+                yield start, end
+
+    def spare(self, text: str) -> None:
+        """Leave out what ``text``, which is somebody else's, holds as well."""
+        digests = {self._digest(piece) for piece, _, _ in self._candidates(text)}
+        self.pieces -= digests
+        self.words -= digests
+
+    def _candidates(self, text: str) -> Iterator[tuple[str, int, int]]:
+        yield from _joined(text, lambda joined: self._digest(joined) in self.beginnings)
+        yield from _runs_of_words(text)
+
+    def _digest(self, piece: str) -> str:
+        if len(piece) >= RUN:
+            return _digest(self._key, piece)
+        known = self._digests.get(piece)  # a word comes again and again
+        if known is None:
+            known = self._digests[piece] = _digest(self._key, piece)
+        return known
+
+
 class Needles:
     """The pieces of one person's texts, and their name."""
 
-    def __init__(self, user_id: str, texts: Iterable[str], ids: Iterable[str] = ()) -> None:
+    def __init__(
+        self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: KeptNeedles | None = None
+    ) -> None:
+        """Take the pieces out of texts and ids; ``kept`` are those of an earlier run."""
         self.user_id = user_id
-        texts = list(texts)
+        self._kept = kept
+        self._said = texts = list(texts)
         self.texts = frozenset(filter(None, map(flat, texts)))
         self.ids = frozenset(id for id in map(flat, ids) if len(id) >= SHORTEST_TEXT)
         self._beginnings: dict[str, list[str]] = {}
@@ -63,7 +107,11 @@ class Needles:
         self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
         self.values = {value for text in texts for value in _values(text)} | self.ids
         self.values |= {flat(text) for text in texts if _is_short_text(text)}
-        self._joined = max(map(_parts, texts), default=1) if self.values else 1
+        self._begun = {value[:end] for value in self.values for end in range(1, len(value) + 1)}
+        """How a value may begin: what begins otherwise is not looked at any further."""
+        own = set(_words(user_id))
+        """The name is looked for by itself, because others may use the word as well."""
+        self.words = {word for text in texts for word in _words(text) if word not in own and word not in STRUCTURAL}
         self.names_person = len(user_id) >= SHORTEST_NAME and user_id.casefold() not in STRUCTURAL
         """Whether the id is a name of its own and no word of the store's."""
         self.bare = self.names_person
@@ -75,7 +123,19 @@ class Needles:
 
     def counts(self) -> dict[str, int]:
         """Return how much is looked for, by kind."""
-        return {"runs": len(self.runs), "values": len(self.values), "name": int(self.bare), "texts": len(self.texts)}
+        return {
+            "runs": len(self.runs), "values": len(self.values), "words": len(self.words), "name": int(self.bare),
+            "texts": len(self.texts),
+        }  # fmt: skip
+
+    def to_keep(self, key: bytes) -> dict[str, Any]:
+        """Return the pieces as ``KeptNeedles`` takes them; of runs those at the beginning of a word are enough."""
+        runs = {run for text in self._said for run, _, _ in _runs_of_words(text)} & self.runs
+        pieces, words = ({_digest(key, piece) for piece in found} for found in (runs | self.values, self.words))
+        begun = {_digest(key, beginning) for text in self._said for beginning in _beginnings(text)}
+        if earlier := self._kept:
+            pieces, words, begun = pieces | earlier.pieces, words | earlier.words, begun | earlier.beginnings
+        return {"pieces": sorted(pieces), "words": sorted(words), "beginnings": sorted(begun)}
 
     def spare_shipped(self, path: str, text: str) -> None:
         """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
@@ -85,38 +145,53 @@ class Needles:
         self.spare(text)
 
     def spare_lines(self, text: str) -> None:
-        """Leave out these very lines, and nothing else that says the same: memkit's own files are made of them."""
+        """Leave out these very lines, and what is a word of memkit's own: its files are made of them."""
         self._shipped.update(line.strip() for line in text.splitlines())
+        # As it is spelled there: a name of somewhere, such as "Lisbon", stays somebody's.
+        self.words.difference_update(word for word in _WORD.findall(text) if word.islower())
 
     def spare(self, text: str) -> None:
         """Leave out what ``text``, which is somebody else's, holds as well."""
         letters = flat(text)
         self.runs.difference_update(_runs(letters))
-        if self.values:
-            self.values.difference_update(value for value, _, _ in _joined(text, self._joined))
+        self.values.difference_update({value for value, _, _ in self._joined(text)})
+        self.words.difference_update(_words(text))
+        if self._kept:
+            self._kept.spare(text)
         if self.bare and self._name.search(text):
             self.bare = False
 
-    def found_in(self, text: str) -> bool:
-        """Return whether ``text`` holds a piece, in a line that memkit does not ship."""
+    def found_in(self, text: str, *, words: bool = False) -> bool:
+        """Return whether ``text`` holds a piece, or a word where ``words`` count, in a line that memkit ships not."""
         own = "\n".join(line for line in text.splitlines() if line.strip() not in self._shipped)
-        return self._names(own) or self.quoted_in(own)
+        return self._names(own) or self.quoted_in(own, words=words)
 
-    def quoted_in(self, text: str) -> bool:
-        """Return whether ``text`` holds a piece of a text; the name alone is none."""
-        if not self.runs.isdisjoint(_runs(flat(text))):
+    def quoted_in(self, text: str, *, words: bool = False) -> bool:
+        """Return whether ``text`` holds a piece of a text; the name alone is none, nor a word unless ``words``."""
+        if not self.runs.isdisjoint(_runs(flat(text))) or (words and not self.words.isdisjoint(_words(text))):
             return True
-        return bool(self.values) and not self.values.isdisjoint(value for value, _, _ in _joined(text, self._joined))
+        if any(value in self.values for value, _, _ in self._joined(text)):
+            return True
+        return self._kept is not None and any(self._kept.spans(text, words=words))
 
     def repeated_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
         letters = flat(text)
         return any(whole in letters for run in _runs(letters) for whole in self._beginnings.get(run, ()))
 
-    def redacted(self, text: str, *, name: bool = True) -> str:
-        """Return ``text`` with every piece replaced; ``name`` says whether the person's name goes too."""
+    def redacted(self, text: str, *, name: bool = True, words: bool = True) -> str:
+        """Return ``text`` with every piece replaced.
+
+        Args:
+            text: Of somebody else.
+            name: Whether the person's name goes too.
+            words: Whether single words go too.
+        """
         spans = [_whole_words(text, *span) for span in self._run_spans(text)]
-        spans += [(start, end) for value, start, end in _joined(text, self._joined) if value in self.values]
+        pieces = self.values | self.words if words else self.values
+        spans += [(start, end) for piece, start, end in _joined(text, self._begun.__contains__) if piece in pieces]
+        if self._kept:
+            spans += self._kept.spans(text, words=words)
         if name and self.names_person:
             spans += [match.span() for match in self._name.finditer(text)]
         return _without(text, spans)
@@ -125,6 +200,11 @@ class Needles:
         if self.user_id not in text:
             return False
         return bool(self._field.search(text) or (self.bare and self._name.search(text)))
+
+    def _joined(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Yield what may be a value; most texts hold no word with which one begins."""
+        if self.values and not self._begun.isdisjoint(map(flat, set(_WORD.findall(text)))):
+            yield from _joined(text, self._begun.__contains__)
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
         places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
@@ -154,16 +234,27 @@ def _runs(letters: str) -> Iterator[str]:
     return (letters[start : start + RUN] for start in range(len(letters) - RUN + 1))
 
 
-def _joined(text: str, most: int) -> Iterator[tuple[str, int, int]]:
-    """Yield every word, and every few words in a row as one, with where they begin and end."""
+def _joined(text: str, goes_on: Callable[[str], bool]) -> Iterator[tuple[str, int, int]]:
+    """Yield every word, and a few in a row as one as long as that ``goes_on``, with where they begin and end."""
     words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
     for place, (joined, start, end) in enumerate(words):
+        if not joined:
+            continue
         yield joined, start, end
-        for word, _, end in words[place + 1 : place + most]:
-            joined += word
-            if len(joined) > LONGEST_VALUE:
+        for word, _, end in words[place + 1 : place + MOST_WORDS]:
+            if not goes_on(joined):
                 break
+            joined += word
             yield joined, start, end
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """Yield how the values of a text begin, word by word."""
+    for whole in (text,) if _is_short_text(text) else (match[0] for match in _VALUE.finditer(text)):
+        joined = ""
+        for word in _WORD.findall(whole)[:-1]:
+            joined += flat(word)
+            yield joined
 
 
 def _values(text: str) -> Iterator[str]:
@@ -176,16 +267,31 @@ def _values(text: str) -> Iterator[str]:
                 yield value
 
 
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of ``text`` that are long enough to be somebody's, and too short for a run."""
+    for word in set(_WORD.findall(text)):
+        letters = flat(word)
+        if SHORTEST_WORD <= len(letters) < RUN and letters.isalpha():
+            yield letters
+
+
+def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the runs that begin where a word does, with where they begin and end; of scripts without blanks, all."""
+    places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
+    letters = "".join(letter for letter, _ in places)
+    for start in range(len(letters) - RUN + 1):
+        place = places[start][1]
+        if not letters[start].isascii() or not place or not text[place - 1].isalnum():
+            yield letters[start : start + RUN], place, places[start + RUN - 1][1] + 1
+
+
+def _digest(key: bytes, piece: str) -> str:
+    return blake2b(piece.encode("utf-8", "surrogatepass"), key=key, digest_size=8, person=b"memkit needles").hexdigest()
+
+
 def _is_short_text(text: str) -> bool:
     """Return whether a text is too short for runs and still says something of its own."""
     return SHORTEST_TEXT <= len(flat(text)) < RUN and 2 <= len(_WORD.findall(text)) <= MOST_WORDS
-
-
-def _parts(text: str) -> int:
-    """Return how many words the longest value of a text has."""
-    if _is_short_text(text):
-        return len(_WORD.findall(text))
-    return max((len(_WORD.findall(match[0])) for match in _VALUE.finditer(text)), default=1)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

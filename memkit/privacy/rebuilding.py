@@ -70,6 +70,8 @@ class _Builder:
     def __init__(self, old: Repository, new: Plumbing, history: History, remainder: Remainder) -> None:
         self.renamed = 0
         self.dropped: list[str] = []
+        self._names: dict[str, str] = {}
+        self._old_names = old.refs().keys() | old.symbolic_refs().keys()
         self._old = old
         self._new = new
         self._history = history
@@ -101,10 +103,10 @@ class _Builder:
         lines = [f"create {name}\0{id}\0".encode("utf-8", "surrogateescape") for name, id in self._refs.items()]
         self._new.run("update-ref", "-z", "--stdin", given=b"".join(lines))
         for name, target in self._old.symbolic_refs().items():
-            self._new.run("symbolic-ref", self._remainder.name(name), self._remainder.name(target))
+            self._new.run("symbolic-ref", self._named(name), self._named(target))
         branch, _ = self._old.head()
         if branch is not None:
-            self._new.run("symbolic-ref", "HEAD", self._remainder.name(branch))
+            self._new.run("symbolic-ref", "HEAD", self._named(branch))
         elif self._head is not None:
             (self._new.folder / "HEAD").write_text(f"{self._head}\n")
         self._write_stash()
@@ -125,12 +127,23 @@ class _Builder:
             for commit in self._old.commits([id]):
                 self._history.notes(commit)
         mapped = self._history.any(id)
-        own = self._remainder.name(name)
-        if mapped is None or own in self._refs:
-            self.dropped.append(self._remainder.name(name))
+        own = self._named(name)
+        if mapped is None:
+            self.dropped.append(own)
             return
         self.renamed += own != name
         self._refs[own] = mapped
+
+    def _named(self, name: str) -> str:
+        """Return the new name of a ref; two that held nothing but the person differ by a number."""
+        if name not in self._names:
+            clean = own = self._remainder.name(name, words=True)
+            number = 1
+            while own != name and own in {*self._names.values(), *self._old_names}:
+                number += 1
+                own = f"{clean}-{number}"
+            self._names[name] = own
+        return self._names[name]
 
     def _write_stash(self) -> None:
         for id, message in self._stash:

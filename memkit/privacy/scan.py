@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
 from pathlib import Path
 
+from memkit.privacy.belonging import owners_named
 from memkit.privacy.needles import Needles
 from memkit.privacy.views import readings
 from memkit.store.plumbing import GitObject, Plumbing, tree_entries
 
-MOST_NAMED = 20
-"""Places that a report names; the count is complete."""
 _AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) (.*>).*$", re.MULTILINE)
 _NOT_ENTERED = ("node_modules",)
 
@@ -25,72 +26,102 @@ class Place:
     items: int = 0
     traces: int = 0
     where: list[str] = field(default_factory=list)
-    """The first traces; names of files and ids of objects."""
+    """The traces; names of files and ids of objects."""
+    words: list[str] = field(default_factory=list)
+    """What people wrote that holds single words of the person's and no more, which is no proof of anything."""
 
-    def count(self, name: str, found: bool) -> None:
+    def count(self, name: str, found: bool, *, words: bool = False) -> None:
         """Note one item."""
         self.items += 1
         if found:
             self.traces += 1
-            if len(self.where) < MOST_NAMED:
-                self.where.append(name)
+            self.where.append(name)
+        elif words:
+            self.words.append(name)
+
+
+class WordTraces(Enum):
+    """In what single words are traces as well."""
+
+    NONE = "nothing: people wrote it"
+    OWN = "lines that name nobody else"
+    ALL = "everything"
 
 
 class Scanner:
-    """Looks for needles; a line that many objects share is read once."""
+    """Looks for needles; a line that many objects share is read once.
+
+    Single words are traces in what memkit wrote. In what people wrote they are named, and accuse nobody.
+    """
 
     def __init__(self, needles: Needles) -> None:
         self.needles = needles
-        self._lines: dict[bytes, bool] = {}
+        self._lines: dict[tuple[bytes, bool], bool] = {}
 
-    def finds(self, data: bytes) -> bool:
+    def finds(self, data: bytes, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether ``data`` holds a trace, however it is encoded."""
         if not data.startswith(b"{"):
-            return self._found_in(data)
-        return any(map(self._line, data.split(b"\n")))
+            return self._found_in(data, words is not WordTraces.NONE)
+        return any(self._line(line, words) for line in data.split(b"\n"))
 
-    def finds_name(self, name: str) -> bool:
+    def finds_name(self, name: str, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether the name of a file or a ref holds a trace."""
-        return self._found_in(name.encode("utf-8", "surrogateescape"))
+        return self._found_in(name.encode("utf-8", "surrogateescape"), words is not WordTraces.NONE)
 
-    def files(self, place: Place, root: Path, paths: Iterable[Path]) -> Place:
-        """Look through the names and contents of files; links are named by what they point at."""
+    def files(
+        self, place: Place, root: Path, paths: Iterable[Path], is_own: Callable[[Path], bool] = lambda path: True
+    ) -> Place:
+        """Look through the names and contents of files, of which ``is_own`` says whether memkit wrote them.
+
+        Links are named by what they point at.
+        """
         for path in paths:
             name = str(path.relative_to(root))
             content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-            place.count(name, self.finds_name(name) or self.finds(content))
+            self._count(place, name, is_own(path), partial(self._finds_in_file, name, content))
         return place
 
     def objects(self, place: Place, git: Plumbing) -> Place:
-        """Look through every object of a repository, unreachable ones included."""
+        """Look through every object of a repository, unreachable ones included; lines of JSON are memkit's."""
         for found in git.all_objects():
-            place.count(f"{found.kind} {found.id}", self._finds_in_object(found))
+            is_own = found.kind in ("commit", "tag") or found.data.startswith(b"{")
+            self._count(place, f"{found.kind} {found.id}", is_own, partial(self._finds_in_object, found))
         return place
 
     def names(self, place: Place, names: Iterable[str]) -> Place:
         """Look through names alone."""
         for name in names:
-            place.count(name, self.finds_name(name))
+            place.count(name, self.finds_name(name, words=WordTraces.OWN))
         return place
 
-    def _finds_in_object(self, found: GitObject) -> bool:
+    def _count(self, place: Place, name: str, is_own: bool, finds: Callable[[WordTraces], bool]) -> None:
+        found = finds(WordTraces.ALL)
+        is_trace = found and finds(WordTraces.OWN if is_own else WordTraces.NONE)
+        place.count(name, is_trace, words=found)
+
+    def _finds_in_file(self, name: str, content: bytes, words: WordTraces) -> bool:
+        return self.finds_name(name, words=words) or self.finds(content, words=words)
+
+    def _finds_in_object(self, found: GitObject, words: WordTraces) -> bool:
         if found.kind == "tree":
             names = [name for _, name, _ in tree_entries(found.data, len(found.id) // 2)]
-            return self._found_in(b"\n".join(names))
+            return self._found_in(b"\n".join(names), words is WordTraces.ALL)
         if found.kind in ("commit", "tag"):  # who wrote a commit is no memory of theirs, unless it is a quote
             people = b"\n".join(_AUTHORSHIP.findall(found.data))
             quoted = any(map(self.needles.quoted_in, readings(people)))
-            return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data))
-        return self.finds(found.data)
+            return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data), words is not WordTraces.NONE)
+        return self.finds(found.data, words=words)
 
-    def _line(self, line: bytes) -> bool:
-        known = self._lines.get(line)
+    def _line(self, line: bytes, words: WordTraces) -> bool:
+        of_others = words is WordTraces.OWN and owners_named(line) - {self.needles.user_id}
+        key = line, words is not WordTraces.NONE and not of_others
+        known = self._lines.get(key)
         if known is None:
-            known = self._lines[line] = self._found_in(line)
+            known = self._lines[key] = self._found_in(*key)
         return known
 
-    def _found_in(self, data: bytes) -> bool:
-        return any(self.needles.found_in(text) for text in readings(data))
+    def _found_in(self, data: bytes, words: bool) -> bool:
+        return any(self.needles.found_in(text, words=words) for text in readings(data))
 
 
 def files_below(root: Path, *, without: Iterable[Path] = ()) -> Iterator[Path]:

@@ -53,8 +53,10 @@ class KeySealer:
         self._locks: dict[str, Lock | None] = {}
         """The locks of users, as long as no key came or went; None for a user without one."""
 
-    def seal(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
         """Return ``data`` sealed where the store seals and there is something to hide.
+
+        Without a key, and where none is to be made, what stays clear is all that is returned.
 
         Raises:
             MissingExtra: ``cryptography`` is not installed.
@@ -62,9 +64,10 @@ class KeySealer:
         """
         if not self._seals or is_sealed(data) or not is_to_hide(data):
             return data
-        lock = self._lock(str(data["user_id"]), create=True)
-        assert lock is not None  # made if it was not there
+        lock = self._lock(str(data["user_id"]), create=create)
         clear = {key: value for key, value in data.items() if key in CLEAR}
+        if lock is None:
+            return clear
         hidden = encode_data({key: value for key, value in data.items() if key not in CLEAR})
         nonce = os.urandom(NONCE)
         content = nonce + lock.cipher.encrypt(nonce, hidden.encode(), _bound(clear))

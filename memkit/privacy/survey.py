@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from memkit.privacy.belonging import ARCHIVE, Belonging
+from memkit.privacy.belonging import ARCHIVE, Belonging, holds_lines
 from memkit.privacy.census import Census, Opened, Shipped, needles_of
 from memkit.privacy.local_state import LocalState, StateChange
-from memkit.privacy.needles import Needles
+from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.privacy.remainder import Remainder
 from memkit.privacy.repository import Repository
-from memkit.privacy.scan import Scanner, files_below
+from memkit.privacy.scan import Place, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, cache_folder
 from memkit.runtime.memory.log.files import MACHINE
 from memkit.store.layout import MANIFEST
+
+OUTPUTS = "outputs"
+"""Where memkit writes what people review."""
+ToolFiles = Callable[[Path], Iterable[Path]]
+"""Returns the files that the tools of a store write, as it declares them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Survey:
 
     def __init__(
         self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
-        redact_files: bool,
+        redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
@@ -45,6 +50,7 @@ class Survey:
         self.states = [LocalState(each, user_id, opened) for each in self.stores]
         self.census = Census(user_id, opened)
         self.redacts_files = redact_files
+        self._tools = {path for each in self.stores for path in tools(each)}
         self._read_lines()
         self.belonging: Belonging = self.census.close()
         self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))
@@ -54,9 +60,11 @@ class Survey:
             chain.from_iterable(state.texts() for state in self.states),
             chain.from_iterable(state.texts_of_others() for state in self.states),
             shipped,
+            kept,
         )
         self.scanner = Scanner(self.needles)
-        self.remainder = Remainder(self.belonging, self.needles, redact_files)
+        of_tools = frozenset(path.name for path in self._tools)
+        self.remainder = Remainder(self.belonging, self.needles, redact_files, of_tools)
 
     @cached_property
     def top(self) -> Path:
@@ -73,11 +81,15 @@ class Survey:
         found = []
         for store, state in zip(self.stores, self.states, strict=True):
             changes = list(state.changes(self.belonging, self.scanner, self.sessions))
-            touched = changes or any(change.path.is_relative_to(store) for change in self.file_changes)
-            caches = sorted((store / MACHINE / CACHE).glob("*")) if touched else []
-            changes += [StateChange(cache, None, "caches") for cache in caches if cache != self._own_cache]
+            caches = [cache for cache in sorted((store / MACHINE / CACHE).glob("*")) if cache != self._own_cache]
+            if changes or any(change.path.is_relative_to(store) for change in self.file_changes) or self._finds(caches):
+                changes += [StateChange(cache, None, "caches") for cache in caches]
             found += changes
         return found
+
+    def _finds(self, folders: list[Path]) -> bool:
+        files = chain.from_iterable(files_below(folder) if folder.is_dir() else [folder] for folder in folders)
+        return self.scanner.files(Place("cache"), self.top, files).traces > 0
 
     @cached_property
     def file_changes(self) -> list[FileChange]:
@@ -120,6 +132,18 @@ class Survey:
         """Yield every file of the work tree outside of ``.git`` and ``.memkit``."""
         return files_below(self.top, without=(self.top / ".git", self.store / ".memkit"))
 
+    def is_own(self, path: Path) -> bool:
+        """Return whether memkit, or a tool at its word, wrote a file of the work tree, and no person did."""
+        inner = path.relative_to(self.top)
+        if holds_lines(path.name) or ARCHIVE in inner.parts or MACHINE in inner.parts or path in self._tools:
+            return True
+        project = next((store for store in self.stores[1:] if path.is_relative_to(store)), None)
+        return project is None and path.is_relative_to(self.store / OUTPUTS)
+
+    def tools_elsewhere(self) -> Iterator[Path]:
+        """Yield what tools write outside of what is looked through."""
+        return (path for path in sorted(self._tools) if not path.is_relative_to(self.top))
+
     def _read_lines(self) -> None:
         if self.repository:
             for found in self.repository.git.all_objects():
@@ -129,9 +153,8 @@ class Survey:
             self.census.take(path.read_bytes())
 
     def _own_files(self) -> list[Path]:
-        found = {*self.tracked, *chain.from_iterable(files_below(store / ARCHIVE) for store in self.stores)}
-        if self.redacts_files:
-            found.update(self.files())
+        found = {*self.tracked, *(path for path in self._tools if path.is_relative_to(self.top))}
+        found.update(path for path in self.files() if self.redacts_files or self.is_own(path))
         state = tuple(store / ".memkit" for store in self.stores)
         own = (path for path in found if path.is_file() and not path.is_symlink())
         return sorted(path for path in own if not any(map(path.is_relative_to, state)))

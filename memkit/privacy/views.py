@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
@@ -25,10 +27,28 @@ _PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 def readings(data: bytes, depth: int = 0) -> Iterator[str]:
     """Yield ``data`` as text in every way it could be meant."""
+    members = _members(data) if depth < DEEPEST and data.startswith(b"PK\x03\x04") else None
+    if members is not None:  # the bytes around the members say nothing
+        for member in members:
+            yield from readings(member, depth + 1)
+        return
     yield from _texts(data)
     if depth < DEEPEST:
         for inner in _unwrapped(data):
             yield from readings(inner, depth + 1)
+
+
+def _members(data: bytes) -> list[bytes] | None:
+    """Return names, comments and contents of a zip archive, such as a wheel; None where it cannot be opened."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found = archive.infolist()
+            if sum(member.file_size for member in found) > LARGEST:
+                return None
+            said = [part for member in found for part in (member.filename.encode(), member.comment, member.extra)]
+            return [b"\n".join([archive.comment, *said]), *map(archive.read, found)]
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError):
+        return None
 
 
 def _texts(data: bytes) -> Iterator[str]:

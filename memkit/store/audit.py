@@ -10,7 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memkit.errors import MemkitError
 from memkit.runtime.memory.log.files import open_regular
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, is_sealed, shown
 
 Event = Mapping[str, Any]
 APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -19,6 +21,8 @@ _DEEDS = frozenset({
     "at", "event", "actor", "user_id", "session_id", "turn_id", "ids", "candidates", "tool", "decision", "outcome",
 })  # fmt: skip
 """Keys that tell that something was done, and not in which words."""
+_NEVER_SEALED = frozenset({"key", "export", "restored", "erasure", "token"})
+"""Events of which a program alone says all."""
 _KEYS = ("at", "event", "actor", "user_id", "ids", "query", "candidates", "reason")
 
 
@@ -42,12 +46,14 @@ class AuditLog:
     """Append events to ``<folder>/<YYYY-MM>.jsonl`` and read them back.
 
     An event is ``{at, event, actor, user_id, ids, query, candidates, reason}``; absent values are null. Free text is
-    masked before it gets here. The log is an account, not an acknowledgement, so it is not synced to the disk.
+    masked before it gets here, and sealed with its user's key where the store seals; a user without a key leaves no
+    words here. The log is an account, not an acknowledgement, so it is not synced to the disk.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], datetime], sealer: Callable[[], Sealer] = NoSealer) -> None:
         self._folder = folder
         self._clock = clock
+        self._sealer = sealer
         self.is_kept = True
         """False while nothing that happens may leave a trace."""
 
@@ -59,7 +65,7 @@ class AuditLog:
         full = {key: event.get(key) for key in _KEYS} | {
             "at": event.get("at") or now.isoformat().replace("+00:00", "Z")
         }
-        line = _line(full | {key: event[key] for key in event if key not in _KEYS})
+        line = _line(self._hidden(full | {key: event[key] for key in event if key not in _KEYS}))
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle = open_regular(self._folder / f"{now:%Y-%m}.jsonl", APPENDING)
@@ -93,7 +99,7 @@ class AuditLog:
             with os.fdopen(handle, "r+b") as file:
                 place = 0
                 for line in file.read().splitlines(keepends=True):
-                    entry = _entry(line.decode("utf-8", "replace"))
+                    entry = self._entry(line.decode("utf-8", "replace"))
                     if entry and (entry.get("user_id"), entry.get("session_id")) == (user_id, session_id):
                         os.pwrite(file.fileno(), _blanked(entry).ljust(len(line.rstrip(b"\n"))), place)
                         withheld += 1
@@ -107,7 +113,7 @@ class AuditLog:
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.jsonl")):
-            for entry in _entries(path):
+            for entry in self._entries(path, user):
                 wanted = (
                     (user is None or entry.get("user_id") == user)
                     and (event is None or entry.get("event") == event)
@@ -119,7 +125,7 @@ class AuditLog:
     def of_user(self, user_id: str) -> Iterator[tuple[str, Event]]:
         """Yield the events of one user, each with the month in whose file it stands."""
         for path in sorted(self._folder.glob("????-??.jsonl")):
-            for entry in _entries(path):
+            for entry in self._entries(path, user_id):
                 if entry.get("user_id") == user_id:
                     yield path.stem, entry
 
@@ -127,7 +133,7 @@ class AuditLog:
         """Put events back into the file of their month, and return how many did not stand in it already."""
         new = 0
         path = self._folder / f"{month}.jsonl"
-        here = _entries(path) if path.exists() else iter(())
+        here = self._entries(path, user_id) if path.exists() else iter(())
         known = Counter(_line(entry) for entry in here if entry.get("user_id") == user_id)
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = open_regular(path, APPENDING)
@@ -138,9 +144,38 @@ class AuditLog:
                 if known[line]:
                     known[line] -= 1
                 else:
-                    file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+                    file.write(_line(self._hidden(event)).encode("utf-8", "backslashreplace") + b"\n")
                     new += 1
         return new
+
+    def _hidden(self, event: Event) -> Event:
+        """Return an event as it is written: what a program says of keys and copies has to be readable without any."""
+        if event.get("user_id") is None or event["event"] in _NEVER_SEALED:
+            return event
+        try:
+            hidden = self._sealer().seal(event, create=False)
+        except MemkitError:  # the key is damaged, or what seals is not installed
+            hidden = {"at": event["at"], "user_id": event["user_id"]}
+        return event if hidden is event else {**hidden, "event": event["event"]}
+
+    def _entries(self, path: Path, user: str | None) -> Iterator[Event]:
+        """Yield the events in a file, opened where they are this user's; without a user, all."""
+        with os.fdopen(open_regular(path, os.O_RDONLY), encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if (entry := self._entry(line, user)) is not None:
+                    yield entry
+
+    def _entry(self, line: str, user: str | None = None) -> Event | None:
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            return None  # the torn last line of a killed process: an account may end in the middle of a word
+        if not isinstance(entry, dict):
+            return None
+        if not is_sealed(entry) or (user is not None and entry.get("user_id") != user):
+            return entry
+        opened = shown(entry, self._sealer())
+        return opened if opened is not entry else {key: entry[key] for key in entry if key != "sealed"}
 
 
 def _line(event: Event) -> str:
@@ -151,19 +186,6 @@ def _line_end(handle: int) -> bytes:
     """Return what ends the last line of a file, where a full disk or a kill cut that short."""
     size = os.fstat(handle).st_size
     return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
-
-
-def _entries(path: Path) -> Iterator[Event]:
-    with os.fdopen(open_regular(path, os.O_RDONLY), encoding="utf-8", errors="replace") as lines:
-        yield from filter(None, map(_entry, lines))
-
-
-def _entry(line: str) -> Event | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None  # the torn last line of a killed process: an account may end in the middle of a word
-    return entry if isinstance(entry, dict) else None
 
 
 def _blanked(event: Event) -> bytes:

@@ -6,8 +6,9 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import get_ident
 
 from memkit.errors import EnvironmentFault, StoreFault
 from memkit.runtime.memory.log.files import MACHINE, take
@@ -110,16 +111,21 @@ class Git:
     def commit(self, message: str, paths: Sequence[str], *, hooks: bool = False) -> str | None:
         """Commit exactly ``paths`` (relative to the root) and return the commit's id, or None when nothing changed.
 
-        What else is staged stays staged.
+        What else is staged stays staged. Those who wait for their turn are committed together: whoever had written
+        before a commit of the same paths began has nothing left to do.
 
         Args:
             message: What the commit says.
             paths: Files and folders.
             hooks: Whether the hooks of the repository run; only for what people write, in a store that they trust.
         """
-        self.require_identity()
-        self._require_no_repository(paths)
-        with self._writing():
+        asked = time.monotonic_ns()
+        with self._writing() as folder:
+            if folder is not None and not hooks and _began_last(folder, paths) > asked:
+                return None
+            self.require_identity()
+            self._require_no_repository(paths)
+            began = time.monotonic_ns()
             present = [path for path in paths if (self.root / path).exists()]
             if present:
                 self.run("add", "--", *present)
@@ -129,6 +135,8 @@ class Git:
             words = ["commit", "--quiet", "--only", *([] if hooks else ["--no-verify"]), "--file=-", "--", *paths]
             seconds = _HOOK_SECONDS if hooks else _SECONDS
             self._checked(words, self._ended(words, message.encode(), {}, seconds, hooks=hooks))
+            if folder is not None:
+                _note_commit(folder, paths, began)
             return self.run("rev-parse", "--verify", "HEAD").strip()
 
     def named_hooks(self) -> str:
@@ -151,12 +159,15 @@ class Git:
                     )
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Keep other memkits out, and clear away what a git of theirs that was killed left locked."""
+    def _writing(self) -> Iterator[Path | None]:
+        """Keep other memkits out, and clear away what a git of theirs that was killed left locked.
+
+        Yields git's folder; None where there is none.
+        """
         folder = git_folder(self.root)
         with nullcontext(()) if folder is None else writing(folder) as self._inherited:
             try:
-                yield
+                yield None if folder is None else folder.own
             finally:
                 self._inherited = ()
 
@@ -223,26 +234,82 @@ def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
     Raises:
         EnvironmentFault: Another memkit did not come to an end.
     """
-    folder = repository.own
+    folder, me = repository.own, get_ident()
+    held = _HELD.get(me)
+    if held is not None and _is_at(held, folder / BUSY_FILE):
+        yield (held,)  # within an erasure of one's own
+        return
     try:
-        descriptor = os.open(folder / BUSY_FILE, _OPEN, 0o600)
+        descriptor = _taken(folder)
     except OSError:
         yield ()  # a folder that takes nothing; git says so
         return
     try:
-        if not take(descriptor, PATIENCE):
-            raise EnvironmentFault(f"Another memkit has been committing in {folder.parent} for {PATIENCE:.0f} seconds.")
         status = os.fstat(descriptor)
         if status.st_size:
             _clear_away(repository, status.st_mtime)
         _wait_for_others(folder / "index.lock")
         _note_time(descriptor)
+        _HELD[me] = descriptor
         try:
             yield (descriptor,)
         finally:
+            if held is None:
+                del _HELD[me]
+            else:
+                _HELD[me] = held
             os.ftruncate(descriptor, 0)  # also where it failed: a git that ends by itself removes its locks
     finally:
         os.close(descriptor)
+
+
+_HELD: dict[int, int] = {}
+"""By thread, the file whose lock it holds."""
+
+
+def _taken(folder: Path) -> int:
+    """Return the open file whose lock was taken, which is that of the folder as it is now.
+
+    An erasure puts another folder in its place, and who waited for the lock of the old one waits again.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        descriptor = os.open(folder / BUSY_FILE, _OPEN, 0o600)
+        try:
+            if not take(descriptor, max(0.0, deadline - time.monotonic())):
+                raise EnvironmentFault(
+                    f"Another memkit has been committing in {folder.parent} for {PATIENCE:.0f} seconds."
+                )
+            if _is_at(descriptor, folder / BUSY_FILE):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Return whether an open file is still the one at a path."""
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
+
+
+_LAST = "memkit-committed"
+"""Lies in git's folder, and says when memkit's last commit began and of what: moments since this machine started."""
+
+
+def _note_commit(folder: Path, paths: Sequence[str], began: int) -> None:
+    with suppress(OSError):  # the next one who waits commits for himself
+        (folder / _LAST).write_text("\0".join((str(began), *paths)))
+
+
+def _began_last(folder: Path, paths: Sequence[str]) -> int:
+    """Return when the last commit of these paths began; 0 where nobody knows, or in another life of the machine."""
+    with suppress(OSError, ValueError):
+        began, *of = (folder / _LAST).read_text().split("\0")
+        return int(began) if of == list(paths) and int(began) <= time.monotonic_ns() else 0
+    return 0
 
 
 def _note_time(descriptor: int) -> None:

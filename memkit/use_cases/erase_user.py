@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.errors import EnvironmentFault, NegativeAnswer
+from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NoStore
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
-from memkit.privacy.journal import ErasureJournal
+from memkit.privacy.journal import ErasureJournal, Unproven
+from memkit.privacy.needles import KeptNeedles
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
 from memkit.privacy.scan import Place, Scanner, files_below, git_files
@@ -26,17 +29,18 @@ from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, ShardLog, shard_name
 from memkit.runtime.memory.record.lines import encode_line, new_id, shown
+from memkit.store.allowances import OUTBOX
+from memkit.store.config import load_settings
 from memkit.store.files import write_whole
+from memkit.store.git import writing
+from memkit.store.git_folder import git_folder
 from memkit.store.git_process import require_git
 from memkit.store.layout import keys_home, require_writable_inside
 from memkit.store.tokens import ServerTokens
+from memkit.store.written import WrittenPlaces
+from memkit.terminal import shell_word
 from memkit.use_cases.store import starter_files
-from memkit.workspace import Workspace
-
-_FORGOTTEN = {
-    "place": "texts that an interrupted run removed before they could be looked for",
-    "owner": "nobody: the scan looked for the name alone",
-}
+from memkit.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class ErasurePlan:
     """Ids of others' lines that repeat a whole text; they stay."""
     quoting: tuple[str, ...] = ()
     """Files of people that quote a text, and stay as they are."""
+    projects: tuple[Path, ...] = ()
+    """Projects that were generated elsewhere and hold something of the person's."""
     was_sealed: bool = False
     """Whether every text was sealed from the beginning, with a key that never left this machine."""
 
@@ -108,39 +114,79 @@ def erase_user(
         NegativeAnswer: Nothing is held on ``user``.
         UsageError: ``out`` is no place for a certificate.
     """
-    repository = _erasable_repository(workspace.root, whole_repository=whole_repository)
+    repository = repository_of(workspace.root)
     if out is not None:
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
-        survey = Survey(
-            workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
-            shipped=_shipped(), redact_files=redact_files,
-        )  # fmt: skip
-        plan = _plan(survey, only_key=_has_only_key(workspace, user))
-        journal = ErasureJournal(workspace.root)
-        owed = _owed(workspace, journal, user)
-        if survey.is_empty() and owed is None:
+        _require_erasable(workspace.root, repository, whole_repository=whole_repository)
+        earlier = _owed(workspace, user)
+        survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
+        plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
+        if survey.is_empty() and earlier is None and not plan.projects:
             raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
         if dry_run:
             return Erasure(plan, done=False, removed=plan.removed)
         workspace.keys.require_use()
         confirm(plan)
+        WrittenPlaces(workspace.root).forget_what_is_gone()
         key = workspace.keys.store_key(create=True)
         assert key is not None
-        rebuilt = None
-        if not survey.is_empty():
-            before = repository.head()[1] if repository else None
-            rebuilt, owed = _change(workspace, survey, journal, key, before)
+        rebuilt: Rebuilt | None = None
+        owed: Mapping[str, Any] = _owes(survey, key, earlier)
+        if not survey.is_empty() or any(place.traces for place in _scan(survey)):
+            rebuilt, owed = _change(workspace, survey, key, owed, was_sealed=plan.was_sealed)
         workspace.keys.destroy(user)
         ServerTokens(workspace.root).revoke_all(user)
-        return _proven(workspace, survey, plan, journal, owed or {}, rebuilt, out)
+        return _proven(workspace, survey, plan, owed, rebuilt, out)
 
 
-def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository | None:
-    """Return the repository whose history is to be rewritten; raises ``EnvironmentFault`` where it must not be."""
-    repository = repository_of(store)
+def written_by_tools(store: Path) -> Iterator[Path]:
+    """Yield the files that the tools of a store write, as ``memkit.yaml`` declares them."""
+    try:
+        tools = load_settings(store)["tools"]
+    except MemkitError:  # a broken store inside of this one: what lies there is looked through as any file
+        return
+    for tool in tools:
+        shipped = OUTBOX[2:] if tool["run"] == list(OUTBOX) else ()
+        for name in tool.get("writes", shipped):
+            place = Path(os.path.normpath(store / Path(name).expanduser()))
+            if ".git" not in place.parts:
+                yield from files_below(place) if place.is_dir() else (place,)
+
+
+def _projects_with(survey: Survey) -> tuple[Path, ...]:
+    """Return the projects that were generated elsewhere from a store and may hold something of the person's."""
+    found = []
+    for project in WrittenPlaces(survey.store).places("project"):
+        if project.is_relative_to(survey.top):
+            continue
+        try:
+            with open_workspace(project) as inside:
+                if _survey(inside, repository_of(project), survey.user_id).is_empty():
+                    continue
+        except NoStore:
+            continue
+        except MemkitError:
+            pass  # said when its turn comes
+        found.append(project)
+    return tuple(found)
+
+
+def _survey(
+    workspace: Workspace, repository: Repository | None, user: str, *, redact_files: bool = False,
+    earlier: Mapping[str, Any] | None = None,
+) -> Survey:  # fmt: skip
+    return Survey(
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        redact_files=redact_files, tools=written_by_tools,
+        kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
+    )  # fmt: skip
+
+
+def _require_erasable(store: Path, repository: Repository | None, *, whole_repository: bool) -> None:
+    """Raise ``EnvironmentFault`` where the history must not be rewritten."""
     if repository is None:
-        return None
+        return
     require_git()
     repository.require_erasable()
     if repository.top != store and not whole_repository:
@@ -148,7 +194,6 @@ def _erasable_repository(store: Path, *, whole_repository: bool) -> Repository |
             f"The store is a part of the repository {repository.top}, and erasing makes every commit of it anew. "
             "Agree to that with --whole-repository. Nothing was changed."
         )
-    return repository
 
 
 def _is_ignored(workspace: Workspace, path: Path) -> bool:
@@ -157,11 +202,13 @@ def _is_ignored(workspace: Workspace, path: Path) -> bool:
 
 @contextmanager
 def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
-    """Hold the locks of the store and of those inside of it, which agents may be writing to."""
+    """Hold the locks of the store and of those inside of it, which agents may be writing to, and that of commits."""
     with ExitStack() as locks:
         inside = stores_inside(store, repository.top if repository else store)
         for each in (store, *(each for each in inside if lock_file(each).parent.is_dir())):
             locks.enter_context(locked(lock_file(each), timeout=LOCK_SECONDS))
+        if repository is not None and (folder := git_folder(store)) is not None:
+            locks.enter_context(writing(folder))
         yield
 
 
@@ -193,20 +240,25 @@ def _has_only_key(workspace: Workspace, user: str) -> bool:
     return workspace.keys.user_key(user) is not None and not copied
 
 
-def _owed(workspace: Workspace, journal: ErasureJournal, user: str) -> Mapping[str, Any] | None:
-    """Return what an interrupted erasure of this user still owes: its proof and its certificate."""
+def _owed(workspace: Workspace, user: str) -> Mapping[str, Any] | None:
+    """Return what an earlier erasure of this user still owes: what it removed, and what to look for."""
     key = workspace.keys.store_key()
-    if key is None or journal.phase != "unproven":
-        return None
-    owed = journal.intent.owed
-    return owed if owed.get("digest") == person_digest(key, user) else None
+    return None if key is None else Unproven(workspace.root).of(person_digest(key, user))
+
+
+def _owes(survey: Survey, key: bytes, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what is owed until nothing is found any more."""
+    head = survey.repository.head()[1] if survey.repository else None
+    fresh: dict[str, Any] = {"digest": person_digest(key, survey.user_id), "before": head}
+    fresh |= {"removed": {}, "tombstones": 0}
+    return fresh | dict(earlier or {}) | {"needles": survey.needles.to_keep(key)}
 
 
 def _change(
-    workspace: Workspace, survey: Survey, journal: ErasureJournal, key: bytes, before: str | None
+    workspace: Workspace, survey: Survey, key: bytes, owed: Mapping[str, Any], *, was_sealed: bool
 ) -> tuple[Rebuilt | None, Mapping[str, Any]]:
     """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
-    repository = survey.repository
+    repository, journal = survey.repository, ErasureJournal(workspace.root)
     top = repository.top if repository else None
     with journal.preparing(top):
         events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
@@ -214,12 +266,13 @@ def _change(
             workspace, survey.file_changes, b"".join(encode_line(event.to_data()) for event in events)
         )
         rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
+        removed = Counter(owed["removed"])
+        removed.update(survey.removed() | (rebuilt.counts() if rebuilt else {}))
+        went_with_key = was_sealed and not (rebuilt and (rebuilt.cleaned or rebuilt.renamed))
         owed = {
-            "digest": person_digest(key, survey.user_id),
-            "removed": survey.removed() | (rebuilt.counts() if rebuilt else {}),
-            "before": before,
-            "tombstones": len(events),
-        }
+            "went_with_key": went_with_key, **owed, "removed": dict(removed),
+            "tombstones": owed["tombstones"] + len(events),
+        }  # fmt: skip
         wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
         replacements = [
             (path, None if content is None else journal.stage(number, content, like=path))
@@ -260,15 +313,16 @@ def _open_shard(workspace: Workspace, size: int) -> Path:
 
 
 def _proven(
-    workspace: Workspace, survey: Survey, plan: ErasurePlan, journal: ErasureJournal, owed: Mapping[str, Any],
-    rebuilt: Rebuilt | None, out: Path | None,
+    workspace: Workspace, survey: Survey, plan: ErasurePlan, owed: Mapping[str, Any], rebuilt: Rebuilt | None,
+    out: Path | None,
 ) -> Erasure:  # fmt: skip
-    """Scan every place again, write the certificate, and forget the journal."""
+    """Scan every place again, write the certificate, and keep what a later run needs unless all is proven."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
-    scanned = tuple(_scan(survey))
-    went_with_key = plan.was_sealed and not survey.is_empty() and not (rebuilt and (rebuilt.cleaned or rebuilt.renamed))
-    sealed_copies = tuple(plan.remotes) if went_with_key else ()
-    unprovable = (*_left_to_others(plan, without=sealed_copies), *([_FORGOTTEN] if survey.is_empty() else []))
+    scanned = list(_scan(survey))
+    sealed_copies = tuple(plan.remotes) if owed.get("went_with_key") else ()
+    unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey)]
+    for project in plan.projects:
+        _take_in(project, survey.user_id, scanned, unprovable)
     head = survey.repository.head()[1] if survey.repository else None
     certificate = Certificate(
         digest=owed["digest"],
@@ -278,7 +332,7 @@ def _proven(
         removed=owed["removed"],
         searched=survey.needles.counts(),
         scanned=scanned,
-        unprovable=unprovable,
+        unprovable=[{name: survey.needles.redacted(text) for name, text in each.items()} for each in unprovable],
         sealed_copies=sealed_copies,
         tombstones={"count": owed["tombstones"], "key": str(workspace.keys.folder)},
     )
@@ -291,15 +345,52 @@ def _proven(
     if commit_map:
         lines = "".join(f"{old} {new}\n" for old, new in commit_map.items())
         write_whole(place.with_name(f"{place.name}.commits"), lines.encode(), mode=0o600)
-    journal.discard()
-    return Erasure(plan, True, owed["removed"], scanned, unprovable, place, commit_map, sealed_copies)
+    erasure = Erasure(plan, True, owed["removed"], tuple(scanned), tuple(unprovable), place, commit_map, sealed_copies)
+    if erasure.proven:
+        Unproven(workspace.root).settle(owed["digest"])
+    else:
+        Unproven(workspace.root).keep(owed)
+    return erasure
+
+
+def _take_in(project: Path, user: str, scanned: list[Place], unprovable: list[Mapping[str, str]]) -> None:
+    """Erase the person in a project that lies elsewhere; whose history is its own, that is left to its owner."""
+    asked = f"who looks after it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
+    if repository_of(project) is not None:
+        unprovable.append({"place": f"the project {project}, which has a history of its own", "owner": asked})
+        return
+    try:
+        with open_workspace(project) as inside:
+            erasure = erase_user(inside, user, confirm=lambda _: None)
+    except MemkitError as error:
+        unprovable.append({"place": f"the project {project}", "owner": f"{asked}. {error}".removesuffix(".")})
+        return
+    scanned += [replace(place, place=f"{place.place} of {project}") for place in erasure.scanned]
+    unprovable += erasure.unprovable
+
+
+def _left_elsewhere(survey: Survey) -> Iterator[Mapping[str, str]]:
+    """Yield the files outside of what is looked through that hold something: exports, and what tools write there."""
+    exports = (path for path in WrittenPlaces(survey.store).places("export") if not path.is_relative_to(survey.top))
+    for path, what in chain(
+        ((path, "which memkit exported") for path in exports),
+        ((path, "which a tool of this store writes") for path in survey.tools_elsewhere() if path.exists()),
+    ):
+        try:
+            holds = survey.scanner.files(Place(""), path.parent, [path]).traces > 0
+        except OSError:
+            holds = True
+        if holds:
+            yield {"place": f"{path}, {what}", "owner": "whoever keeps it: take the person out, or delete it"}
 
 
 def _scan(survey: Survey) -> Iterator[Place]:
     scanner = Scanner(survey.needles)
     store, repository = survey.store, survey.repository
-    yield scanner.files(Place("working tree"), survey.top, survey.files())
-    yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=[cache_folder(store)]))
+    yield scanner.files(Place("working tree"), survey.top, survey.files(), survey.is_own)
+    # Where was exported to is said with the exports; it may name the person as long as they are there.
+    without = [cache_folder(store), WrittenPlaces(store).file]
+    yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=without))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
     if repository:
         yield scanner.objects(Place("git objects"), repository.git)

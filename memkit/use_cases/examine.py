@@ -13,7 +13,7 @@ from memkit import __version__
 from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, NoStore, StoreFault
 from memkit.privacy.examination import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
-from memkit.privacy.journal import UNPROVEN, ErasureJournal
+from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
 from memkit.runtime.memory.record.errors import ArchiveError
@@ -106,7 +106,7 @@ def _store(given: Path | None) -> Iterator[DoctorCheck]:
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
         yield _tried("domains", lambda: _loaded(lambda: load_domains(root)))
         yield from (DoctorCheck(*found) for found in _privacy(workspace))
-        owed = ErasureJournal(root).phase is not None
+        owed = ErasureJournal(root).phase is not None or Unproven(root).folder.is_dir()
         yield DoctorCheck("erasure", not owed, UNPROVEN if owed else "none is under way")
 
 
@@ -171,7 +171,7 @@ def _privacy(workspace: Workspace) -> Iterator[ErasureFinding]:
     except FAILURES as error:
         if keys.ok:
             yield ErasureFinding("sealing", False, _why(error))
-    yield examined_state(workspace.root / ".memkit")
+    yield examined_state(workspace.root / ".memkit", seals=workspace.settings["privacy.seal"] == "user")
 
 
 def _sealing(workspace: Workspace) -> Sealing:

@@ -20,6 +20,7 @@ from memkit.generate.source import RELEASES
 from memkit.generate.targets import Target, checked_answers, load_targets
 from memkit.store.layout import find_store, require_writable_inside
 from memkit.store.plumbing import scratch_repository
+from memkit.store.written import WrittenPlaces
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def generate_project(
     wheel = installed_runtime()
     order = Order(chosen, content, given, Runtime.of(wheel), wheel, way_to(root, place))
     files = render(order, place)
+    WrittenPlaces(root).note("project", place)
     return Generated(
         target,
         place,

@@ -11,6 +11,9 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.privacy.key_file import LARGEST, decrypted, encrypted
 from memkit.privacy.keys import STORE
+from memkit.runtime.memory.log.clone import lock_file
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import LOCK_SECONDS
 from memkit.workspace import Workspace
 
 # List the keys of a store that are on this machine.
@@ -167,6 +170,8 @@ class KeyDestroyed:
 def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> KeyDestroyed:
     """Delete the key of ``user`` from this machine, with the index that shows the sealed text in clear.
 
+    Nobody writes meanwhile: what was being written is sealed and in the index before, or gets a key of its own after.
+
     Args:
         workspace: The store.
         user: Whose key it is.
@@ -175,15 +180,18 @@ def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None])
     Raises:
         NotFound: There is no such key here.
         NotTrusted: The keys here are those of another clone.
+        SessionOpen: A conversation of theirs is still going on, and would go on in clear.
+        StoreLocked: Somebody has been writing for too long.
     """
     ring = workspace.keys
     ring.require_use()
     if ring.user_key(user) is None:
         raise NotFound(f"No key of {user!r} is on this machine.")
     confirm()
-    ring.destroy(user)
-    workspace.archive.forget_index(user)
-    shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # what past commits held, opened for looking back
+    with workspace.session_book.all_held(user), locked(lock_file(workspace.root), timeout=LOCK_SECONDS):
+        ring.destroy(user)
+        workspace.archive.forget_index(user)
+        shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # what past commits held, opened for looking back
     workspace.audit.append({"event": "key", "actor": "person", "user_id": user, "reason": "destroyed"})
     remotes = workspace.git.run("remote", check=False).split()
     return KeyDestroyed(user, workspace.archive.sealed(user), tuple(remotes))

@@ -24,11 +24,9 @@ from memkit.policies.verdict_diff import (
     replay,
 )
 from memkit.runtime.guard.interface import contribution, strength
-from memkit.runtime.memory.log.clone import state_folder
-from memkit.store.audit import AuditLog
 from memkit.store.config import load_settings
 from memkit.store.git import Git
-from memkit.workspace import utc_now
+from memkit.workspace import Workspace
 
 # Run the tests of policies.
 
@@ -177,8 +175,8 @@ def _sides(root: Path, span: str) -> tuple[PolicySet, PolicySet]:
 
 
 def _events(root: Path) -> list[dict[str, object]]:
-    log = AuditLog(state_folder(root) / "audit", utc_now)
-    return [dict(event) for event in log.events(event="policy")]
+    with Workspace(root) as workspace:
+        return [dict(event) for event in workspace.audit.events(event="policy")]
 
 
 # Write what policy tests show as JUnit XML.

@@ -61,6 +61,8 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
         EnvironmentFault: No git, no git identity, or the folder cannot be written.
     """
     root = folder.expanduser().absolute()
+    if ".." in root.parts:  # "../new" lies in no parent of what stands before the dots
+        root = root.resolve()
     _refuse_unless_free(root, adopt=adopt)
     made = _missing_folders(root)
     added: list[str] = []

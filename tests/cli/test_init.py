@@ -177,3 +177,12 @@ def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said.strip() == "Interrupted."
     assert not (tmp_path / "outer").exists()
+
+
+def test_a_store_beside_another_one_is_made_from_within_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A way that leads up and down again ends beside the repository that it begins in."""
+    monkeypatch.chdir(store)
+
+    assert run(["init", "../beside"]) == 0
+
+    assert (store.parent / "beside" / ".git").is_dir()

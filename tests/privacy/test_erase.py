@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from tests.privacy.traces import BOB, TEXT, erase, git, leaking
+from memkit.runtime.memory.log.clone import state_folder
+from tests.privacy.traces import BOB, TEXT, erase, git, leaking, remember
 
 
 def test_nothing_is_left_and_the_answer_says_so(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,3 +121,56 @@ def test_tombstones_are_committed(peopled: Path, capsys: pytest.CaptureFixture[s
 
 def _shard(root: Path) -> str:
     return next((root / "archive").rglob("*.jsonl")).relative_to(root / "archive").as_posix()
+
+
+def test_a_second_run_goes_on_where_one_was_incomplete(
+    peopled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the first run named and left is taken out by the second, which knows the texts by keyed digests alone."""
+    (peopled / "notes.md").write_text(f"As was said: {TEXT}.\n")
+    git(peopled, "add", "notes.md")
+    git(peopled, "commit", "-qm", "notes")
+    out = tmp_path / "alice.jsonl"
+    assert run(["memory", "export", "--user", "alice", "--out", str(out), "--store", str(peopled)]) == 0
+    code, answer = erase(peopled, capsys)
+    assert (code, answer["data"]["unprovable"][0]["place"]) == (1, f"{out}, which memkit exported")
+    assert run(["doctor", "--store", str(peopled)]) == 1
+    git(peopled, "tag", "-a", "late", "-m", f"still there: {TEXT}")
+
+    out.unlink()
+    code, answer = erase(peopled, capsys, "--redact")
+
+    assert (code, leaking(peopled)) == (0, []), answer["diagnostics"]
+    assert answer["data"]["removed"]["records"] == 2
+    assert git(peopled, "cat-file", "tag", "late").endswith("still there: [erased]")
+    assert erase(peopled, capsys)[0] == 1  # nothing is held any more, and nothing is owed
+
+
+def test_what_is_kept_for_a_second_run_tells_nothing(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is made of digests under a key that lies outside of the store."""
+    (peopled / "notes.md").write_text(f"As was said: {TEXT}.\n")
+    assert erase(peopled, capsys)[0] == 1
+
+    kept = next((state_folder(peopled) / "unproven").iterdir())
+
+    assert leaking(peopled) == ["notes.md"]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert "alice" not in kept.read_text()
+
+
+def test_projects_elsewhere_are_erased_with_the_store(
+    peopled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A project without a history goes along; one with a history of its own is left to its owner, and checked again."""
+    for name in ("loose", "own"):
+        assert run(["gen", "--target", "react", "--store", str(peopled), "--out", str(tmp_path / name)]) == 0
+        remember(tmp_path / name, TEXT, "alice")
+    git(tmp_path / "own", "init", "-q")
+
+    code, answer = erase(peopled, capsys)
+
+    assert (code, leaking(tmp_path / "loose")) == (1, [])
+    left = [item["place"] for item in answer["data"]["unprovable"]]
+    assert left == [f"the project {tmp_path / 'own'}, which has a history of its own"]
+    assert erase(tmp_path / "own", capsys)[0] == 0
+    assert erase(peopled, capsys)[0] == 0

@@ -24,6 +24,7 @@ from memkit.privacy.certificate import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import whole_file
+from memkit.store.written import WrittenPlaces
 from memkit.terminal import harmless, one_line
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
             raise UsageError(f"{out} exists already, and stays as it is. Name another file, or add --force.")
         with whole_file(out) as file:
             file.writelines(f"{line}\n".encode() for line in lines)
+        WrittenPlaces(workspace.root).note("export", out)
     elif front.json:
         data["entries"] = [json.loads(line) for line in lines]
     else:
@@ -294,10 +296,10 @@ def _listed(counts: Counter[str]) -> str:
 
 TRACED = (
     "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
-    "can be deleted and made again; quotes in files of people are for you to take out, as memkit does not know",
-    "the words any more (with --redact it takes them out while it erases); lines of other users stay.",
+    "can be deleted and made again; quotes in files of people are for you to take out, or for --redact; lines of other",
+    "users stay. Then erase the same user again: it goes on where this one ended, and proves it.",
 )
-QUOTING = "--redact takes that out too; once the texts are erased, memkit does not know them any more"
+QUOTING = "--redact takes that out too"
 
 KINDS = {
     "records": "record{s}",
@@ -350,6 +352,11 @@ def erase(
         diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
     ]
     findings += [
+        diagnostic("word", f"{place.place}: {name} holds single words of {one_line(user)}'s texts; it stays.",
+                   severity="warning", path=name)
+        for place in erasure.scanned for name in place.words
+    ]  # fmt: skip
+    findings += [
         diagnostic("unprovable", f"{item['place']} is left to {item['owner']}.") for item in erasure.unprovable
     ]
     findings += [
@@ -393,6 +400,8 @@ def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     if plan.remotes:
         named = ", ".join(f"{name} ({url})" for name, url in plan.remotes.items())
         yield f"Remotes keep what they have: {named}."
+    if plan.projects:
+        yield f"Erased there as well: {', '.join(map(str, plan.projects))}."
     if plan.elsewhere:
         yield f"Not looked into: {', '.join(plan.elsewhere)}."
 
@@ -411,8 +420,7 @@ def _lines(erasure: Erasure) -> Iterator[str]:
     for place in erasure.scanned:
         yield f"scanned {place.place}: {_number(place.items, 'item{s}')}, {_number(place.traces, 'trace{s}')}"
         yield from (f"  trace in {name}" for name in place.where)
-        if place.traces > len(place.where):
-            yield f"  and {place.traces - len(place.where):,} more"
+        yield from (f"  single words, which may be anybody's, in {name}" for name in place.words)
     for item in erasure.unprovable:
         yield f"not provable: {item['place']} is left to {item['owner']}"
     yield from (f"remote {name}: {WENT_WITH_KEY}" for name in erasure.sealed_copies)

@@ -87,6 +87,8 @@ class DeclaredTool:
     """Seconds before the program is killed."""
     idempotent: bool = False
     """Whether doing it twice is the same as once, so that a call of unknown outcome may simply be made again."""
+    writes: Sequence[str] = ()
+    """The files that it writes, so that an erasure looks through them."""
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
         raise StoreFull(f"{store} has no room left ({error.strerror}). {MAKE_ROOM}") from None
 
 
-FORMAT = 1
+FORMAT = 2
 SCHEMA = """
 CREATE TABLE shards(
     num INTEGER PRIMARY KEY, path TEXT UNIQUE, size INT, mtime_ns INT, inode INT, seen INT, checksum INT);
@@ -277,6 +277,9 @@ class Catalogue:
         return int(self._sql.execute("PRAGMA user_version").fetchone()[0])
 
     def _recreate(self) -> None:
+        if place := self.database.path:  # the names of another format's files show whose they are
+            for path in (place.parent / "users").glob("*.sqlite*"):
+                path.unlink(missing_ok=True)
         for (name,) in self._sql.execute(
             "SELECT name FROM sqlite_master WHERE type='table' AND name!='sqlite_sequence'"
         ).fetchall():
@@ -470,4 +473,9 @@ class AccessCounts:
         return database
 
     def _path(self, user_id: str) -> Path | None:
-        return self._folder / f"{file_stem(user_corpus(user_id))}.sqlite" if self._folder else None
+        if self._folder is None:
+            return None
+        path = self._folder / f"{file_stem(user_corpus(user_id))}.sqlite"
+        with suppress(OSError):  # as it was called when its name showed whose it is
+            path.with_name(f"{user_corpus(user_id).encode().hex()}.sqlite").rename(path)
+        return path

@@ -208,8 +208,13 @@ class SealDamaged(InvalidRecord):
 class Sealer(Protocol):
     """Hides and shows what is about one user, with keys that the store does not hold."""
 
-    def seal(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Return ``data`` as it is to be written: sealed where the store seals, as it is where nothing is to hide."""
+    def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
+        """Return ``data`` as it is to be written: sealed where the store seals, as it is where nothing is to hide.
+
+        Args:
+            data: What is said of one user.
+            create: Whether a user who has no key gets one; otherwise only what stays clear of ``data`` is returned.
+        """
 
     def open(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
         """Return what was given to ``seal``, or ``data`` as it is when its key is not here; raises SealDamaged."""
@@ -221,7 +226,7 @@ class Sealer(Protocol):
 class NoSealer:
     """Seals nothing and opens nothing: a store without keys."""
 
-    def seal(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
         """Return ``data`` as it is."""
         return data
 

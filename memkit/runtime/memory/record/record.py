@@ -7,6 +7,11 @@ from typing import Annotated, NamedTuple, cast
 from .errors import InvalidRecord
 from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time
 
+try:  # what hashlib brings along costs more time than a search
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
 TYPES = ("fact", "preference", "outcome", "constraint", "goal", "event", "summary")
 SCOPES = ("user", "session", "agent", "shared")
 SOURCES = ("explicit", "inferred", "learned", "merged", "imported")
@@ -380,8 +385,6 @@ def _says_something(data: Mapping[str, JSON]) -> bool:
 
 
 SHARED = "shared"
-LONGEST_STEM = 160
-"""Letters of a file's name."""
 
 
 def corpus_of(data: Mapping[str, JSON]) -> str:
@@ -400,13 +403,8 @@ def user_corpus(user_id: str) -> str:
 
 
 def file_stem(corpus: str) -> str:
-    """Return a name for a file about a corpus: a user id may hold anything, slashes and quotes included."""
-    name = corpus.encode()
-    if len(name) <= LONGEST_STEM // 2:
-        return name.hex()
-    from hashlib import sha256  # costs more time than a search, and few names are that long
-
-    return f"long-{sha256(name).hexdigest()}"
+    """Return a name for a file about a corpus, which tells nobody whose it is but who asks by user."""
+    return blake2b(corpus.encode(), digest_size=16).hexdigest()
 
 
 Audience = tuple[str, JSON]
