@@ -206,24 +206,32 @@ class Workspace:
             NotTrusted: The store chose it, and nobody trusted the store.
             EnvironmentFault: There is no key.
         """
-        from memkit.llm.providers import Patience, open_model
+        from memkit.llm.providers import ModelAddress, Patience, open_model
 
         is_stores = provider is None and self.settings.is_chosen("provider")
-        if is_stores and self.settings["provider"] != "reference":
-            chosen = one_line(str(self.settings["provider"]), 120)
-            self.trust.require(f"This store would ask {chosen}", INSTEAD)
+        if provider is None:
+            self.require_provider()
+        asked = provider or str(self.settings["provider"])
         return open_model(
-            provider or self.settings["provider"],
-            model or self._model_name(provider or str(self.settings["provider"])),
+            asked,
+            model or self.model_name(asked),
             folder=self.root if is_stores else Path.cwd(),
             patience=patience or Patience.of(self.settings.section("requests")),
+            address=ModelAddress.of(self.settings, asked, self.may_use),
         )
 
-    def _model_name(self, provider: str) -> str | None:
-        """Return the configured model where it is one of this provider's; another vendor has none of its name."""
-        configured, name = str(self.settings["provider"]).partition(":")[0], self.settings["model"]
-        is_known = configured in ("reference", provider.partition(":")[0])
-        return name if name and is_known and provider != "reference" and self.may_use("model") else None
+    def require_provider(self) -> None:
+        """Raise ``NotTrusted`` where the store chose whom to ask, and nobody trusted it."""
+        if self.settings.is_chosen("provider") and self.settings["provider"] != "reference":
+            self.trust.require(f"This store would ask {one_line(str(self.settings['provider']), 120)}", INSTEAD)
+
+    def model_name(self, provider: str) -> str | None:
+        """Return the configured model where it is one of this provider's."""
+        from memkit.llm.providers import WITHOUT_MODELS, is_about
+
+        name = self.settings["model"]
+        serves = provider.partition(":")[0] not in WITHOUT_MODELS and is_about(self.settings, provider)
+        return name if name and serves and self.may_use("model") else None
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
@@ -269,7 +277,9 @@ class Workspace:
         from memkit.store.manifest import change_manifest
 
         model = self.embedder
-        change_manifest(self.root, "retrieval.vector_model", identity(model), f"Search by the vectors of {model.name}")
+        change_manifest(
+            self.root, {"retrieval.vector_model": identity(model)}, f"Search by the vectors of {model.name}"
+        )
 
     @cached_property
     def keys(self) -> KeyRing:

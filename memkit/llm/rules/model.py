@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import answer
@@ -35,9 +35,16 @@ STILL_PLAYED = 6
 class ReferenceModel:
     """Answers by rule, through tool calls, the same way every time."""
 
+    introduction = "The reference model (rules, no language model; 'memkit setup' chooses one)"
+
     @classmethod
     def open(
-        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
     ) -> ReferenceModel:
         """Return the model; it takes no argument."""
         if argument:
