@@ -28,7 +28,7 @@ from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
-    from memkit.llm.providers import Patience
+    from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.embeddings.local import LocalEmbedder
@@ -206,32 +206,23 @@ class Workspace:
             NotTrusted: The store chose it, and nobody trusted the store.
             EnvironmentFault: There is no key.
         """
-        from memkit.llm.providers import ModelAddress, Patience, open_model
-
         is_stores = provider is None and self.settings.is_chosen("provider")
         if provider is None:
             self.require_provider()
-        asked = provider or str(self.settings["provider"])
-        return open_model(
-            asked,
-            model or self.model_name(asked),
-            folder=self.root if is_stores else Path.cwd(),
-            patience=patience or Patience.of(self.settings.section("requests")),
-            address=ModelAddress.of(self.settings, asked, self.may_use),
-        )
+        folder = self.root if is_stores else Path.cwd()
+        return self.models.open(provider or self.settings["provider"], model, folder=folder, patience=patience)
+
+    @property
+    def models(self) -> StoreModels:
+        """Return what opens models as the settings have them."""
+        from memkit.llm.providers import StoreModels
+
+        return StoreModels(self.settings, self.may_use)
 
     def require_provider(self) -> None:
         """Raise ``NotTrusted`` where the store chose whom to ask, and nobody trusted it."""
         if self.settings.is_chosen("provider") and self.settings["provider"] != "reference":
             self.trust.require(f"This store would ask {one_line(str(self.settings['provider']), 120)}", INSTEAD)
-
-    def model_name(self, provider: str) -> str | None:
-        """Return the configured model where it is one of this provider's."""
-        from memkit.llm.providers import WITHOUT_MODELS, is_about
-
-        name = self.settings["model"]
-        serves = provider.partition(":")[0] not in WITHOUT_MODELS and is_about(self.settings, provider)
-        return name if name and serves and self.may_use("model") else None
 
     @cached_property
     def embedder(self) -> LocalEmbedder:

@@ -94,7 +94,7 @@ def malformed(vendor: ModelVendor, what: str) -> Unserved:
     """Return what is told of an answer that is not of the protocol."""
     return Unserved(
         f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
-        f"Check {vendor.address}{_version_hint(vendor)}."
+        f"Check {vendor.address}{_version_hint(vendor).removesuffix(',')}."
     )
 
 

@@ -39,17 +39,48 @@ class ModelAddress:
     base_url: str | None = None
     key_variable: str | None = None
 
+
+@dataclass(frozen=True)
+class StoreModels:
+    """Opens models as the settings of a store have them: which one, where it is asked, how long it is waited for."""
+
+    settings: Settings
+    may_use: Callable[[str], bool]
+    """Whether a setting that the store chose counts; what a person set counts anyway."""
+
     @classmethod
-    def of(cls, settings: Settings, provider: str, may_use: Callable[[str], bool]) -> ModelAddress:
-        """Return what the settings say about ``provider``, as far as they may be used."""
-        if not is_about(settings, provider):
-            return cls()
-        return cls(*(settings[key] if settings[key] and may_use(key) else None for key in ("base_url", "key_variable")))
+    def of(cls, root: Path | None) -> StoreModels:
+        """Return those of the store at ``root``, or of the environment without one."""
+        from memkit.store.trust import Trust
 
+        settings = load_settings(root)
+        return cls(settings, lambda key: not settings.is_chosen(key) or (root is not None and Trust(root).holds()))
 
-def is_about(settings: Settings, provider: str) -> bool:
-    """Return whether the settings of a model are about ``provider``: another vendor's models are called otherwise."""
-    return str(settings["provider"]).partition(":")[0] in ("reference", provider.partition(":")[0])
+    def open(
+        self, provider: str, model: str | None = None, *, folder: Path | None = None, patience: Patience | None = None
+    ) -> Model:
+        """Return a model of ``provider``; what is not named is as the settings say."""
+        return open_model(
+            provider,
+            model or self.name(provider),
+            folder=folder,
+            patience=patience or Patience.of(self.settings.section("requests")),
+            address=self.address(provider),
+        )
+
+    def name(self, provider: str) -> str | None:
+        """Return the configured model where it is one of this provider's."""
+        return None if provider.partition(":")[0] in WITHOUT_MODELS else self._setting("model", provider)
+
+    def address(self, provider: str) -> ModelAddress:
+        """Return where this provider is asked."""
+        return ModelAddress(self._setting("base_url", provider), self._setting("key_variable", provider))
+
+    def _setting(self, key: str, provider: str) -> str | None:
+        """Return a setting where it is about ``provider``: another vendor's models are called and reached otherwise."""
+        configured, value = str(self.settings["provider"]).partition(":")[0], self.settings[key]
+        is_about = configured in ("reference", provider.partition(":")[0])
+        return value if value and is_about and self.may_use(key) else None
 
 
 def open_model(
@@ -140,11 +171,6 @@ class Patience:
             key: value if key == "retries" else parse_duration(value) for key, value in section.items()
         }
         return cls(**given)
-
-    @classmethod
-    def of_store(cls, root: Path | None) -> Patience:
-        """Return the patience that the settings of the store at ``root`` ask for, or the environment without one."""
-        return cls.of(load_settings(root).section("requests"))
 
     def read_timeout(self, *, stream: bool) -> float:
         """Return how long a connection may stay silent; the clock over what arrives ends first and says which bound."""

@@ -126,8 +126,7 @@ def wanted(
         provider = "openai"
     if provider is None or (provider == now and base_url is None):
         workspace.require_provider()
-        known = ModelAddress.of(workspace.settings, now, workspace.may_use)
-        before = ModelChoice(now, workspace.model_name(now), known)
+        before = ModelChoice(now, workspace.models.name(now), workspace.models.address(now))
     else:
         before = ModelChoice(provider)
     key = before.address.key_variable if key_variable is None else key_variable if key_variable != "none" else None

@@ -17,7 +17,7 @@ from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import answer
 from memkit.llm.rules.questions import is_question
-from memkit.llm.rules.reading import Heard, Script
+from memkit.llm.rules.reading import INSERT, Heard, Script
 from memkit.llm.rules.remembering import finish, forget, read_forget, remember
 from memkit.llm.rules.requests import read_action, read_task
 from memkit.llm.rules.small_talk import GREETING, NOT_READ, STAND_IN, small_talk
@@ -94,7 +94,7 @@ def _respond(heard: Heard) -> Script:
     gap = read_gap(text) if heard.offers("propose_subtasks") else None
     if gap is not None:
         return (yield from acting.propose(gap))
-    said = small_talk(text, heard.earlier) or (yield from _request(heard, text))
+    said = small_talk(text, heard.earlier, remembers=heard.offers(INSERT)) or (yield from _request(heard, text))
     return said or (yield from _sentences(heard, text)) or NOT_READ
 
 

@@ -3,13 +3,14 @@
 import os
 import re
 import threading
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from time import time_ns
 from typing import NamedTuple
 
 from .errors import InvalidRecord
 
+WEEK = re.compile(r"\d{4}-?W\d{2}")
 DATE = r"\d{4}-\d{2}-\d{2}"
 DURATION = r"(\d+(?:\.\d+)?)\s*([smhdw])"
 DECAY = rf"(\d+(?:\.\d+)?) per ({DURATION}) unused"
@@ -28,17 +29,29 @@ def to_text(moment: datetime) -> str:
 
 
 def parse_time(value: str | datetime) -> datetime:
-    """Return the moment that ``value`` names; a bare date means its end."""
+    """Return the moment that ``value`` names; a bare date means its end, in each of ISO's forms."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     try:
-        if re.fullmatch(DATE, value):
-            return datetime.fromisoformat(value).replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
+        if (day := bare_date(value)) is not None:
+            return datetime.combine(day, time.max, UTC)
         return parse_time(datetime.fromisoformat(value))
     except (ValueError, OverflowError):
         raise InvalidRecord(
             f"{value!r:.60} is not a time. Write an RFC 3339 time such as 2026-11-21T09:00:00Z, or a date."
         ) from None
+
+
+def bare_date(value: str) -> date | None:
+    """Return the day that ``value`` is, None for a time; a week without its day is neither, and no day is guessed.
+
+    >>> bare_date("20261122") == bare_date("2026-W47-7") == bare_date("2026-11-22") == date(2026, 11, 22)
+    True
+    """
+    try:
+        return date.fromisoformat(value) if not WEEK.fullmatch(value) else None
+    except ValueError:
+        return None
 
 
 def normal_time(value: str | datetime) -> str:
@@ -47,8 +60,9 @@ def normal_time(value: str | datetime) -> str:
 
 
 def kept_time(value: str) -> str:
-    """Return ``value`` as a record keeps it: a bare date as it is, because it means its end, anything else in UTC."""
-    return value if re.fullmatch(DATE, value) else normal_time(value)
+    """Return ``value`` as a record keeps it: a bare date as one, because it means its end, anything else in UTC."""
+    day = bare_date(value)
+    return normal_time(value) if day is None else day.isoformat()
 
 
 def parse_duration(value: str | int | float) -> float:
@@ -107,7 +121,7 @@ def encode(number: int) -> str:
 class IdSource:
     """Mint ids that only ever grow within this process, also when the clock goes backwards."""
 
-    def __init__(self, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+    def __init__(self, clock_ms: Callable[[], int] = lambda: time_ns() // 1_000_000) -> None:
         self._clock_ms = clock_ms
         self._last = 0
         self._lock = threading.Lock()
