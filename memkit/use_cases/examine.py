@@ -28,6 +28,10 @@ from memkit.use_cases.generate_project import list_targets
 from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace
 
+EXACT = (
+    " Exact counts take tiktoken's vocabulary, which it fetches once where there is a network, into TIKTOKEN_CACHE_DIR "
+    """where that is set: python -c 'import tiktoken; tiktoken.get_encoding("o200k_base")'"""
+)
 FAILURES = (MemkitError, ArchiveError, OSError)
 """What keeps somebody from looking, and is itself a finding."""
 
@@ -55,7 +59,8 @@ def _machine() -> Iterator[DoctorCheck]:
     yield DoctorCheck("python", sys.version_info >= (3, 11), version)
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
-    yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+    more = EXACT if tokens.name == "estimate" else ""
+    yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound}){more}")
     report = available()
     lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
     yield DoctorCheck("sandbox", True, f"{lacking}{report}")
