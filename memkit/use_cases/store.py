@@ -62,6 +62,7 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
         EnvironmentFault: No git, no git identity, or the folder cannot be written.
     """
     root = folder.expanduser().absolute()
+    root = root.resolve() if ".." in root.parts else root  # else a folder that the path only passes through counts
     _refuse_unless_free(root, adopt=adopt)
     made = _missing_folders(root)
     added: list[str] = []

@@ -119,3 +119,17 @@ def test_an_interrupt_ends_the_scripted_server_and_what_runs_against_it(store: P
     assert child.exitstatus == 130
     left = subprocess.run(["pgrep", "-f", f"chat.*{store}"], capture_output=True, text=True, check=False).stdout
     assert not left.strip()
+
+
+def test_a_store_beside_a_clone_is_made_from_inside_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path that only passes through a repository lies in none."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "init", "-q", str(clone)], check=True)
+    monkeypatch.chdir(clone)
+
+    assert run(["init", "../mine"]) == 0
+
+    assert (tmp_path / "mine" / ".git").is_dir()
+    assert str(tmp_path / "mine") in capsys.readouterr().out
