@@ -74,9 +74,9 @@ class TerminalConversation:
         who = f"{introduced(agent.model)} answers {whom}."
         if not (agent.setting.remembers and agent.setting.long_term):
             return f"{who} Nothing is remembered."
-        held = len(self.workspace.archive.newest(self.user, COUNTED)) if agent.consent.granted() else 0
+        held = len(self.workspace.archive.newest(self.user, COUNTED))
         count = f"{COUNTED} or more records" if held >= COUNTED else counted(held, "record")
-        more = "what you tell is added" if agent.may_remember() else "what you say now is not kept"
+        more = "what you tell is added" if agent.may_remember() else "what you say now is not"
         return f"{who} Remembered: {count}; {more}."
 
     def notices(self) -> list[Diagnostic]:

@@ -35,7 +35,7 @@ STILL_PLAYED = 6
 class ReferenceModel:
     """Answers by rule, through tool calls, the same way every time."""
 
-    introduction = "The reference model (rules, no language model; 'memkit setup' chooses one)"
+    introduction = "The reference model (rules, no language model)"
 
     @classmethod
     def open(
