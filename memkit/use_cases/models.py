@@ -59,6 +59,9 @@ class ModelChoice:
         if name in SERVERS and not argument:
             return replace(self, provider="openai", address=replace(given, base_url=given.base_url or SERVERS[name]))
         require_provider(name)
+        if bool(argument) != (name == "scripted"):
+            takes = "needs a file: scripted:FILE" if name == "scripted" else "takes nothing behind a colon"
+            raise UsageError(f"The provider {name} {takes}.")
         if name in WITHOUT_MODELS and (given.base_url or given.key_variable):
             raise UsageError(f"The provider {name} {WITHOUT_MODELS[name]}: it has no address and no key.")
         return self
@@ -188,6 +191,10 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
     """Raise ``UsageError`` where a setting is to name what is no provider, no model or no variable."""
     if key == "provider":
         require_provider(str(value).partition(":")[0])
+        ModelChoice(str(value)).settled()
+        kept = [one for one in ("model", "base_url", "key_variable") if workspace.settings[one]]
+        if kept and value != workspace.settings["provider"]:
+            workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
     if key == "key_variable" and value is not None:
         require_variable(str(value))
     if key == "base_url" and value is not None:

@@ -253,6 +253,8 @@ def test_an_agent_chooses_and_does_not_vouch(
     [
         (("config", "set", "provider", "gpt"), "Did you mean 'openai'?"),
         (("config", "set", "provider", "ollama"), "memkit setup --provider ollama"),
+        (("config", "set", "provider", "scripted"), "needs a file"),
+        (("config", "set", "provider", "openai:gpt-5"), "takes nothing behind a colon"),
         (("config", "set", "model", "gpt-5"), "answers by rules"),
         (("config", "set", "key_variable", PASTED), "a key has no place here"),
         (("config", "set", "base_url", "localhost:11434"), "An address is like"),

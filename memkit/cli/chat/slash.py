@@ -305,7 +305,9 @@ def _times(number: int) -> str:
 def show_model(conversation: TerminalConversation, argument: str) -> str:
     """Return who answers, or let another model of the same provider answer from now on, once its server knows it."""
     if not argument:
-        return f"{introduced(conversation.agent.model)} answers. /model NAME lets another one answer."
+        model = conversation.agent.model
+        how = "/model NAME lets another one answer" if hasattr(model, "vendor") else "'memkit setup' chooses another"
+        return f"{introduced(model)} answers; {how}."
     conversation.agent.answered_by(model_named(conversation.workspace, conversation.provider, argument))
     return f"{introduced(conversation.agent.model)} answers from now on, here. For good: memkit setup."
 
