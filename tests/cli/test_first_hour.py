@@ -21,7 +21,7 @@ def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> pexpect
     """Run a command on a terminal of its own."""
     known = {**os.environ, "TERM": "dumb", **environment}
     return pexpect.spawn(
-        MEMKIT[0], [*MEMKIT[1:], *words], timeout=120, encoding="utf-8", dimensions=(40, columns), env=known
+        MEMKIT[0], [*MEMKIT[1:], *words], timeout=600, encoding="utf-8", dimensions=(40, columns), env=known
     )
 
 

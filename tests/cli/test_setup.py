@@ -98,7 +98,7 @@ def on_a_terminal(store: Path, *words: str) -> pexpect.spawn:
     """Run a command on a terminal of its own."""
     command = ["-m", "memkit", *words, "--store", str(store)]
     plain = {**os.environ, "TERM": "dumb"}
-    return pexpect.spawn(sys.executable, command, timeout=60, encoding="utf-8", dimensions=(40, 200), env=plain)
+    return pexpect.spawn(sys.executable, command, timeout=600, encoding="utf-8", dimensions=(40, 200), env=plain)
 
 
 def test_a_server_of_ones_own_is_chosen_in_one_commit(
