@@ -14,6 +14,7 @@ from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.host.sessions import Session, SessionTerms, after
 from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.asking import model_of
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
@@ -159,6 +160,16 @@ class ReferenceAgent:
     def toolbox(self) -> Tools:
         """Return the tools of the session."""
         return self._agent.toolbox
+
+    @property
+    def model(self) -> Model:
+        """Return who answers."""
+        return self.parts.model
+
+    def answered_by(self, model: Model) -> None:
+        """Let another model answer from the next turn on."""
+        self.parts = replace(self.parts, model=model)
+        self._agent.model = model_of(model)
 
     @property
     def turns(self) -> int:

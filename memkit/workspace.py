@@ -27,7 +27,7 @@ from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
-    from memkit.llm.providers import Patience
+    from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.embeddings.local import LocalEmbedder
@@ -205,24 +205,23 @@ class Workspace:
             NotTrusted: The store chose it, and nobody trusted the store.
             EnvironmentFault: There is no key.
         """
-        from memkit.llm.providers import Patience, open_model
-
         is_stores = provider is None and self.settings.is_chosen("provider")
-        if is_stores and self.settings["provider"] != "reference":
-            chosen = one_line(str(self.settings["provider"]), 120)
-            self.trust.require(f"This store would ask {chosen}", INSTEAD)
-        return open_model(
-            provider or self.settings["provider"],
-            model or self._model_name(provider or str(self.settings["provider"])),
-            folder=self.root if is_stores else Path.cwd(),
-            patience=patience or Patience.of(self.settings.section("requests")),
-        )
+        if provider is None:
+            self.require_provider()
+        folder = self.root if is_stores else Path.cwd()
+        return self.models.open(provider or self.settings["provider"], model, folder=folder, patience=patience)
 
-    def _model_name(self, provider: str) -> str | None:
-        """Return the configured model where it is one of this provider's; another vendor has none of its name."""
-        configured, name = str(self.settings["provider"]).partition(":")[0], self.settings["model"]
-        is_known = configured in ("reference", provider.partition(":")[0])
-        return name if name and is_known and provider != "reference" and self.may_use("model") else None
+    @property
+    def models(self) -> StoreModels:
+        """Return what opens models as the settings have them."""
+        from memkit.llm.providers import StoreModels
+
+        return StoreModels(self.settings, self.may_use)
+
+    def require_provider(self) -> None:
+        """Raise ``NotTrusted`` where the store chose whom to ask, and nobody trusted it."""
+        if self.settings.is_chosen("provider") and self.settings["provider"] != "reference":
+            self.trust.require(f"This store would ask {one_line(str(self.settings['provider']), 120)}", INSTEAD)
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
@@ -268,7 +267,9 @@ class Workspace:
         from memkit.store.manifest import change_manifest
 
         model = self.embedder
-        change_manifest(self.root, "retrieval.vector_model", identity(model), f"Search by the vectors of {model.name}")
+        change_manifest(
+            self.root, {"retrieval.vector_model": identity(model)}, f"Search by the vectors of {model.name}"
+        )
 
     @cached_property
     def keys(self) -> KeyRing:

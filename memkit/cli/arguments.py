@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -22,9 +22,13 @@ GOES_ON = "\\"
 """At the end of a line it says that another one follows."""
 
 
-def is_able_terminal() -> bool:
-    """Return whether standard output is a terminal on which more can be done than print lines."""
-    return sys.stdout.isatty() and (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown")
+def is_able_terminal(stream: TextIO | None = None) -> bool:
+    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
+
+    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
+    """
+    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
+    return able and (stream or sys.stdout).isatty()
 
 
 def typed_line(question: str) -> str:

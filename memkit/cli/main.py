@@ -181,6 +181,7 @@ def domain() -> None:
 
 COMMANDS: Commands = {
     "init": ("memkit.cli.store:init", "Make a store: memory, skills and policies as text in a git repository."),
+    "setup": ("memkit.cli.setup:setup", "Choose who answers in this store, ask it once, and write it down."),
     "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
     "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
     "memory": ("memkit.cli.main:memory", "Add, search, correct and govern long-term memory."),

@@ -108,9 +108,12 @@ def plan(
             raise UsageError("A run knows its task and its domain, methods included. Give --resume RUN without them.")
         _execute(front, wish, None, ways)
         return
+    if domain is None and task and ways["root"] is not None:
+        domain = _domain_of(front, ways["root"], " ".join(task))
     if domain is None:
         meant = misspelt(task[0], PlanCommand.words, "memkit plan") if task else ""
-        raise UsageError(f"Missing option '--domain'. Name a file, or a domain of the store or a starter.{meant}")
+        here = " No domain of this store has such a task." if task and ways["root"] is not None else ""
+        raise UsageError(f"Missing option '--domain'.{here} Name a file, or a domain of the store or a starter.{meant}")
     request = PlanRequest(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
     if wish.executes:
@@ -158,6 +161,18 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
         raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
     if (explain or drawn) and (wish.run or wish.resume is not None):
         raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
+
+
+def _domain_of(front: Front, root: Path, task: str) -> str | None:
+    """Return the one domain of the store that has the task, as a chat finds it; None where none has."""
+    from memkit.domains.files import domains_with
+
+    found = domains_with(root, task)
+    if len(found) > 1:
+        raise UsageError(f"Several domains have such a task. Choose one with --domain: {', '.join(found)}.")
+    if found:
+        front.note(f"The domain is {found[0]}.")
+    return next(iter(found), None)
 
 
 def _ipc_lines(planned: Planned) -> list[str]:

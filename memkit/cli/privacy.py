@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import DATE, normal_time
+from memkit.runtime.memory.record.lines import bare_date, normal_time
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -192,7 +191,8 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
         moment = normal_time(value)
     except InvalidRecord as error:
         raise click.BadParameter(str(error), context, parameter) from error
-    return value if re.fullmatch(DATE, value) else moment
+    day = bare_date(value)
+    return moment if day is None else day.isoformat()
 
 
 @click.command("audit", cls=MemkitCommand)

@@ -9,6 +9,7 @@ import time
 from types import FrameType
 from typing import Self, TextIO
 
+from memkit.cli.arguments import is_able_terminal
 from memkit.cli.output import Front
 from memkit.evolution.carrying import Progress
 from memkit.terminal import one_line
@@ -23,7 +24,7 @@ class GenerationProgress:
 
     def __init__(self, front: Front, stream: TextIO) -> None:
         self._front, self._stream = front, stream
-        self._is_terminal = stream.isatty()
+        self._is_terminal = is_able_terminal(stream)
         self._last = time.monotonic()
         self._is_drawn = False
 

@@ -151,12 +151,13 @@ def commit(front: Front) -> None:
 
 
 @click.command("doctor", cls=MemkitCommand)
+@click.option("--call", is_flag=True, help="Also ask the store's model one question.")
 @click.pass_obj
-def doctor(front: Front) -> None:
-    """Check Python, git and the token counter, and the store if there is one."""
+def doctor(front: Front, call: bool) -> None:
+    """Check Python, git, the token counter, and the store with its model if there is one; nothing is fetched."""
     from memkit.use_cases.examine import examine
 
-    checks = examine(front.store)
+    checks = examine(front.store, call=call)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
     lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
     findings = [diagnostic("doctor", f"{check.name}: {check.detail}") for check in checks if not check.ok]

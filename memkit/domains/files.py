@@ -103,6 +103,17 @@ def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
     return domains
 
 
+def domains_with(root: Path, task: str) -> list[str]:
+    """Return the domains of the store at ``root`` that have such a task, by its name and how many arguments it has."""
+    words = task.split()
+    known = store_domains(root, lambda name, domain: ())
+    return [name for name, one in known.items() if any(_is_called(words, term.split()) for term in one.tasks)]
+
+
+def _is_called(words: Sequence[str], term: Sequence[str]) -> bool:
+    return len(words) == len(term) and words[:1] == term[:1]
+
+
 def _term(method: Method) -> str:
     return " ".join([method.head.name, *map(str, method.head.args)])
 

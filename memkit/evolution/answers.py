@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from memkit.errors import UsageError
 from memkit.evolution.files import lines_of, write_at
 from memkit.evolution.task import EvolutionTask
-from memkit.llm.providers import Patience, open_model
+from memkit.llm.providers import StoreModels
 from memkit.llm.scripted import ScriptExhausted
 from memkit.runtime.evolve.interface import ProposalRequest, ProposedChange
 from memkit.runtime.evolve.source.answers import Ask, ChangePrompt, PromptedProposer
@@ -149,7 +149,7 @@ def open_proposers(
     *,
     model: str | None = None,
     folder: Path | None = None,
-    patience: Patience | None = None,
+    models: StoreModels | None = None,
 ) -> list[PromptedProposer]:
     """Return a proposer for each of ``providers``; how often each is asked, the search learns from what came of it.
 
@@ -159,7 +159,7 @@ def open_proposers(
         task: What models are to be told about.
         model: The model of providers that name none.
         folder: Where a relative file name starts; the current directory without it.
-        patience: How long vendors' models are waited for, and how often they are asked again.
+        models: Opens them; without it as the environment says.
 
     Raises:
         UsageError: There is no such provider, or it cannot write programs.
@@ -168,12 +168,12 @@ def open_proposers(
     proposers = list[PromptedProposer]()
     for at, provider in enumerate(providers):
         name = provider if provider not in providers[:at] else f"{provider}#{at + 1}"
-        ask = _asking(_opened(provider, model, folder, patience))
+        ask = _asking(_opened(provider, model, folder, models or StoreModels.of(None)))
         proposers.append(PromptedProposer(name, ask, task.settings.instructions, task.settings.rewrites))
     return proposers
 
 
-def _opened(provider: str, model: str | None, folder: Path | None, patience: Patience | None) -> Model:
+def _opened(provider: str, model: str | None, folder: Path | None, models: StoreModels) -> Model:
     """Return the model of one provider.
 
     Raises:
@@ -187,7 +187,7 @@ def _opened(provider: str, model: str | None, folder: Path | None, patience: Pat
             "The reference model follows rules and writes no programs. Leave out --provider: evolution "
             "varies programs by itself. Or name anthropic, openai or scripted:FILE."
         )
-    return open_model(name, chosen if slash else model, folder=folder, patience=patience)
+    return models.open(name, chosen if slash else model, folder=folder)
 
 
 def _asking(model: Model) -> Ask:

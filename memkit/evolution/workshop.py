@@ -16,7 +16,7 @@ from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_pr
 from memkit.evolution.judging import Judging
 from memkit.evolution.record import EvolutionSettings
 from memkit.evolution.task import EvolutionTask
-from memkit.llm.providers import Patience
+from memkit.llm.providers import StoreModels
 from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings
 from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
 from memkit.sandbox import Grants, Sandbox, SandboxLimits, Scratch
@@ -37,7 +37,7 @@ class Workshop:
         settings: EvolutionSettings,
         answers: RecordedAnswers,
         folder: Path,
-        models: Patience | None = None,
+        models: StoreModels | None = None,
     ) -> None:
         """Open everything, so that whatever is wrong with it is said before anything is written.
 
@@ -79,9 +79,9 @@ class Workshop:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
 
-    def _proposers(self, folder: Path, models: Patience | None) -> list[PromptedProposer]:
+    def _proposers(self, folder: Path, models: StoreModels | None) -> list[PromptedProposer]:
         settings = self._settings
-        return open_proposers(settings.providers, self._task, model=settings.model, folder=folder, patience=models)
+        return open_proposers(settings.providers, self._task, model=settings.model, folder=folder, models=models)
 
     def _judge(self) -> Judging:
         settings = self._settings

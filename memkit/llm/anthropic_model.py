@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.llm.inquiry import Inquiry, malformed, readable
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.vendor import ModelVendor, no_argument
 from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
@@ -25,18 +25,26 @@ Block = dict[str, Any]
 class AnthropicModel:
     """Asks one model; sends no sampling parameters, because the vendor rejects them."""
 
-    def __init__(self, model: str = DEFAULT, patience: Patience | None = None) -> None:
+    def __init__(
+        self, model: str = DEFAULT, patience: Patience | None = None, address: ModelAddress | None = None
+    ) -> None:
         self.name = model
-        self._inquiry = Inquiry(VENDOR, model, patience or Patience())
-        self._client = VENDOR.client("Anthropic", self._inquiry.patience)
+        self.vendor = VENDOR.at(address or ModelAddress())
+        self._inquiry = Inquiry(self.vendor, model, patience or Patience())
+        self._client = self.vendor.client("Anthropic", self._inquiry.patience)
 
     @classmethod
     def open(
-        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
     ) -> AnthropicModel:
         """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
         no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT, patience)
+        return cls(model or DEFAULT, patience, address)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
@@ -47,6 +55,14 @@ class AnthropicModel:
         """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
         request = self._request(messages, tools)
         return self._inquiry.answer(lambda: self._streamed(request), messages, say)
+
+    def served(self) -> list[str]:
+        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
+        return self._inquiry.served(self._client)
+
+    def is_served(self) -> bool | None:
+        """Return whether the server knows this model; None where it does not say."""
+        return self._inquiry.is_served(self._client)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Block:
         request: Block = {
@@ -61,24 +77,24 @@ class AnthropicModel:
         return request
 
     def _whole(self, request: Block) -> Iterator[Delta]:
-        timeout = VENDOR.timeout(self._inquiry.patience, stream=False)
+        timeout = self.vendor.timeout(self._inquiry.patience, stream=False)
         answer = self._client.messages.create(**request, timeout=timeout)
-        with readable(VENDOR):
+        with readable(self.vendor):
             for number, block in enumerate(answer.content):
                 yield _block_delta(number, block)
             yield Delta(usage=_usage({}, answer.usage), stop=STOPS.get(answer.stop_reason, "done"))
 
     def _streamed(self, request: Block) -> Iterator[Delta]:
-        timeout = VENDOR.timeout(self._inquiry.patience, stream=True)
+        timeout = self.vendor.timeout(self._inquiry.patience, stream=True)
         stream = self._client.messages.create(**request, stream=True, timeout=timeout)
         counted: dict[str, Any] = {}
         ended = False
-        with stream, readable(VENDOR):
+        with stream, readable(self.vendor):
             for event in stream:
                 yield _event_delta(event, counted)
                 ended = ended or event.type == "message_stop"
         if not ended:
-            raise malformed(VENDOR, "the stream has no end")
+            raise malformed(self.vendor, "the stream has no end")
 
 
 def _event_delta(event: Any, counted: dict[str, Any]) -> Delta:

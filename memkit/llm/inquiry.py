@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,6 +49,10 @@ STATUS_OF_KIND = {
     "overloaded_error": 529,
 }
 """The status that a server would have sent with an error that it tells of inside a stream."""
+UNKNOWN = (400, 404, 405, 501)
+"""Statuses with which a server says that it has no such model, or no address that tells of one."""
+MOST_MODELS = 1_000
+"""Models of a list that are looked at."""
 WORDS = 200
 """Characters of a server's own words in a message."""
 
@@ -89,7 +94,7 @@ def malformed(vendor: ModelVendor, what: str) -> Unserved:
     """Return what is told of an answer that is not of the protocol."""
     return Unserved(
         f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
-        f"Check {vendor.address}{_version_hint(vendor)}."
+        f"Check {vendor.address}{_version_hint(vendor).removesuffix(',')}."
     )
 
 
@@ -105,7 +110,7 @@ def _sdk_errors(vendor: ModelVendor) -> Iterator[type[Exception]]:
 def _harmless(error: Exception, vendor: ModelVendor) -> Exception | None:
     """Return ``error`` as the cause to show, or None where its words, or those behind it, hold the key."""
     told = "".join(traceback.format_exception(error))
-    return None if vendor.secret in told or vendor.secret in repr(error) else error
+    return None if vendor.masked(told) != told or vendor.masked(repr(error)) != repr(error) else error
 
 
 def _fault_of(error: Exception, vendor: ModelVendor, model: str) -> Unserved:
@@ -115,7 +120,9 @@ def _fault_of(error: Exception, vendor: ModelVendor, model: str) -> Unserved:
         return malformed(vendor, type(error).__name__)
     status = _status(error)
     if status is not None:
-        return _refused(error, status, vendor, model)
+        refused = _refused(error, status, vendor, model)
+        refused.status = status
+        return refused
     if isinstance(error, vendor.sdk.APITimeoutError) or "Timeout" in type(error).__name__:
         return _too_slow(vendor, "connect" if _is_connecting(error) else "first_token", None)
     return _unreachable(error, vendor)
@@ -139,14 +146,16 @@ def _refused(error: Exception, status: int, vendor: ModelVendor, model: str) -> 
     """Return what is told of an answer with an error status."""
     said, where = _reason(error, vendor), vendor.shown
     code = f"{said} {_body(error).get('code', '')} {_body(error).get('type', '')}"
-    told = f"{where} answered with HTTP {status}: {said}"
+    told, key = f"{where} answered with HTTP {status}: {said}", vendor.key or "no variable"
+    if status == 401 and not vendor.key:
+        return Unserved(f"{where} wants a key, and none is sent: memkit setup --key-variable NAME says where it is.")
     if status == 401:
         return Unserved(f"{where} does not accept the key in {vendor.key}. Put a valid one there.")
     if status == 402 or (status < 500 and NO_CREDIT.search(code)):
-        return Unserved(f"{told} The account behind {vendor.key} has no quota or credit left: check its billing.")
+        return Unserved(f"{told} The account behind {key} has no quota or credit left: check its billing.")
     if status in (403, 451):
         place = " It does not serve your region." if NOT_HERE.search(code) else ""
-        return Unserved(f"{told}{place} The key in {vendor.key} may not do this: check its rights, or --model.")
+        return Unserved(f"{told}{place} The key in {key} may not do this: check its rights, or --model.")
     if status in (404, 405):
         return Unserved(f"{told} Check {vendor.address}{_version_hint(vendor)} and --model (now {model}).")
     if status in (400, 413, 422) and (status == 413 or TOO_MUCH.search(code)):
@@ -251,7 +260,7 @@ def _reason(error: Exception, vendor: ModelVendor) -> str:
     """Return the server's own words on one short line, without the key."""
     body = getattr(error, "body", None)
     said = _body(error).get("message") or (body if isinstance(body, str) else getattr(error, "message", None)) or error
-    text = " ".join(str(said).replace(vendor.secret, "…").split())
+    text = " ".join(vendor.masked(str(said)).split())
     if text.startswith("<") or "<html" in text.lower():
         return "(a web page instead of an answer)"
     text = re.sub(r"^Error code: \d+( - )?", "", text) or "(without a word)"
@@ -308,6 +317,27 @@ class Inquiry:
                     raise self._told(fault, requests) from fault.__cause__
             sleep(pause)
 
+    def served(self, client: Any) -> list[str]:
+        """Return the models that the server of an SDK's client lists; raises ``Unserved`` where it lists none."""
+        with clear_faults(self.vendor, self.model), readable(self.vendor):
+            return [str(model.id) for model in islice(client.models.list(), MOST_MODELS)]
+
+    def is_served(self, client: Any) -> bool | None:
+        """Return whether the server knows the model, by its own word or by its list; None where it says neither."""
+        try:
+            with clear_faults(self.vendor, self.model), readable(self.vendor):
+                return bool(client.models.retrieve(self.model).id)
+        except Unserved as fault:
+            if fault.status not in UNKNOWN:
+                raise
+        try:
+            served = self.served(client)
+        except Unserved as fault:
+            if fault.status not in UNKNOWN:
+                raise
+            return None
+        return not {self.model, f"{self.model}:latest"}.isdisjoint(served) if served else None
+
     def _listen(self, ask: Ask, arriving: Arriving, *, stream: bool) -> None:
         with closing(self._parts(ask, stream=stream)) as parts:
             for part in parts:
@@ -334,7 +364,7 @@ class Inquiry:
         more = f" Asked {requests} times." if requests > 1 else ""
         more += f" It wants to be asked again in {fault.wait:.0f} s." if fault.wait and fault.again else ""
         told = Unserved(f"{fault}{more}", again=fault.again, wait=fault.wait)
-        told.usage = fault.usage
+        told.usage, told.status = fault.usage, fault.status
         return told
 
     def _usage(

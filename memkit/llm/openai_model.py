@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.llm.inquiry import Inquiry, malformed, readable
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.vendor import ModelVendor, no_argument
 from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
 from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec
@@ -25,20 +25,28 @@ Data = dict[str, Any]
 class OpenAIModel:
     """Asks one model; sends no sampling parameters, because newer models reject them."""
 
-    def __init__(self, model: str = DEFAULT, patience: Patience | None = None) -> None:
+    def __init__(
+        self, model: str = DEFAULT, patience: Patience | None = None, address: ModelAddress | None = None
+    ) -> None:
         self.name = model
-        self._inquiry = Inquiry(VENDOR, model, patience or Patience())
-        self._client = VENDOR.client("OpenAI", self._inquiry.patience)
+        self.vendor = VENDOR.at(address or ModelAddress())
+        self._inquiry = Inquiry(self.vendor, model, patience or Patience())
+        self._client = self.vendor.client("OpenAI", self._inquiry.patience)
         self._asks_usage = True
         """Whether the server may be asked for the tokens of a streamed answer; some refuse such a request."""
 
     @classmethod
     def open(
-        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
     ) -> OpenAIModel:
         """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
         no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT, patience)
+        return cls(model or DEFAULT, patience, address)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
@@ -49,6 +57,14 @@ class OpenAIModel:
         """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
         request = self._request(messages, tools)
         return self._inquiry.answer(lambda: self._streamed(request), messages, say)
+
+    def served(self) -> list[str]:
+        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
+        return self._inquiry.served(self._client)
+
+    def is_served(self) -> bool | None:
+        """Return whether the server knows this model; None where it does not say."""
+        return self._inquiry.is_served(self._client)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Data:
         # Many templates of local models take one system message, in front, and user and assistant strictly in turn.
@@ -61,11 +77,11 @@ class OpenAIModel:
         return request
 
     def _whole(self, request: Data) -> Iterator[Delta]:
-        timeout = VENDOR.timeout(self._inquiry.patience, stream=False)
+        timeout = self.vendor.timeout(self._inquiry.patience, stream=False)
         answer = self._client.chat.completions.create(**request, timeout=timeout)
         if isinstance(answer, str):  # what is no JSON comes as it is
-            raise malformed(VENDOR, WEB_PAGE if "<" in answer[:20] else "plain text")
-        with readable(VENDOR):
+            raise malformed(self.vendor, WEB_PAGE if "<" in answer[:20] else "plain text")
+        with readable(self.vendor):
             choice = answer.choices[0]
             calls = tuple(_call_part(call, number) for number, call in enumerate(choice.message.tool_calls or ()))
             yield Delta(text=_text(choice.message), calls=calls)
@@ -73,21 +89,21 @@ class OpenAIModel:
 
     def _streamed(self, request: Data) -> Iterator[Delta]:
         stream = self._begun(request)
-        with stream, readable(VENDOR):
+        with stream, readable(self.vendor):
             kind = str(stream.response.headers.get("content-type", ""))
             if "html" in kind:
-                raise malformed(VENDOR, WEB_PAGE)
+                raise malformed(self.vendor, WEB_PAGE)
             for chunk in stream:
                 yield from _deltas(chunk)
 
     def _begun(self, request: Data) -> Any:
         """Return the stream of an answer, with the count of its tokens where the server gives one."""
         create = self._client.chat.completions.create
-        streamed = {**request, "stream": True, "timeout": VENDOR.timeout(self._inquiry.patience, stream=True)}
+        streamed = {**request, "stream": True, "timeout": self.vendor.timeout(self._inquiry.patience, stream=True)}
         if self._asks_usage:
             try:
                 return create(**streamed, stream_options={"include_usage": True})
-            except (VENDOR.sdk.BadRequestError, VENDOR.sdk.UnprocessableEntityError) as error:
+            except (self.vendor.sdk.BadRequestError, self.vendor.sdk.UnprocessableEntityError) as error:
                 if "stream_options" not in str(error) and "include_usage" not in str(error):
                     raise
                 self._asks_usage = False

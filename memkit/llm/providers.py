@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.runtime.loop.interface import Model
 from memkit.runtime.memory.record.lines import parse_duration
-from memkit.store.config import load_settings
+from memkit.store.config import Settings, load_settings
 
 PROVIDERS: dict[str, str] = {
     "reference": "memkit.llm.rules.model:ReferenceModel",
@@ -20,11 +20,76 @@ PROVIDERS: dict[str, str] = {
     "anthropic": "memkit.llm.anthropic_model:AnthropicModel",
     "openai": "memkit.llm.openai_model:OpenAIModel",
 }
-"""Provider → where its class is; the class is called with what follows the colon, if anything, and the model's name."""
+"""Provider → where its class is; its ``open`` takes what ``open_model`` does."""
+WITHOUT_MODELS = {"reference": "answers by rules", "scripted": "plays a script"}
+"""Providers that serve no models, and what they do instead."""
+SERVERS: dict[str, str] = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+}
+"""Servers on one's own machine that speak the protocol of the provider openai, and where they listen."""
+
+
+@dataclass(frozen=True)
+class ModelAddress:
+    """Where a provider's models are asked and where the key is, unless that is as the vendor has it."""
+
+    base_url: str | None = None
+    key_variable: str | None = None
+
+
+@dataclass(frozen=True)
+class StoreModels:
+    """Opens models as the settings of a store have them: which one, where it is asked, how long it is waited for."""
+
+    settings: Settings
+    may_use: Callable[[str], bool]
+    """Whether a setting that the store chose counts; what a person set counts anyway."""
+
+    @classmethod
+    def of(cls, root: Path | None) -> StoreModels:
+        """Return those of the store at ``root``, or of the environment without one."""
+        from memkit.store.trust import Trust
+
+        settings = load_settings(root)
+        return cls(settings, lambda key: not settings.is_chosen(key) or (root is not None and Trust(root).holds()))
+
+    def open(
+        self, provider: str, model: str | None = None, *, folder: Path | None = None, patience: Patience | None = None
+    ) -> Model:
+        """Return a model of ``provider``; what is not named is as the settings say."""
+        return open_model(
+            provider,
+            model or self.name(provider),
+            folder=folder,
+            patience=patience or Patience.of(self.settings.section("requests")),
+            address=self.address(provider),
+        )
+
+    def name(self, provider: str) -> str | None:
+        """Return the configured model where it is one of this provider's."""
+        return None if provider.partition(":")[0] in WITHOUT_MODELS else self._setting("model", provider)
+
+    def address(self, provider: str) -> ModelAddress:
+        """Return where this provider is asked."""
+        return ModelAddress(self._setting("base_url", provider), self._setting("key_variable", provider))
+
+    def _setting(self, key: str, provider: str) -> str | None:
+        """Return a setting where it is about ``provider``: another vendor's models are called and reached otherwise."""
+        configured, value = str(self.settings["provider"]).partition(":")[0], self.settings[key]
+        is_about = configured in ("reference", provider.partition(":")[0])
+        return value if value and is_about and self.may_use(key) else None
 
 
 def open_model(
-    provider: str, model: str | None = None, *, folder: Path | None = None, patience: Patience | None = None
+    provider: str,
+    model: str | None = None,
+    *,
+    folder: Path | None = None,
+    patience: Patience | None = None,
+    address: ModelAddress | None = None,
 ) -> Model:
     """Return the model of ``provider``, such as ``reference`` or ``scripted:answers.yaml``.
 
@@ -33,20 +98,45 @@ def open_model(
         model: The model's name, for providers that serve several.
         folder: Where a relative file name starts; the current directory without it.
         patience: How long a vendor's model is waited for, and how often it is asked again.
+        address: Where a vendor's model is asked, and where the key is.
+
+    Raises:
+        UsageError: There is no such provider, or it has no models.
+        EnvironmentFault: There is no key or no SDK.
     """
     name, _, argument = provider.partition(":")
     require_provider(name)
+    if model and name in WITHOUT_MODELS:
+        vendor = "anthropic" if model.lower().startswith("claude") else "openai"
+        raise UsageError(
+            f"The provider {name} {WITHOUT_MODELS[name]} and has no model {model!r:.60}. Name one that has: --provider "
+            f"{vendor} --model {model:.60}, or choose one for good with 'memkit setup'."
+        )
     module, _, attribute = PROVIDERS[name].partition(":")
-    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder, patience)
+    opened: Model = getattr(importlib.import_module(module), attribute).open(argument, model, folder, patience, address)
     return opened
+
+
+def introduced(model: Model) -> str:
+    """Return who a model is, such as ``gpt-5.4-mini at https://api.openai.com/v1``."""
+    vendor = getattr(model, "vendor", None)
+    if vendor is not None:
+        return f"{getattr(model, 'name', '')} at {vendor.shown}"
+    return str(getattr(model, "introduction", type(model).__name__))
 
 
 def require_provider(name: str) -> None:
     """Raise ``UsageError`` where there is no provider of this name."""
     if name not in PROVIDERS:
-        close = difflib.get_close_matches(name, PROVIDERS, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise UsageError(f"There is no provider '{name}'.{hint} There are {', '.join(PROVIDERS)}.")
+        if name in SERVERS:
+            raise UsageError(f"{name} is a server of your own: 'memkit setup --provider {name}' makes it this store's.")
+        close = "openai" if name.startswith("gpt") else "anthropic" if name.startswith("claude") else ""
+        close = close or next(iter(difflib.get_close_matches(name, [*PROVIDERS, *SERVERS], n=1)), "")
+        hint = f" Did you mean '{close}'?" if close else ""
+        raise UsageError(
+            f"There is no provider {name!r:.60}.{hint} There are {', '.join(PROVIDERS)}; 'memkit setup' knows "
+            f"{', '.join(SERVERS)} too."
+        )
 
 
 _BEHIND_THE_CLOCK = 5.0
@@ -81,11 +171,6 @@ class Patience:
             key: value if key == "retries" else parse_duration(value) for key, value in section.items()
         }
         return cls(**given)
-
-    @classmethod
-    def of_store(cls, root: Path | None) -> Patience:
-        """Return the patience that the settings of the store at ``root`` ask for, or the environment without one."""
-        return cls.of(load_settings(root).section("requests"))
 
     def read_timeout(self, *, stream: bool) -> float:
         """Return how long a connection may stay silent; the clock over what arrives ends first and says which bound."""

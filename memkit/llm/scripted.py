@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import NegativeAnswer, UsageError
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.store.yaml import load_yaml
@@ -43,10 +43,16 @@ class ScriptedModel:
         self._answers = [_played(answer, f"{name}, answer {number}") for number, answer in enumerate(answers, 1)]
         self._next = 0
         self._name = name
+        self.introduction = f"The script {name}"
 
     @classmethod
     def open(
-        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
     ) -> ScriptedModel:
         """Return the model that plays the YAML or JSON file ``argument``."""
         if not argument:

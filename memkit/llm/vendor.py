@@ -9,34 +9,49 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 
 SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
 """Of an address: a name with a password, and what may hold a key."""
+NO_KEY = "none"
+"""What is sent in the place of a key where none is wanted: the SDKs do not start without one."""
 
 
 @dataclass(frozen=True)
 class ModelVendor:
-    """Where one vendor's models are, and what the environment says about them."""
+    """Where one vendor's models are, and what settings and environment say about them."""
 
     provider: str
-    """Also the name of the SDK's package and of the extra that brings it."""
+    """Also the name of the SDK's package."""
     key: str
+    """The variable that holds the key; empty where none is sent."""
     address: str
+    """What names the address: a variable, or the setting ``base_url``."""
     home: str
     """Where the vendor itself serves."""
+    base_url: str | None = None
+    """The address that the setting names."""
+
+    def at(self, chosen: ModelAddress) -> ModelVendor:
+        """Return the vendor's protocol at another address, or with the key in another variable.
+
+        A server of one's own never gets the vendor's key unasked.
+        """
+        if chosen.base_url is None:
+            return replace(self, key=chosen.key_variable or self.key)
+        return replace(self, key=chosen.key_variable or "", address="base_url", base_url=chosen.base_url)
 
     @property
     def where(self) -> str:
-        """Return the address to ask; raises ``EnvironmentFault`` where the environment names none that can be."""
-        given = os.environ.get(self.address, "").strip()
+        """Return the address to ask; raises ``EnvironmentFault`` where the one that is named cannot be."""
+        given = (os.environ.get(self.address, "") if self.base_url is None else self.base_url).strip()
         try:
             parts = urlsplit(given)
             usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -54,8 +69,12 @@ class ModelVendor:
 
     @property
     def secret(self) -> str:
-        """Return the key that the environment holds, which no message may show."""
-        return os.environ.get(self.key, "").strip()
+        """Return the key that the environment holds, which no message may show; empty where there is none."""
+        return os.environ.get(self.key, "").strip() if self.key else ""
+
+    def masked(self, text: str) -> str:
+        """Return ``text`` without the key."""
+        return text.replace(self.secret, "…") if self.secret else text
 
     def client(self, name: str, patience: Patience) -> Any:
         """Return the SDK's client class ``name``, made with the key and the address of the environment.
@@ -64,17 +83,20 @@ class ModelVendor:
             MissingExtra: The SDK is not installed.
             EnvironmentFault: There is no key, the address is none, or the environment names a proxy that cannot be one.
         """
-        if not self.secret:
+        if self.key and not self.secret:
             raise EnvironmentFault(
-                f"{self.key} is not set. Put the vendor's key into the environment "
-                f"(any text where a server of your own asks for none)."
+                f"{self.key} is not set. Put the vendor's key into the environment, or name a server of your own: "
+                "memkit setup."
             )
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise EnvironmentFault(f"{self.key} holds characters that no key has. Copy it again.")
         made = getattr(self.sdk, name)
         check_proxies()
         return made(
-            api_key=self.secret, base_url=self.where, timeout=self.timeout(patience, stream=False), max_retries=0
+            api_key=self.secret or NO_KEY,
+            base_url=self.where,
+            timeout=self.timeout(patience, stream=False),
+            max_retries=0,
         )
 
     def timeout(self, patience: Patience, *, stream: bool) -> Any:
@@ -88,7 +110,7 @@ class ModelVendor:
             return importlib.import_module(self.provider)
         except ImportError as error:
             raise MissingExtra(
-                f"The provider {self.provider} needs its SDK: pip install 'memkit-agent[{self.provider}]' ({error})."
+                f"The provider {self.provider} needs its SDK: pip install {self.provider} ({error})."
             ) from error
 
     @property
@@ -127,6 +149,8 @@ class Unserved(EnvironmentFault):
         self.again = again
         self.wait = wait
         """Seconds after which the server wants to be asked again, where it says so."""
+        self.status: int | None = None
+        """The HTTP status of an answer that refuses."""
         self.usage: Mapping[str, int] = {}
         """What asking cost all the same."""
 

@@ -185,7 +185,7 @@ class KeyRing:
             raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
         with self._locked():
             if self.key_id is None:
-                change_manifest(self._root, "privacy.key_id", key_id, NAMING)
+                change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
 
     def contents(self) -> dict[str, bytes]:
         """Return every key by its name: ``store`` and the marks of users."""
@@ -211,7 +211,7 @@ class KeyRing:
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
             key_use.allow(self._root, key_id)
-            change_manifest(self._root, "privacy.key_id", key_id, NAMING)
+            change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
         except BaseException:
             (self.home / key_id / (STORE + _SUFFIX)).unlink()
             (self.home / key_id).rmdir()

@@ -96,6 +96,10 @@ CHOICES: Mapping[str, StoreChoice] = {
         "provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"
     ),
     "model": StoreChoice("model", (), "ask that provider, or the one you name, for the model {}"),
+    "base_url": StoreChoice(
+        "address", (), "send what is said and recalled to {} instead of to the vendor, with the key that it names"
+    ),
+    "key_variable": StoreChoice("key_variable", (), "send what your environment holds in {} as the key"),
     "context.summary_model": StoreChoice("summary_model", ("off", "provider"), "let {} sum up conversations"),
     "retrieval.vectors": StoreChoice("embedding_model", ("off",), "load the embedding model in {}"),
 }

@@ -22,6 +22,8 @@ DEFAULTS: Mapping[str, Any] = {
     "user": None,
     "provider": "reference",
     "model": None,
+    "base_url": None,
+    "key_variable": None,
     "requests": {
         "connect": "10s",
         "first_token": "120s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +18,29 @@ from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited
 
 
-def change_manifest(root: Path, key: str, value: Any, message: str) -> str | None:
-    """Set the dotted ``key`` to ``value`` in ``memkit.yaml``, commit that with ``message`` and return the commit's id.
+def change_manifest(root: Path, values: Mapping[str, Any], message: str) -> str | None:
+    """Set dotted keys to ``values`` in ``memkit.yaml``, commit that with ``message`` and return the commit's id.
+
+    A key that is not there and is to be None stays out of the file.
 
     Raises:
         UsageError: The value does not fit the schema.
         EnvironmentFault: The file cannot be written or committed; it is as it was.
     """
-    content = _with_value((root / MANIFEST).read_text(encoding="utf-8"), key.split("."), value)
-    findings = check(load_yaml(content).data, load_schema("memkit"))
-    if findings:
-        raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
+    content = (root / MANIFEST).read_text(encoding="utf-8")
+    for key, value in values.items():
+        content = edited(content, partial(_set, keys=key.split("."), value=value))
+        if findings := check(load_yaml(content).data, load_schema("memkit")):
+            raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
     return change_file(root, MANIFEST, content, message, hooks=False)
 
 
-def _with_value(content: str, keys: Sequence[str], value: Any) -> str:
-    def change(document: Any) -> None:
-        place = document
-        for name in keys[:-1]:
-            place = place.setdefault(name, {})
-        place[keys[-1]] = value
-
-    return edited(content, change)
+def _set(place: Any, keys: Sequence[str], value: Any) -> None:
+    for name in keys[:-1]:
+        place = place.setdefault(name, {})
+    if value is None and place.get(keys[-1]) is None:
+        return
+    place[keys[-1]] = value
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class MigrationStep:
 
 
 def _state_the_format(root: Path) -> str | None:
-    return change_manifest(root, "format", 1, "State the format of the store")
+    return change_manifest(root, {"format": 1}, "State the format of the store")
 
 
 STEPS: Mapping[int, MigrationStep] = {UNSTATED: MigrationStep("state the format in memkit.yaml", _state_the_format)}

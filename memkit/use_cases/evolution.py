@@ -28,7 +28,7 @@ from memkit.evolution.record import (
 )
 from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
 from memkit.evolution.workshop import Workshop
-from memkit.llm.providers import Patience
+from memkit.llm.providers import StoreModels
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST
@@ -78,7 +78,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
     folder.require_free()
     answers = RecordedAnswers(folder.path, price=settings.price)
     here = Path.cwd()
-    with Workshop(task, settings, answers, here, Patience.of_store(root)) as workshop, folder.held():
+    with Workshop(task, settings, answers, here, StoreModels.of(root)) as workshop, folder.held():
         record = RunRecord(
             name=folder.path.name,
             made_at=now(),
@@ -178,7 +178,7 @@ def resume_evolution(
         _require_further(record, changes, after)
         record = _with_settings(record, changes, after)
         answers = RecordedAnswers(folder.path, price=record.settings.price)
-        here, models = Path(record.started_in), Patience.of_store(root)
+        here, models = Path(record.started_in), StoreModels.of(root)
         with Workshop(task, record.settings, answers, here, models) as workshop:
             return carry_on(folder, record, workshop.searcher, answers, audience or Audience(), found, seed=task.seed)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memkit import __version__
 from memkit.domains.files import load_domains
-from memkit.errors import MemkitError, NoStore, StoreFault
+from memkit.errors import MemkitError, NoStore, NotTrusted, StoreFault
 from memkit.privacy.examination import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.runtime.memory.log.check import clear_lines
@@ -25,8 +25,13 @@ from memkit.store.layout import find_store
 from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted
 from memkit.use_cases.generate_project import list_targets
+from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace
 
+EXACT = (
+    " Exact counts take tiktoken's vocabulary, which it fetches once where there is a network, into TIKTOKEN_CACHE_DIR "
+    """where that is set: python -c 'import tiktoken; tiktoken.get_encoding("o200k_base")'"""
+)
 FAILURES = (MemkitError, ArchiveError, OSError)
 """What keeps somebody from looking, and is itself a finding."""
 
@@ -40,9 +45,12 @@ class DoctorCheck:
     detail: str
 
 
-def examine(store: Path | None) -> list[DoctorCheck]:
-    """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched."""
-    return [*_machine(), *_store(store)]
+def examine(store: Path | None, *, call: bool = False) -> list[DoctorCheck]:
+    """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched.
+
+    With ``call`` the store's model is asked once.
+    """
+    return [*_machine(), *_store(store, call=call)]
 
 
 def _machine() -> Iterator[DoctorCheck]:
@@ -51,7 +59,8 @@ def _machine() -> Iterator[DoctorCheck]:
     yield DoctorCheck("python", sys.version_info >= (3, 11), version)
     yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
     tokens = counter()
-    yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound})")
+    more = EXACT if tokens.name == "estimate" else ""
+    yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound}){more}")
     report = available()
     lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
     yield DoctorCheck("sandbox", True, f"{lacking}{report}")
@@ -77,7 +86,7 @@ def _targets() -> DoctorCheck:
     return DoctorCheck("targets", not told, told or ", ".join(target.name for target in found.targets))
 
 
-def _store(given: Path | None) -> Iterator[DoctorCheck]:
+def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
     try:
         root = find_store(given)
     except NoStore as error:
@@ -98,6 +107,7 @@ def _store(given: Path | None) -> Iterator[DoctorCheck]:
         yield from (DoctorCheck("opening", False, news) for news in told)
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
+        yield _model(workspace, call=call)
         yield _tried("archive", lambda: _archive(workspace))
         yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
@@ -128,6 +138,19 @@ def _repository(git: Git) -> str:
         raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
     require_untracked(git.root)
     return str(top)
+
+
+def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
+    """Return who answers in the store, with key and SDK at hand; the model itself is asked with ``call`` alone."""
+    try:
+        found = asked_once(workspace, wanted(workspace), call=call)
+    except NotTrusted as error:
+        return DoctorCheck("model", True, f"not looked at. {error}")
+    except FAILURES as error:
+        return DoctorCheck("model", False, _why(error))
+    key = f", with the key in {found.key}" if found.key else ""
+    asked = "" if not found.model else "; it answers" if call else "; 'memkit doctor --call' asks it"
+    return DoctorCheck("model", found.fault is None, found.told if found.fault else f"{found.told}{key}{asked}")
 
 
 def _identity(git: Git) -> str:

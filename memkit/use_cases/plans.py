@@ -207,9 +207,9 @@ def _helped(
 def _open(help: Help, root: Path | None) -> Model | None:
     if help.provider is None:
         return None
-    from memkit.llm.providers import Patience, open_model
+    from memkit.llm.providers import StoreModels
 
-    return open_model(help.provider, help.model, folder=Path.cwd(), patience=Patience.of_store(root))
+    return StoreModels.of(root).open(help.provider, help.model, folder=Path.cwd())
 
 
 def _asking(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol, Self
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.yaml import load_yaml
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+PATIENCE = 10.0
+"""Seconds that an interrupted program has to end by itself."""
 SIGNALLED = 128
 """Plus the number of a signal: the exit code of a program that it ended, as shells count."""
 
@@ -82,12 +88,29 @@ def serve_fake_llm(
 
 
 def _run(command: Sequence[str], server: Server, output: int | None) -> int:
-    """Run ``command`` to its end and return its exit code."""
+    """Run ``command`` to its end and return its exit code; whoever interrupts us ends it as well."""
     try:
-        done = subprocess.run(command, env={**os.environ, **server.environment}, stdout=output, check=False)
+        program = subprocess.Popen(command, env={**os.environ, **server.environment}, stdout=output)
     except OSError as problem:
         raise UsageError(f"{command[0]} cannot be started: {problem.strerror}.") from problem
-    return done.returncode if done.returncode >= 0 else SIGNALLED - done.returncode
+    before = {number: signal.signal(number, _interrupted) for number in ENDING}
+    try:
+        code = program.wait()
+    except KeyboardInterrupt:
+        program.terminate()  # of Ctrl-C alone a conversation thinks that an answer is to stop
+        with suppress(subprocess.TimeoutExpired):
+            program.wait(PATIENCE)
+        raise
+    finally:
+        program.kill()
+        program.wait()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else SIGNALLED - code
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _read(script: Path) -> Any:

@@ -26,6 +26,7 @@ from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
 from memkit.terminal import one_line
+from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 
 # Make a store: starter files, a git repository and a first commit.
@@ -325,7 +326,8 @@ def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
         before, after = settings[key], resolve_plain(text)
     except ValueError as error:
         raise UsageError(f"{key} cannot be {text!r:.60}: {error}") from None
-    commit = change_manifest(workspace.root, key, after, f"Set {key}")
+    refuse_unknown_choice(workspace, key, after)
+    commit = change_manifest(workspace.root, {key: after}, f"Set {key}")
     return SettingChange(
         before, after, commit, MISSING if (key, after) == ("privacy.seal", "user") and not has_cryptography() else ""
     )

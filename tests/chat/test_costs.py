@@ -68,6 +68,28 @@ def test_a_damaged_account_costs_nothing_else(model_server: Any, talk: Any, stor
     assert data["session_usage"]["output"] == 4 + data["usage"]["output"]
 
 
+@pytest.mark.parametrize(("protocol", "provider"), [("chat", "openai"), ("anthropic", "anthropic")])
+def test_what_is_counted_is_what_goes_over_the_wire(
+    protocol: str, provider: str, store: Path, model_server: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """System prompt, messages and tools as a vendor's SDK sends them: never less, and a fifth more at the most.
+
+    By a real tokenizer where its vocabulary lies here; else the estimate is held to a bound of characters.
+    """
+    server = model_server(protocol, [{"tool": "archival_memory_search", "args": {"query": "tea"}}, "One.", "Two."])
+    for text in ("What do I like?", f"Tell me more. {'All of it. ' * 30}"):
+        talk = ["chat", "--store", str(store), "--provider", provider, "--user", "ada", "--consent", "--session", "s"]
+        assert run([*talk, "--json", "-p", text]) == 0
+        used = json.loads(capsys.readouterr().out)["data"]["context_usage"]["used"]
+        body = server.requests[-1].body
+        sent = {name: body[name] for name in ("system", "messages", "tools") if name in body}
+        wire = json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
+        count = counter("o200k_base")
+        if count.name.startswith("tiktoken"):
+            assert 1 <= used / count(wire) <= 1.2
+        assert len(wire) / 5 <= used <= len(wire) / 2.2
+
+
 def test_an_empty_conversation_of_a_fresh_store_costs_little(
     store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,7 +262,7 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
         ([*BRING, "--model", "m"], 2, "goes with --provider"),
         (["--resume", "nothing"], 1, "There is no run 'nothing'"),
         (["--resume", "nothing", "--domain", "parcels"], 2, "Give --resume RUN without them"),
-        (["bring town", "--run"], 2, "Missing option '--domain'"),
+        (["fly town", "--run"], 2, "No domain of this store has such a task"),
         ([*BRING, "--run", "--observe", "drvie"], 2, "Did you mean 'drive'"),
         (["greet", "--domain", "parcels", "--run"], 1, "no tool is bound to it"),
         (["bring moon", "--domain", "parcels", "--run"], 1, "No plan."),

@@ -20,7 +20,7 @@ PROGRAM = "# EVOLVE-BLOCK-START\ndef f(x):\n    return x\n# EVOLVE-BLOCK-END\n"
     ("command", "opener"),
     [
         (("plan", "go shop", "--domain", "errands.yaml"), "memkit.llm.providers.open_model"),
-        (("evolve", "program.py", "--evaluator", "evaluator.py", "--unsafe"), "memkit.evolution.answers.open_model"),
+        (("evolve", "program.py", "--evaluator", "evaluator.py", "--unsafe"), "memkit.llm.providers.open_model"),
         (("chat", "-p", "Hello.", "--user", "ada"), "memkit.llm.providers.open_model"),
     ],
 )

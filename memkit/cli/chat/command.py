@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @user_option
 @beginning_options
 @click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
-@click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
+@click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: what setup chose).")
 @click.option("--model", help="The model's name, for providers that have several.")
 @click.option("--heartbeat", is_flag=True, help="No turn: look after what is due, say what is pending, and leave.")
 @click.option("--consent", "consents", is_flag=True, help="Record that the user agrees to long-term memory.")
@@ -87,7 +87,7 @@ def chat(
     setting = replace(setting, context=read_pairs(pairs, "--context", reserved=("trust",)), host=host)
     opening = partial(open_chat, workspace, setting, resume=options.resume, provider=provider, model=model)
     opened = with_trust(front, opening)
-    conversation = TerminalConversation(workspace, opened, outlet=outlet, all_said=said)
+    conversation = TerminalConversation(workspace, opened, outlet=outlet, all_said=said, provider=provider)
     if consents and user is not None and not opened.consent.granted():
         workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
         conversation.changed = True
@@ -125,6 +125,8 @@ ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
 
 def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *, shown: bool = False) -> None:
     """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
+    if not front.json and sys.stderr.isatty():
+        front.note(fitted(conversation.opening_line()))
     pipe = None if front.json or shown else PipePage()
     try:
         data = answer(conversation, text, None if pipe is None else Outlet(PageShowing(pipe)))
@@ -224,6 +226,7 @@ def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: 
         KeyboardInterrupt: They left with Ctrl-C, or the program was told to end.
     """
     with contextlib.suppress(EOFError):
+        front.note(fitted(conversation.opening_line()))
         ask_for_consent(front, conversation)
         front.note(fitted(f"Session {conversation.session}. /help lists the commands, /quit leaves."))
         for goal in conversation.agent.open_goals():

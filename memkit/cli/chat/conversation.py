@@ -18,17 +18,20 @@ from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, t
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
 from memkit.errors import UsageError
+from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
-from memkit.terminal import is_unsafe, one_line
+from memkit.terminal import counted, is_unsafe, one_line
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 
 NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
+COUNTED = 100
+"""As many records are counted."""
 OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
@@ -44,6 +47,8 @@ class TerminalConversation:
     """What shows its turns, where anything does."""
     all_said: bool = False
     """Whether what is handed in is the user's own words whatever its length."""
+    provider: str | None = None
+    """The provider that was named for this conversation; without it the configured one."""
 
     @property
     def user(self) -> str:
@@ -61,6 +66,18 @@ class TerminalConversation:
         if not self.agent.setting.remembers:
             return "(no memory) > "
         return "(memory off) > " if self.agent.is_off_record else "> "
+
+    def opening_line(self) -> str:
+        """Return who answers, for whom, and what is remembered."""
+        agent = self.agent
+        whom = one_line(self.user, 60) if self.user else "somebody without a name"
+        who = f"{introduced(agent.model)} answers {whom}."
+        if not (agent.setting.remembers and agent.setting.long_term):
+            return f"{who} Nothing is remembered."
+        held = len(self.workspace.archive.newest(self.user, COUNTED))
+        count = f"{COUNTED} or more records" if held >= COUNTED else counted(held, "record")
+        more = "what you tell is added" if agent.may_remember() else "what you say now is not"
+        return f"{who} Remembered: {count}; {more}."
 
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""

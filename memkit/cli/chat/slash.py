@@ -15,10 +15,12 @@ from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
 from memkit.cli.persons import require_person
 from memkit.errors import NotFound, UsageError
+from memkit.llm.providers import introduced
 from memkit.runtime.loop.tiers import working_lines
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import TurnAccount, explain_turn
 from memkit.use_cases.memory import mark_entry, undo_turn
+from memkit.use_cases.models import model_named
 from memkit.use_cases.recall import search_memory
 
 # The slash commands that look back on a turn: ``/why`` explains it, ``/undo`` takes back what it wrote.
@@ -300,6 +302,16 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number:,} times"
 
 
+def show_model(conversation: TerminalConversation, argument: str) -> str:
+    """Return who answers, or let another model of the same provider answer from now on, once its server knows it."""
+    if not argument:
+        model = conversation.agent.model
+        how = "/model NAME lets another one answer" if hasattr(model, "vendor") else "'memkit setup' chooses another"
+        return f"{introduced(model)} answers; {how}."
+    conversation.agent.answered_by(model_named(conversation.workspace, conversation.provider, argument))
+    return f"{introduced(conversation.agent.model)} answers from now on, here. For good: memkit setup."
+
+
 def show_skills(conversation: TerminalConversation, argument: str) -> str:
     """Return the store's skills, or the steps of one."""
     skills = conversation.workspace.skills
@@ -386,6 +398,7 @@ COMMANDS: dict[str, SlashCommand] = {
     "/context": SlashCommand(show_context, "Show how full the prompt is, tier by tier."),
     "/task": SlashCommand(show_task, "Show the task at hand: what is done, wanted, decided and next."),
     "/search": SlashCommand(search, "Search long-term memory.", "WORDS"),
+    "/model": SlashCommand(show_model, "Say who answers, or let another model answer.", "[NAME]"),
     "/skills": SlashCommand(show_skills, "List the store's skills, or show one.", "[NAME]", skills_of),
     "/policy": SlashCommand(show_policy, "List the rules that judge every action, or show one.", "[NAME]", policies_of),
     "/why": SlashCommand(show_reasons, "Say what a turn recalled, what lost, and which policy decided.", "[TURN]"),

@@ -42,6 +42,11 @@ SOURCES = {
     "merged": "several times",
     "learned": "as the outcome of work",
 }
+FIRST = regex(
+    r"^(?:and )?what (?:did i (?:say|tell you|ask(?: you)?)|was the) (?:(?:very )?first|at the (?:start|beginning))"
+    r"(?: thing(?: that)? (?:i|we) (?:said|told you|asked))?(?: (?:here|in this (?:conversation|session)))?\W*$",
+    re.IGNORECASE,
+)
 LOOK_BACK = "conversation_search"
 FORGOTTEN = regex(r"Forgotten: “(.{1,500}?)”")
 """What was taken back in this conversation; nobody wants to hear it again."""
@@ -57,6 +62,8 @@ def answer(heard: Heard, sentence: str) -> Script:
         if OVERVIEW.match(sentence):
             found = yield from search("", top_k=20)
             return several(found) if found else "I remember nothing of you yet."
+    if FIRST.match(sentence):
+        return (yield from _beginning(heard))
     asked = read_question(sentence)
     if heard.offers(SEARCH):
         found = yield from search(asked.query)
@@ -67,6 +74,12 @@ def answer(heard: Heard, sentence: str) -> Script:
         if fitting:
             return " ".join(f"{told(record)}." for record in fitting)
     return (yield from _look_back(heard, asked, sentence))
+
+
+def _beginning(heard: Heard) -> Script:
+    turns = said_turns((yield LOOK_BACK, {"query": "first", "limit": 1})) if heard.offers(LOOK_BACK) else []
+    said = [turn.text for turn in turns if turn.role == "user"] or heard.said
+    return f"You began with: “{said[0].strip()[:300]}”" if said else "You said nothing before that."
 
 
 def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:

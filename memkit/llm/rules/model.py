@@ -12,12 +12,12 @@ from itertools import combinations
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.llm.providers import Patience
+from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import answer
 from memkit.llm.rules.questions import is_question
-from memkit.llm.rules.reading import Heard, Script
+from memkit.llm.rules.reading import INSERT, Heard, Script
 from memkit.llm.rules.remembering import finish, forget, read_forget, remember
 from memkit.llm.rules.requests import read_action, read_task
 from memkit.llm.rules.small_talk import GREETING, NOT_READ, STAND_IN, small_talk
@@ -35,9 +35,16 @@ STILL_PLAYED = 6
 class ReferenceModel:
     """Answers by rule, through tool calls, the same way every time."""
 
+    introduction = "The reference model (rules, no language model)"
+
     @classmethod
     def open(
-        cls, argument: str, model: str | None = None, folder: Path | None = None, patience: Patience | None = None
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
     ) -> ReferenceModel:
         """Return the model; it takes no argument."""
         if argument:
@@ -87,7 +94,7 @@ def _respond(heard: Heard) -> Script:
     gap = read_gap(text) if heard.offers("propose_subtasks") else None
     if gap is not None:
         return (yield from acting.propose(gap))
-    said = small_talk(text, heard.earlier) or (yield from _request(heard, text))
+    said = small_talk(text, heard.earlier, remembers=heard.offers(INSERT)) or (yield from _request(heard, text))
     return said or (yield from _sentences(heard, text)) or NOT_READ
 
 

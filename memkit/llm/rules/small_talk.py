@@ -10,7 +10,7 @@ from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Message
 from memkit.runtime.memory.words.text import regex
 
-PLUG_IN = "For a language model start with `--provider anthropic`, `openai` or a local server (docs/models.md)."
+PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a server's of your own."
 STAND_IN = f"(I am the reference model: a few rules that show what memory, policies and plans do. {PLUG_IN})"
 """Said once in a session."""
 HELLO = r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?"
@@ -47,8 +47,8 @@ MOST_GOALS = 3
 CORE_NAME = regex(r"<human>\n(?:.*\n)*?My name is (?P<name>[^\n]{1,40})\n", re.IGNORECASE)
 
 
-def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
-    """Return the answer to what is said for company, or None for anything else.
+def small_talk(text: str, earlier: Sequence[Message] = (), *, remembers: bool = True) -> str | None:
+    """Return the answer to what is said for company, or None for anything else; ``remembers`` where anything is kept.
 
     >>> small_talk("Thanks!"), small_talk("I like tea")
     ('You are welcome.', None)
@@ -56,6 +56,8 @@ def small_talk(text: str, earlier: Sequence[Message] = ()) -> str | None:
     agreed = consent_in(text)
     if agreed is False:
         return "All right, I store nothing from now on."
+    if agreed and not remembers:
+        return "Thank you. But this conversation keeps nothing for later: begin one with `--user YOU`."
     if agreed:
         return "Thank you. From now on I remember what you tell me; say again what I should know from before."
     if GREETING.match(text):

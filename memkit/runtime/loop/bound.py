@@ -209,16 +209,15 @@ ADVICE = " Tell the user which policy stopped it and why."
 """What a refusal says to a model and to nobody else."""
 
 
-def refusal(tool: str, verdict: Verdict) -> str:
-    """Return what a model is told about a call that ``verdict`` stopped."""
+def refusal(tool: str, verdict: Verdict, *, is_here: bool = True) -> str:
+    """Return what a model is told about a call that ``verdict`` stopped; a tool that is not here nobody can allow."""
     finding = verdict.deciding
     name = finding.name if finding else "policy set"
     reason = (finding.reason if finding else "the policies could not be evaluated").rstrip(".")
     if verdict.decision == "ask":
-        return (
-            f"Policy {name} asks for a person's confirmation: {reason}. "
-            f"Nobody confirmed it, so {tool} was not run.{ADVICE}"
-        )
+        none = f"There is no such tool here as {tool}: nothing was done."
+        why = f"Nobody confirmed it, so {tool} was not run." if is_here else none
+        return f"Policy {name} asks for a person's confirmation: {reason}. {why}{ADVICE}"
     return f"Policy {name} denies this: {reason}. {tool} was not run.{ADVICE}"
 
 

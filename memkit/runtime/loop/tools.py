@@ -192,7 +192,7 @@ class Tools:
         return verdict.decision in STOPPED and not self._approved(name, args, verdict)
 
     def _refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
-        text = refusal(name, verdict)
+        text = refusal(name, verdict, is_here=name in self._tools)
         self.books.called(name, args, text, error=True, decision=verdict.decision)
         return text
 

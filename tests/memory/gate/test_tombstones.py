@@ -1,5 +1,6 @@
 """A rejected or erased value does not come back, however it is spelled."""
 
+import hmac
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from memkit.runtime.memory.interface import Decision, StoreKeys
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
 from memkit.runtime.memory.record.errors import ArchiveError, NotAllowed, NoTombstoneKey
-from memkit.runtime.memory.words.text import fingerprint, stated
+from memkit.runtime.memory.words.text import fingerprint, keyed_fingerprints, query_terms, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.upper,
@@ -50,6 +51,28 @@ def test_look_alike_letters_make_no_other_value(spelled: str) -> None:
     wanted = "Kevin likes oolong" if "olong" in spelled else "Kevin likes tea"
 
     assert fingerprint(spelled) == fingerprint(wanted)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("Łódź", "Lodz"), ("ŁÓDŹ", "lodz"), ("Smørrebrød", "smorrebrod"), ("Đorđe", "Dorde"), ("Straße", "STRASSE"),
+        ("Encyclopædia", "encyclopaedia"), ("Işıl", "isil"), ("ISIL", "ışıl"), ("Þór", "Thor"), ("œuvre", "oeuvre"),
+    ],
+)  # fmt: skip
+def test_letters_that_do_not_decompose_are_the_ones_that_people_type(written: str, plain: str) -> None:
+    """A stroke or a joined letter makes no other value, and a search finds either by either."""
+    assert fingerprint(f"Ada lives in {written}") == fingerprint(f"Ada lives in {plain}")
+    assert query_terms(written) == query_terms(plain)
+
+
+def test_a_value_that_was_erased_before_strokes_were_folded_stays_away() -> None:
+    """The digest of that time is looked up as well, because what it stands for cannot be told any more."""
+    now, before = keyed_fingerprints(b"key", "ada", "Ada lives in Łódź")
+
+    assert now == keyed_fingerprints(b"key", "ada", "ada lives in lodz")[0]
+    assert before == hmac.new(b"key", b"ada\0adalivesin\xc5\x82odz", "sha256").hexdigest()
+    assert len(keyed_fingerprints(b"key", "ada", "Ada lives in Berlin")) == 1
 
 
 @settings(max_examples=15, deadline=None)

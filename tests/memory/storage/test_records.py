@@ -1,6 +1,6 @@
 """The record format: what is taken, what is refused, and that nothing is lost on the way to a line and back."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from memkit.runtime.memory.record.lines import (
     IdSource,
     decode_line,
     encode_line,
+    kept_time,
     new_id,
     parse_duration,
     parse_time,
@@ -116,6 +117,21 @@ def test_a_bare_date_means_its_end() -> None:
     """A date covers its whole day."""
     assert parse_time("2026-11-21") > parse_time("2026-11-21T23:59:59Z")
     assert parse_time("2026-11-21") < parse_time("2026-11-22T00:00:00Z")
+
+
+@given(st.dates(min_value=date(1000, 1, 1)))
+def test_every_form_of_a_bare_date_means_its_end(day: date) -> None:
+    """ISO 8601 has four forms of a date; a week without its day is none, and no day of it is guessed."""
+    year, week, number = day.isocalendar()
+    forms = [f"{day:%Y%m%d}", f"{year:04}-W{week:02}-{number}", f"{year:04}W{week:02}{number}"]
+    if year > 9999 or year < 1000:
+        return
+    for form in forms:
+        assert parse_time(form) == parse_time(day.isoformat())
+        assert kept_time(form) == day.isoformat()
+    for form in (f"{year:04}-W{week:02}", f"{year:04}W{week:02}"):
+        with pytest.raises(InvalidRecord):
+            parse_time(form)
 
 
 def test_times_are_converted_to_utc() -> None:

@@ -18,7 +18,7 @@ from ..record.events import Event
 from ..record.lines import to_text
 from ..record.record import SHARED, Record, is_valid
 from ..tiers.core import core_sections, edits_of_session
-from ..words.text import fingerprint, keyed_fingerprint, query_terms
+from ..words.text import fingerprint, keyed_fingerprints, query_terms
 
 TombstoneKey = Callable[[], bytes | None]
 """Gives the store's key, or None where this machine does not have it."""
@@ -47,7 +47,7 @@ class Tombstones:
         for scope, corpus in (("user", self._index.user(user_id)), (SHARED, self._shared())):
             for record_id in corpus.tombstones(digest) if corpus else ():
                 yield Tombstone("rejected", record_id, scope)
-        if keyed := self._erased(user_id, text):
+        for keyed in self._erased(user_id, text):
             yield Tombstone("erased", keyed, SHARED)
 
     def cannot_be_checked(self) -> bool:
@@ -55,17 +55,15 @@ class Tombstones:
         shared = self._shared()
         return shared is not None and shared.has_keyed_tombstones() and self._key() is None
 
-    def _erased(self, user_id: str, text: str) -> str | None:
-        """Return the digest under which this value is barred since it was erased."""
+    def _erased(self, user_id: str, text: str) -> Iterator[str]:
+        """Yield the digests under which this value is barred since it was erased."""
         shared = self._shared()
-        if shared is None or not shared.has_keyed_tombstones():
-            return None
-        key = self._key()
-        if key is None:
-            return None
-        digest = keyed_fingerprint(key, user_id, text)
-        said = [event.op for event in shared.events(target=digest) if event.op in ("tombstone", "allow")]
-        return digest if said and said[-1] == "tombstone" else None
+        if shared is None or not shared.has_keyed_tombstones() or (key := self._key()) is None:
+            return
+        for digest in keyed_fingerprints(key, user_id, text):
+            said = [event.op for event in shared.events(target=digest) if event.op in ("tombstone", "allow")]
+            if said and said[-1] == "tombstone":
+                yield digest
 
     def _shared(self) -> CorpusIndex | None:
         return self._index.shared() if self._index.catalogue.state_of(SHARED) else None
@@ -83,7 +81,7 @@ def burials(
     """
     if key is None:
         raise NoTombstoneKey("Erased values need the store's key for their tombstones, and it is not here.")
-    digests = sorted({keyed_fingerprint(key, user_id, value) for value in values})
+    digests = sorted({keyed_fingerprints(key, user_id, value)[0] for value in values})
     return [
         Event(
             id=new_id(), op="tombstone", target=digest, user_id=ERASED, at=to_text(now), actor="program", scope=SHARED

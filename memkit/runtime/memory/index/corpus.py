@@ -272,8 +272,8 @@ class CorpusIndex:
 
     def from_source(self, source_url: str) -> list[str]:
         """Return the ids of the records that this source told or bore out, whatever became of them."""
-        query = "SELECT id FROM records WHERE source_url=?1 UNION SELECT target FROM events WHERE source_url=?1"
-        return [id for (id,) in self._sql.execute(query, (source_url,))]
+        query = "SELECT id FROM records WHERE source_url=:url UNION SELECT target FROM events WHERE source_url=:url"
+        return [id for (id,) in self._sql.execute(query, {"url": source_url})]
 
     def imported(self, digest: str) -> list[Record]:
         """Return the records that imports brought with this value, as they were written, whatever became of them."""
@@ -282,8 +282,8 @@ class CorpusIndex:
 
     def line(self, id: str) -> str | None:
         """Return the record or event with this id as it was written."""
-        query = "SELECT written FROM records WHERE id=?1 UNION ALL SELECT line FROM events WHERE id=?1"
-        row = self._sql.execute(query, (id,)).fetchone()
+        query = "SELECT written FROM records WHERE id=:id UNION ALL SELECT line FROM events WHERE id=:id"
+        row = self._sql.execute(query, {"id": id}).fetchone()
         return str(row[0]) if row else None
 
     def lines(self) -> Iterator[str]:
@@ -324,8 +324,9 @@ class CorpusIndex:
         from ..record.events import in_order
         from .intake import located
 
-        query = "SELECT line, writer, place FROM events WHERE (?1 IS NULL OR op=?1) AND (?2 IS NULL OR target=?2)"
-        return in_order(located(row) for row in self._sql.execute(query, (op, target)))
+        meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
+        rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
+        return in_order(map(located, rows))
 
     @property
     def _own_format(self) -> str:

@@ -28,9 +28,9 @@ INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
     id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
     VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
-KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=?1),
-           EXISTS(SELECT 1 FROM events WHERE target=?1) OR EXISTS(SELECT 1 FROM records WHERE supersedes=?1)
-           OR EXISTS(SELECT 1 FROM events WHERE successor=?1)"""
+KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
+           EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
+           OR EXISTS(SELECT 1 FROM events WHERE successor=:id)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -79,7 +79,7 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
 def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON]) -> str | None:
     """Enter a record and return its id if there is more to know about it than its line."""
     record = Record.from_data(data)
-    is_known, has_more = sql.execute(KNOWN, (record.id,)).fetchone()
+    is_known, has_more = sql.execute(KNOWN, {"id": record.id}).fetchone()
     if is_known:
         return None
     readable = not record.is_sealed
@@ -128,8 +128,8 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
 WRITTEN = "SELECT written FROM records WHERE id=?"
 SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 ABOUT = """SELECT line, writer, place FROM events
-           WHERE target=?1 OR (op IN ('revoke', 'approve', 'reject')
-                               AND target IN (SELECT id FROM events WHERE target=?1))"""
+           WHERE target=:id OR (op IN ('revoke', 'approve', 'reject')
+                               AND target IN (SELECT id FROM events WHERE target=:id))"""
 """What was said about a record, and what was taken back of that, or released."""
 VERDICTS = ("revoke", "approve", "reject")
 """What may be said of another event."""
@@ -153,7 +153,7 @@ def folded(sql: sqlite3.Connection, record: Record) -> Folded:
 
 def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
     """Return what was said about a record or an event, in its agreed order."""
-    return in_order(located(row) for row in sql.execute(ABOUT, (target,)))
+    return in_order(located(row) for row in sql.execute(ABOUT, {"id": target}))
 
 
 def located(row: tuple[str, str, str]) -> Located:

@@ -191,8 +191,8 @@ SCHEMA = (
 )
 TABLES = ("fresh", "segments", "words")
 
-IN_SEGMENTS = "FROM segments CROSS JOIN words ON segment=number AND term=?1"
-HELD = f"SELECT (SELECT coalesce(sum(held), 0) {IN_SEGMENTS}) + (SELECT count(*) FROM fresh WHERE term=?1)"
+IN_SEGMENTS = "FROM segments CROSS JOIN words ON segment=number AND term=:term"
+HELD = f"SELECT (SELECT coalesce(sum(held), 0) {IN_SEGMENTS}) + (SELECT count(*) FROM fresh WHERE term=:term)"
 FRESH = "SELECT count, length, document FROM fresh WHERE term=? ORDER BY document"
 ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY document"
 
@@ -234,7 +234,7 @@ class WordIndex:
 
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many documents each of ``terms`` occurs, those in none left out."""
-        counts = {term: int(self._sql.execute(HELD, (term,)).fetchone()[0]) for term in terms}
+        counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
@@ -267,7 +267,7 @@ class WordIndex:
         return runs
 
     def _list(self, term: str) -> Runs:
-        rows = self._sql.execute(f"SELECT postings {IN_SEGMENTS} ORDER BY number", (term,))
+        rows = self._sql.execute(f"SELECT postings {IN_SEGMENTS} ORDER BY number", {"term": term})
         return joined([*(unpacked(data) for (data,) in rows), self._fresh(term)])
 
     def _list_in(self, segment: int, term: str) -> Runs:
@@ -275,8 +275,8 @@ class WordIndex:
         return unpacked(row[0]) if row else {}
 
     def _remove_folded(self, document: int, term: str, kind: tuple[int, int]) -> None:
-        query = f"SELECT words.rowid, postings {IN_SEGMENTS} WHERE newest>=?2"
-        for row, data in self._sql.execute(query, (term, document)).fetchall():
+        query = f"SELECT words.rowid, postings {IN_SEGMENTS} WHERE newest>=:document"
+        for row, data in self._sql.execute(query, {"term": term, "document": document}).fetchall():
             runs = unpacked(data)
             held = runs.get(kind, array("I"))
             if document not in held:

@@ -11,12 +11,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 from .errors import InvalidRecord
 
+WEEK = re.compile(r"\d{4}-?W\d{2}(?!-?\d)")
 DATE = r"\d{4}-\d{2}-\d{2}"
 DURATION = r"(\d+(?:\.\d+)?)\s*([smhdw])"
 DECAY = rf"(\d+(?:\.\d+)?) per ({DURATION}) unused"
@@ -35,17 +36,31 @@ def to_text(moment: datetime) -> str:
 
 
 def parse_time(value: str | datetime) -> datetime:
-    """Return the moment that ``value`` names; a bare date means its end."""
+    """Return the moment that ``value`` names; a bare date means its end, in each of ISO's forms."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     try:
-        if re.fullmatch(DATE, value):
-            return datetime.fromisoformat(value).replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
+        if (day := bare_date(value)) is not None:
+            return datetime.combine(day, datetime.max.time(), UTC)
         return parse_time(datetime.fromisoformat(value))
     except (ValueError, OverflowError):
         raise InvalidRecord(
             f"{value!r:.60} is not a time. Write an RFC 3339 time such as 2026-11-21T09:00:00Z, or a date."
         ) from None
+
+
+def bare_date(value: str) -> date | None:
+    """Return the day that ``value`` is, None for what is none; of a week no day is guessed: that is a ``ValueError``.
+
+    >>> bare_date("20261122") == bare_date("2026-W47-7") == bare_date("2026-11-22") == date(2026, 11, 22)
+    True
+    """
+    if WEEK.match(value):
+        raise ValueError(value)
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
 
 
 def normal_time(value: str | datetime) -> str:
@@ -54,8 +69,9 @@ def normal_time(value: str | datetime) -> str:
 
 
 def kept_time(value: str) -> str:
-    """Return ``value`` as a record keeps it: a bare date as it is, because it means its end, anything else in UTC."""
-    return value if re.fullmatch(DATE, value) else normal_time(value)
+    """Return ``value`` as a record keeps it: a bare date as one, because it means its end, anything else in UTC."""
+    moment, day = normal_time(value), bare_date(value)
+    return moment if day is None else day.isoformat()
 
 
 def parse_duration(value: str | int | float) -> float:

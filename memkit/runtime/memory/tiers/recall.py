@@ -27,6 +27,27 @@ SLACK = 100
 """How many turns more than allowed are held before the oldest are let go."""
 
 
+BEGINNING = frozenset({"first", "earliest", "beginning", "start"})
+AROUND = frozenset(
+    {
+        "a", "about", "asked", "at", "chat", "conversation", "did", "i", "in", "me", "message", "my", "of", "said",
+        "say", "session", "tell", "that", "the", "thing", "things", "this", "told", "user", "very", "was", "we",
+        "were", "what", "you",
+    }
+)  # fmt: skip
+"""What else is said where somebody asks for the beginning of a conversation, and for nothing in particular."""
+
+
+def asks_for_beginning(query: str) -> bool:
+    """Return whether a question is for what was said first, and not for something that was said.
+
+    >>> asks_for_beginning("what did I say first?"), asks_for_beginning("my first dog")
+    (True, False)
+    """
+    asked = set(words(query))
+    return not asked.isdisjoint(BEGINNING) and asked <= BEGINNING | AROUND
+
+
 class NewestTurns:
     """At most ``most`` turns, oldest first."""
 

@@ -20,7 +20,7 @@ from ..settings import MemorySettings
 from ..words.wording import content_words
 from .context import MainContext, Message
 from .fence import fence, fence_turns
-from .recall import RecallMemory
+from .recall import RecallMemory, asks_for_beginning
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
 from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
@@ -341,9 +341,16 @@ class MemoryTools:
     def conversation_search(
         self, query: str, limit: int | None = None, *, top_k: int | None = None
     ) -> list[SessionTurn]:
-        """Return the turns of this user that match ``query`` best, of every session, but for the running one."""
+        """Return the turns of this user that match ``query`` best, of every session, but for the running one.
+
+        Who asks what was said first gets the beginning of this session.
+        """
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
-        found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
+        if asks_for_beginning(query):
+            kept = self.recall.turns(self.session_id or "", self.user_id)
+            found = [turn for turn in [*kept, *self.unkept] if turn.role == "user"]
+        else:
+            found = self.recall.search(query, self.user_id, size + RUNNING, beside=self.unkept)
         turns = [turn for turn in found if (turn.session_id, turn.turn_id) != running or running[1] is None][:size]
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
         taint = union(*(turn.taint for turn in turns))

@@ -131,7 +131,7 @@ def _tidied(word: str) -> str:
     return word[:-1] if word.endswith("ll") and measure(word) > 1 else word
 
 
-TOKENS_VERSION = 2
+TOKENS_VERSION = 3
 """Part of the index format: raise it when the tokens of a record change."""
 LONGEST_TOKEN = 64
 
@@ -166,10 +166,25 @@ STOP_LIST = """
 STOP_WORDS = frozenset(STOP_LIST.split())
 
 
+WHOLE = str.maketrans(
+    {
+        "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "ŀ": "l", "ƀ": "b", "ɨ": "i", "ƶ": "z",
+        "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij", "ŋ": "ng", "ĸ": "k",
+    }
+)  # fmt: skip
+"""Small letters with a stroke, and joined ones: Unicode takes none of them apart, and people type them plain."""
+
+
 def folded(text: str) -> str:
-    """Return ``text`` with case, width, accents and invisible characters taken out of the way."""
-    if text.isascii():
-        return text.lower()
+    """Return ``text`` with case, width, accents, strokes and invisible characters taken out of the way.
+
+    >>> folded("Łódź, Smørrebrød, Straße")
+    'lodz, smorrebrod, strasse'
+    """
+    return text.lower() if text.isascii() else _unaccented(text).translate(WHOLE)
+
+
+def _unaccented(text: str) -> str:
     flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return unicodedata.normalize("NFC", re.sub(UNHEARD, "", flat))
 
@@ -240,12 +255,16 @@ def fingerprint(text: str) -> str:
     return sha256(stated(text).encode()).hexdigest()[:32]
 
 
-def keyed_fingerprint(key: bytes, user_id: str, text: str) -> str:
-    """Return a digest of a user's value that nobody without ``key`` can find by trying values."""
+def keyed_fingerprints(key: bytes, user_id: str, text: str) -> list[str]:
+    """Return the digests of a user's value that nobody without ``key`` can find by trying values.
+
+    The first is how it is written down; the others are how it was before strokes were taken out of the way.
+    """
     import hashlib
     import hmac
 
-    return hmac.new(key, f"{user_id}\0{stated(text)}".encode(), hashlib.sha256).hexdigest()
+    spellings = dict.fromkeys((stated(text), _stated(_unaccented(text), text)))
+    return [hmac.new(key, f"{user_id}\0{one}".encode(), hashlib.sha256).hexdigest() for one in spellings]
 
 
 def stated(text: str) -> str:
@@ -259,7 +278,10 @@ def stated(text: str) -> str:
     >>> stated("It costs 3.5") == stated("It costs 35")
     False
     """
-    flat = folded(text)
+    return _stated(folded(text), text)
+
+
+def _stated(flat: str, text: str) -> str:
     if not flat.isascii():
         flat = flat.translate(LOOKALIKES)
     used = set(flat)

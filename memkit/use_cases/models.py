@@ -1,0 +1,250 @@
+"""Choose who answers in a store: ask it once, and write down what was chosen."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import MemkitError, NegativeAnswer, UsageError
+from memkit.llm.providers import (
+    SERVERS,
+    WITHOUT_MODELS,
+    ModelAddress,
+    Patience,
+    introduced,
+    open_model,
+    require_provider,
+)
+from memkit.llm.vendor import Unserved
+from memkit.runtime.host.persons import agent_at_work
+from memkit.runtime.loop.interface import Message, Model, ToolSpec
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.store.manifest import change_manifest
+from memkit.terminal import one_line
+from memkit.workspace import Workspace
+
+QUESTION: Message = {"role": "user", "content": "Answer with the word: ready"}
+TOOL = ToolSpec("note", "Keeps a note.", {"type": "object", "properties": {"text": {"type": "string"}}})
+"""Offered with the question, because a model without tools is of no use to the agent."""
+ADDRESS = re.compile(r"https?://[^\s@/?#]+(/[^\s@?#]*)?")
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+REFUSED, NOT_FOUND = range(400, 500), 404
+SETTINGS = ("provider", "model", "base_url", "key_variable", "user")
+"""What a choice is written to."""
+SHOWN = 12
+"""Names of models that a message lists."""
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Who is to answer in a store."""
+
+    provider: str
+    """A provider, or a server of ``SERVERS``, with its own argument behind a colon."""
+    model: str | None = None
+    address: ModelAddress = ModelAddress()  # noqa: RUF009 - a frozen value
+
+    def settled(self) -> ModelChoice:
+        """Return the choice as settings hold it; raises ``UsageError`` for what cannot be chosen."""
+        name, _, argument = self.provider.partition(":")
+        given = self.address
+        if given.key_variable is not None:
+            require_variable(given.key_variable)
+        if given.base_url is not None:
+            require_address(given.base_url)
+        if name in SERVERS and not argument:
+            return replace(self, provider="openai", address=replace(given, base_url=given.base_url or SERVERS[name]))
+        require_provider(name)
+        if bool(argument) != (name == "scripted"):
+            takes = "needs a file: scripted:FILE" if name == "scripted" else "takes nothing behind a colon"
+            raise UsageError(f"The provider {name} {takes}.")
+        if name in WITHOUT_MODELS and (given.base_url or given.key_variable):
+            raise UsageError(f"The provider {name} {WITHOUT_MODELS[name]}: it has no address and no key.")
+        return self
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What became of a test call."""
+
+    choice: ModelChoice
+    model: str | None
+    """The model that was asked, where the provider has models."""
+    key: str | None
+    """The variable with the key, where one is sent."""
+    told: str
+    """Who answers, or why nobody does."""
+    fault: MemkitError | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Return whether a server answered, and said no."""
+        return isinstance(self.fault, Unserved) and self.fault.status in REFUSED
+
+    def error(self, *, setting: bool) -> MemkitError | None:
+        """Return the fault as an answer; ``setting`` a model that is not there is bad usage, to have it a failed check.
+
+        What no server answered is as it came: nobody there, no key, no SDK.
+        """
+        if not self.refused:
+            return self.fault
+        is_name = isinstance(self.fault, Unserved) and self.fault.status == NOT_FOUND
+        return UsageError(self.told) if is_name and setting else NegativeAnswer(self.told)
+
+
+def require_address(text: str) -> None:
+    """Raise ``UsageError`` for what is no address, or one that holds a secret; it is not repeated."""
+    if not ADDRESS.fullmatch(text) or mask(text) != text:
+        raise UsageError("An address is like http://127.0.0.1:11434/v1, with no password, key or question mark in it.")
+
+
+def require_variable(name: str) -> None:
+    """Raise ``UsageError`` for what is no variable's name; what may be a key is not repeated."""
+    if not VARIABLE.fullmatch(name) or mask(name) != name:
+        raise UsageError(
+            "That is no variable's NAME, and a key has no place here. Put the key into the environment, as in "
+            "export OPENAI_API_KEY=…, and name the variable: --key-variable OPENAI_API_KEY."
+        )
+
+
+def wanted(
+    workspace: Workspace,
+    provider: str | None = None,
+    model: str | None = None,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+) -> ModelChoice:
+    """Return the choice that is asked for; what is left open stays as it is where the provider does.
+
+    Raises:
+        NotTrusted: The store chose who is asked, and nobody trusted it.
+        UsageError: It cannot be chosen.
+    """
+    now = str(workspace.settings["provider"])
+    if provider is None and base_url is not None and now.partition(":")[0] in WITHOUT_MODELS:
+        provider = "openai"
+    if provider is None or (provider == now and base_url is None):
+        workspace.require_provider()
+        before = ModelChoice(now, workspace.models.name(now), workspace.models.address(now))
+    else:
+        before = ModelChoice(provider)
+    key = before.address.key_variable if key_variable is None else key_variable if key_variable != "none" else None
+    address = ModelAddress(base_url or before.address.base_url, key)
+    return ModelChoice(before.provider, model or before.model, address).settled()
+
+
+def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) -> ModelCheck:
+    """Ask the chosen model one question, with a tool on offer; without ``call`` see only whether it could be asked."""
+    model: Model | None = None
+    try:
+        model = _opened(workspace, choice)
+        if call and choice.provider.partition(":")[0] not in WITHOUT_MODELS:
+            model.complete([QUESTION], [TOOL])
+    except MemkitError as error:
+        return _checked(choice, model, _explained(model, error))
+    return _checked(choice, model)
+
+
+def models_of(workspace: Workspace, choice: ModelChoice) -> list[str]:
+    """Return the models that the server of a choice lists; raises ``MemkitError`` where it cannot be asked."""
+    served = getattr(_opened(workspace, replace(choice, model=choice.model or "any")), "served", None)
+    return served() if served else []
+
+
+def model_named(workspace: Workspace, provider: str | None, name: str) -> Model:
+    """Return the model called ``name`` of the provider of a conversation, once its server says that it has it.
+
+    Raises:
+        UsageError: There is no such model; the message names the nearest.
+        EnvironmentFault: The server cannot be asked.
+    """
+    model = workspace.language_model(provider, name)
+    knows: bool | None = model.is_served()  # type: ignore[attr-defined]
+    if knows is None:
+        model.complete([QUESTION], [TOOL])  # a server that lists nothing has to be asked itself
+    elif not knows:
+        raise UsageError(_unknown(name, introduced(model), model.served()))  # type: ignore[attr-defined]
+    return model
+
+
+def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, consent: bool | None) -> str | None:
+    """Write who answers, and the user where one is named, into ``memkit.yaml`` and return the commit's id.
+
+    A store that was trusted stays so over what a person chose; consent is recorded for the user.
+    """
+    address = choice.address
+    wanted = (choice.provider, choice.model, address.base_url, address.key_variable, user)
+    values = dict(zip(SETTINGS, wanted if user is not None else wanted[:-1], strict=False))
+    with workspace.trust.in_step(workspace.notice) if agent_at_work() is None else nullcontext():
+        commit = change_manifest(workspace.root, values, f"Let {one_line(choice.provider, 60)} answer")
+    if consent is not None and user:
+        workspace.archive.set_consent(user, consent, workspace.person(user))
+        workspace.commit_memory()
+    return commit
+
+
+def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
+    """Raise ``UsageError`` where a setting is to name what is no provider, no model or no variable."""
+    if key == "provider":
+        require_provider(str(value).partition(":")[0])
+        ModelChoice(str(value)).settled()
+        kept = [one for one in ("model", "base_url", "key_variable") if workspace.settings[one]]
+        if kept and value != workspace.settings["provider"]:
+            workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
+    if key == "key_variable" and value is not None:
+        require_variable(str(value))
+    if key == "base_url" and value is not None:
+        require_address(str(value))
+    if key == "model" and value is not None:
+        try:
+            model_named(workspace, None, str(value))
+        except MemkitError as error:
+            if isinstance(error, UsageError):
+                raise
+            workspace.notice(f"Whether there is a model {one_line(str(value), 60)} could not be asked: {error}")
+
+
+def overruling(workspace: Workspace) -> list[str]:
+    """Return the variables of the environment that go before what ``chosen`` writes."""
+    origins = (workspace.settings.values[key].origin for key in SETTINGS)
+    return [origin for origin in origins if origin.startswith("MEMKIT_")]
+
+
+def _opened(workspace: Workspace, choice: ModelChoice) -> Model:
+    patience = replace(Patience.of(workspace.settings.section("requests")), retries=0)
+    folder = workspace.root if choice.provider == workspace.settings["provider"] else Path.cwd()
+    return open_model(choice.provider, choice.model, folder=folder, patience=patience, address=choice.address)
+
+
+def _checked(choice: ModelChoice, model: Model | None, fault: MemkitError | None = None) -> ModelCheck:
+    vendor = getattr(model, "vendor", None)
+    told = str(fault) if fault is not None or model is None else introduced(model)
+    name = getattr(model, "name", choice.model) if vendor else choice.model
+    return ModelCheck(choice, name, (vendor.key or None) if vendor else choice.address.key_variable, told, fault)
+
+
+def _explained(model: Model | None, error: MemkitError) -> MemkitError:
+    """Return the fault, which for a model that is not there names the nearest that is."""
+    if not (isinstance(error, Unserved) and error.status == NOT_FOUND and model is not None):
+        return error
+    try:
+        served = model.served()  # type: ignore[attr-defined]
+    except MemkitError:
+        return error  # not even a list: the address is wrong
+    name = model.name  # type: ignore[attr-defined]
+    if not served or name in served:
+        return error
+    told = Unserved(_unknown(name, introduced(model), served))
+    told.status = error.status
+    return told
+
+
+def _unknown(name: str, where: str, served: list[str]) -> str:
+    near = difflib.get_close_matches(name, served, n=1, cutoff=0.4)
+    listed = ", ".join(one_line(one, 60) for one in served[:SHOWN]) + (" and more" if len(served) > SHOWN else "")
+    hint = f"Did you mean {one_line(near[0], 60)!r}?" if near else f"There are {listed}."
+    return f"There is no model {one_line(name, 60)!r} at {where.rpartition(' at ')[2]}. {hint}"
