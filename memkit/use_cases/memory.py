@@ -11,9 +11,10 @@ from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record
 from memkit.terminal import one_line
-from memkit.use_cases.recall import require_status
+from memkit.use_cases.recall import find_record, require_status
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.lifecycle.questions import Resolution
     from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
     from memkit.workspace import Workspace
 
@@ -292,6 +293,26 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
     if archive.core_sections(owner, None if agent is None else str(agent)).get(section, "") == edit["text"]:
         return MemoryStanding("live", already=already)
     return MemoryStanding("superseded", already=already, outdated=section)
+
+
+# Say which of several records holds.
+
+
+def resolve_question(
+    workspace: Workspace, id: str, *, user: str | None = None, since: str | None = None, reason: str = ""
+) -> Resolution:
+    """Say that a record in an open question holds, and since when; the others of the question become history then.
+
+    Raises:
+        NotFound: There is no such record, or it is not this user's.
+        NegativeAnswer: It is not live.
+    """
+    stored = find_record(workspace.archive, id, user)
+    require_status(stored, "live", done="resolved")
+    writer = workspace.person(stored.record.user_id)
+    done = workspace.archive.resolve(id, writer, since=since, reason=reason)
+    workspace.commit_memory(added=2 + len(done.ended))
+    return done
 
 
 # Let a value that was rejected or erased be told again.

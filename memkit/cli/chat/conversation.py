@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 from typing import Any, Self, TypeVar
 
@@ -29,6 +30,8 @@ from memkit.workspace import Workspace
 
 NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
+LOOKED_AT = 2000
+"""So many records are compared at the most when a conversation begins; 'memkit memory list --open' compares all."""
 OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
@@ -63,7 +66,22 @@ class TerminalConversation:
         return "(memory off) > " if self.agent.is_off_record else "> "
 
     def notices(self) -> list[Diagnostic]:
-        """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
+        """Return why nothing of this conversation is kept, if that was not asked for, and what stands open."""
+        return [*self._unkept(), *([] if self.open_questions is None else [self.open_questions])]
+
+    @cached_property
+    def open_questions(self) -> Diagnostic | None:
+        """Return that something stands open about what is remembered of the user, as it was when it was first asked."""
+        if self.user == NOBODY:
+            return None
+        asked = self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT)
+        if not asked:
+            return None
+        count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
+        message = f"{count} open about what is remembered of you. /memory shows what it is about."
+        return diagnostic("open_questions", message, severity="info")
+
+    def _unkept(self) -> list[Diagnostic]:
         agent = self.agent
         if agent.session.fault is not None:
             return [diagnostic("not-kept", agent.session.fault)]

@@ -177,6 +177,30 @@ def update(
     )
 
 
+# ``memkit memory resolve``: say which of several records holds.
+
+
+@click.command("resolve", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@click.option("--holds", is_flag=True, help="ID is what holds; the others of its question are history from then on.")
+@click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when it was told).")
+@owner_option
+@reason_option
+@click.pass_obj
+def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: str | None, reason: str) -> None:
+    """Settle an open question: record ID holds, and what cannot be true together with it was true until then."""
+    require_person("'memkit memory resolve'")
+    from memkit.use_cases.memory import resolve_question
+
+    if not holds:
+        raise UsageError("Say that it holds: memkit memory resolve ID --holds. What is false goes by 'memory reject'.")
+    done = resolve_question(front.workspace, record_id, user=user, since=since, reason=reason)
+    data = {"id": done.id, "op": "resolve", "holds": True, "since": done.since, "ended": list(done.ended)}
+    lines = [f"resolve: {one_line(done.id)} holds since {done.since}."]
+    lines += [f"  true until then: {one_line(id)}" for id in done.ended]
+    front.answer(data, lines)
+
+
 # ``memkit memory refine``: reword a record by what a person says about it.
 
 

@@ -24,6 +24,7 @@ from ..record.record import (
     Draft,
     Origin,
     Record,
+    begins,
     check_fields,
     corpus_of,
     in_place_of,
@@ -34,12 +35,13 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from ..record.stamps import parse_time, to_text
+from ..record.stamps import kept_time, normal_time, parse_time, to_text
 from ..tiers.core import consent, core_target
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
+    from ..lifecycle.questions import Resolution
     from ..lifecycle.revocation import Revocation, RevokedSource
     from .transfer import Arrivals
 
@@ -292,6 +294,30 @@ class ArchiveChange:
             self._write(event.to_data())
         self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
         return len(events)
+
+    def resolve(self, record_id: str, origin: Origin, since: str | None, reason: str) -> "Resolution":
+        """Write down that a live record holds, and that what it cannot be true together with ended where it begins."""
+        from ..lifecycle.questions import HOLDS_AGAINST, Resolution, open_questions, said_otherwise, sides
+
+        _check_mark("confirm", origin, {})
+        winner = self._live(record_id, origin.user_id)
+        name = corpus_of(winner.to_data())
+        found = sides(open_questions(self._index, [name], self._clock()), record_id)
+        others = [one for id in found if (one := self._view.live(id))]
+        start = winner.valid_from or winner.created_at if since is None else kept_time(since)
+        fields: dict[str, JSON] = {"valid_from": start}
+        self._check_event(fields, origin)
+        _check_validity(self._index.corpus(name).stored(record_id), fields)
+        scope, against = _scope(winner), {HOLDS_AGAINST: found}
+        for opposite in said_otherwise(self._index.corpus(name), record_id, found):
+            self._write_event("revoke", opposite.id, origin, reason=reason, scope=scope)
+        for one in others:
+            self._give_way(one, record_id, origin, reason)
+        self._write_event("confirm", record_id, origin, reason=reason, scope=scope, fields=against)
+        if others and normal_time(start) != begins(winner):
+            self._write_event("update", record_id, origin, reason=reason, scope=scope, fields={**fields, **against})
+        self._tell("confirm", origin, [record_id, *found], mask(reason))
+        return Resolution(record_id, start, tuple(one.id for one in others))
 
     def _put_in_place(
         self,

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from ..index.access import AccessCounts, Use
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
+    from ..lifecycle.questions import OpenQuestion
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
-    from .overview import ArchiveCensus, SessionOpening
+    from .overview import ArchiveCensus, SessionOpening, Waiting
     from .transfer import Brought
     from .view import IndexView
 
@@ -358,7 +359,25 @@ class ArchiveReader:
         from .overview import census
 
         with self._reading():
-            return census(self._corpora(user_id), user_id)
+            return census(self._corpora(user_id), user_id, len(self.open_questions(user_id=user_id)))
+
+    def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
+        """Return what stands open between the records here, of everybody or of one user and what they share.
+
+        At ``most`` so many records that nobody looked at yet are compared in each corpus, the newest first.
+        """
+        from ..lifecycle.questions import open_questions
+
+        with self._reading():
+            found = open_questions(self._index, self._names(user_id), self._clock(), most)
+            return [question for question in found if user_id in (None, question.user_id)]
+
+    def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
+        """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
+        from .overview import waiting
+
+        with self._reading():
+            return waiting(self._corpora(user_id), user_id)
 
     def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
         """Return the ids of the records that this user recalled most on this machine, each with how often."""
@@ -533,10 +552,12 @@ class ArchiveReader:
 
     def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
         # One at a time: with many users the first is closed again before the last is opened.
+        return map(self._index.corpus, self._names(user_id))
+
+    def _names(self, user_id: str | None) -> list[str]:
         if user_id is None:
-            return map(self._index.corpus, self._index.corpora())
-        own = (user_corpus(user_id), SHARED)
-        return (self._index.corpus(name) for name in own if self._index.catalogue.has_corpus(name))
+            return self._index.corpora()
+        return [name for name in (user_corpus(user_id), SHARED) if self._index.catalogue.has_corpus(name)]
 
 
 def decision_behind(line: Mapping[str, JSON]) -> Decision:

@@ -333,9 +333,10 @@ def was_true(record: Record, moment: datetime) -> bool:
     What took another record's place was not true before it did. Anything else without a date counts as true always:
     memory knows when it was told, and not since when it holds.
     """
-    return is_valid(record, moment) and (not replaced_by(record) or begins(record) <= normal_time(moment))
+    return is_valid(record, moment) and begins(record) <= normal_time(moment)
 
 
 def begins(record: Record) -> str:
-    """Return since when a record that took another's place is true, in the form that sorts as text."""
-    return normal_time(record.valid_from or record.created_at)
+    """Return since when a record counts as true, in the form that sorts as text; nothing where it always does."""
+    told = record.valid_from or (record.created_at if replaced_by(record) else "")
+    return normal_time(told) if told else ""
