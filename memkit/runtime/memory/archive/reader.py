@@ -251,13 +251,18 @@ class ArchiveReader:
         """Return what steers a prompt by the core sections that stand in it: writers whom nobody here trusted."""
         if self.foreign is None:
             return ()
-        standing = {
-            edit["section"]: str(edit["id"])
-            for edit in self.core_history(user_id)
-            if edit["agent_id"] == agent_id and edit["trust"] not in ("quarantined", "rejected")
-        }
-        found = (self._strangers(id, user_id) for id in standing.values())
+        found = (self._strangers(event.id, user_id) for event in self._standing_core(user_id, agent_id))
         return tuple(dict.fromkeys(origin for origins in found for origin in origins))
+
+    def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+        return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
+
+    def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
+        from ..tiers.core import standing_edits
+
+        with self._reading():
+            return list(standing_edits(self._index.user(user_id), agent_id).values())
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
-from ..record.fields import MAX_TEXT_BYTES, PERSONS, kind_of
+from ..record.fields import MAX_PARENTS, MAX_TEXT_BYTES, PERSONS, kind_of
 from ..record.lines import JSON
 from ..record.record import (
     ADDED_TO,
@@ -322,7 +322,8 @@ def _carried(draft: Draft, origin: Origin) -> dict[str, JSON]:
     told: dict[str, Sequence[str]] = {"taint": origin.tainted_by, "parents": origin.parents}
     if kind_of(origin.actor) == "import":
         told = {name: (*told[name], *_labels(draft.extra.get(name))) for name in ADDED_TO}
-    return {name: [mask(one) for one in union(given)] for name, given in told.items() if given}
+    kept = {"taint": union(told["taint"]), "parents": tuple(dict.fromkeys(told["parents"]))[:MAX_PARENTS]}
+    return {name: [mask(one) for one in given] for name, given in kept.items() if given}
 
 
 def _labels(given: JSON) -> list[str]:

@@ -26,6 +26,8 @@ OUTSIDE = ("import", "tool", "mcp")
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
 MAX_TAGS = 64
+MAX_PARENTS = 512
+"""Ids of what stood in a prompt; nothing that did may be left out, or taking it back would not reach what it led to."""
 
 
 class Field(NamedTuple):
@@ -137,8 +139,9 @@ def _number(name: str, value: JSON) -> list[str]:
 def _labels(name: str, value: JSON) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return [f"{name} is not a list."]
-    if len(value) > MAX_TAGS:
-        return [f"{name} has {len(value)} entries; {MAX_TAGS} is the most."]
+    most = MAX_PARENTS if name == "parents" else MAX_TAGS
+    if len(value) > most:
+        return [f"{name} has {len(value)} entries; {most} is the most."]
     one = f"a {name.removesuffix('s')}"
     return [message for label in value for message in _name(one, label if label is not None else "")]
 

@@ -78,6 +78,9 @@ class ToolArchive(Protocol):
     def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
         """Return what steers a prompt by the core sections that stand in it."""
 
+    def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+
     def today(self) -> date:
         """Return the day by the archive's clock."""
 
@@ -517,8 +520,11 @@ class MemoryTools:
         return f"Nothing changed: {why}."
 
     def _stamped(self) -> Origin:
-        parents = union(self._origin.parents, tuple(self._recalled)) if self._origin.actor == "agent" else ()
-        return self._origin._replace(session_id=self.session_id, parents=parents)
+        parents: dict[str, None] = {}
+        if self._origin.actor == "agent":
+            in_core = self.archive.core_parents(self.user_id, self.agent_id)
+            parents = dict.fromkeys((*self._origin.parents, *self._recalled, *in_core))
+        return self._origin._replace(session_id=self.session_id, parents=tuple(parents))
 
     def core_taint(self) -> tuple[str, ...]:
         """Return what steers a prompt by the core memory that stands in it."""
