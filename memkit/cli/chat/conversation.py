@@ -18,6 +18,7 @@ from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
+from memkit.cli.trust import STRANGERS
 from memkit.errors import UsageError
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
@@ -67,19 +68,21 @@ class TerminalConversation:
 
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if that was not asked for, and what stands open."""
-        return [*self._unkept(), *([] if self.open_questions is None else [self.open_questions])]
+        return [*self._unkept(), *self._of_memory]
 
     @cached_property
-    def open_questions(self) -> Diagnostic | None:
-        """Return that something stands open about what is remembered of the user, as it was when it was first asked."""
+    def _of_memory(self) -> list[Diagnostic]:
+        """Return what to know about the user's memory, as it was when it was first asked: what stands open in it, and
+        that others wrote into it.
+        """
         if self.user == NOBODY:
-            return None
-        asked = self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT)
-        if not asked:
-            return None
-        count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
-        message = f"{count} open about what is remembered of you. /memory shows what it is about."
-        return diagnostic("open_questions", message, severity="info")
+            return []
+        notes = [diagnostic("strangers", STRANGERS, severity="info")] if self.workspace.has_strangers() else []
+        if asked := self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT):
+            count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
+            message = f"{count} open about what is remembered of you. /memory shows what it is about."
+            notes.append(diagnostic("open_questions", message, severity="info"))
+        return notes
 
     def _unkept(self) -> list[Diagnostic]:
         agent = self.agent

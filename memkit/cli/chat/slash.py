@@ -62,6 +62,9 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
     lines += [
         f"Undone: core memory, {name} reads {one_line(core.get(name) or 'nothing', 100)}" for name in undone.sections
     ]
+    lines += [
+        f"Undone: a new text of core memory, {name}, waits no more; it reads as it did." for name in undone.withdrawn
+    ]
     lines += [f"Undone: that you said again [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
     lines += [f"Remembered again: [{record.id}] {one_line(record.text, 80)}" for record in undone.remembered]
     return "\n".join(lines)

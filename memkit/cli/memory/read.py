@@ -323,7 +323,7 @@ def _blame_lines(line: BlamedLine) -> list[str]:
 @click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
 @click.pass_obj
 def stats(front: Front, user: str | None) -> None:
-    """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""
+    """Count what is remembered: by state, type, trust and origin, what is tainted, waits or stands open, its size."""
     from memkit.use_cases.accounts import count_memory
 
     found = count_memory(front.workspace, user=user)
@@ -341,6 +341,7 @@ def stats(front: Front, user: str | None) -> None:
         "records": census.records,
         "status": dict(census.status),
         "live": {field: dict(counts) for field, counts in census.live.items()},
+        "tainted": census.tainted,
         "source_urls": census.source_urls,
         "text_bytes": census.text_bytes,
         "waiting": dict(census.waiting),
@@ -354,8 +355,9 @@ def stats(front: Front, user: str | None) -> None:
     lines = [
         f"{'records':>10}  {census.records}: {_counts(census.status)}",
         *(f"{field:>10}  {_counts(counts)}" for field, counts in census.live.items() if counts),
+        f"{'tainted':>10}  {census.tainted}{' from outside, which recall leaves out' if census.tainted else ''}",
         f"{'waiting':>10}  {_counts(census.waiting)}",
-        f"{'open':>10}  {census.open_questions} (memkit memory list --open)",
+        f"{'open':>10}  {census.open_questions} (memkit memory list --open shows both)",
         f"{'tombstones':>10}  {_counts(tombstones)}",
         f"{'size':>10}  {size}",
     ]

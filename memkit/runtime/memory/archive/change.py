@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .transfer import Arrivals
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
+VERDICTS = ("approve", "reject", "revoke")
+"""What is said of something that waits."""
 PERSON_ONLY = ("approve", "allow", "revoke")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
 """What the account of events calls the decisions of the gate."""
@@ -121,17 +123,27 @@ class ArchiveChange:
         name = self._index.corpus_holding(record_id, origin.user_id)
         if name is None:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
-        _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
+        stored = self._index.corpus(name).stored(record_id)
+        _check_validity(stored if op == "update" else None, fields)
+        if op == "approve" and stored is None:
+            self._check_waits(name, record_id)
         scope = SHARED if name == SHARED else "user"
         changes = {**fields, **kept_form(fields)}
-        if taint := origin.tainted_by:
+        taint = origin.tainted_by
+        if taint or (op == "update" and _ends_what_was_said(stored, fields, origin)):
             changes |= {"trust": "quarantined", "taint": list(map(mask, taint))}
             waiting = self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
-            self._tell("quarantine", origin, [waiting, record_id], "tainted")
+            self._tell("quarantine", origin, [waiting, record_id], "tainted" if taint else "persons_word")
             return waiting
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
         return None
+
+    def _check_waits(self, name: str, id: str) -> None:
+        """Raise NotAllowed where somebody turned down or took back already an edit or a wish that is to be approved."""
+        said = [event.op for event in self._index.corpus(name).events(target=id) if event.op in VERDICTS]
+        if said and said[-1] != "approve":
+            raise NotAllowed(f"{id} was turned down already, and waits no more. Say it anew.")
 
     def learn(self, op: str, record_id: str, origin: Origin, reason: str, *, floor: float) -> bool:
         """Write down that an action which used a record succeeded or failed, where that may move it; return whether.
@@ -505,6 +517,15 @@ def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:
         raise InvalidRecord(
             f"valid_until {record.valid_until} lies before valid_from {record.valid_from}: it would never hold."
         )
+
+
+def _ends_what_was_said(stored: Folded | None, changes: Mapping[str, JSON], origin: Origin) -> bool:
+    """Return whether somebody who is no person would end, or make less sure, what a person said or checked."""
+    if stored is None or origin.actor in (*PERSONS, "program") or stored.record.trust != "verified":
+        return False
+    sure = changes.get("confidence")
+    falls = isinstance(sure, int | float) and sure < stored.record.confidence
+    return falls or any(changes.get(key) is not None for key in ("valid_from", "valid_until"))
 
 
 def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:

@@ -22,6 +22,8 @@ class ArchiveCensus(NamedTuple):
     status: Mapping[str, int]
     live: Mapping[str, Mapping[str, int]]
     """Of the live records: how many there are of each type, trust, actor, scope and source."""
+    tainted: int
+    """Live records that may have been steered from outside, and that recall leaves out."""
     source_urls: int
     """Links that live records came from."""
     text_bytes: int
@@ -52,6 +54,7 @@ def census(corpora: Iterable[CorpusIndex], user_id: str | None, open_questions: 
         records=status.total(),
         status=dict(status),
         live={field: dict(sorted(Counter(getattr(record, field) for record in live).items())) for field in COUNTED},
+        tainted=sum(bool(record.taint) for record in live),
         source_urls=len({record.source_url for record in live if record.source_url}),
         text_bytes=sum(len(record.text.encode()) for record in live),
         waiting={"records": status["quarantined"], "core": core},

@@ -66,7 +66,8 @@ def revocation(source: RevokedSource, corpora: Iterable[CorpusIndex], user_id: s
     edits = {event.id: event for corpus in opened for event, trust in core_edits(corpus) if trust != "rejected"}
     made_of = {id: parents_of(record) for id, record in records.items()}
     made_of |= {id: _listed(event.fields.get("parents")) for id, event in edits.items()}
-    going = _closure(made_of, {id for id, thing in {**records, **edits}.items() if _gave(source, thing, user_id)})
+    things: list[tuple[str, Record | Event]] = [*records.items(), *edits.items()]
+    going = _closure(made_of, {id for id, thing in things if _gave(source, thing, user_id)})
     found = [_of_corpus(source, corpus, records, going, user_id) for corpus in opened]
     parts = zip(*found, strict=True) if found else [()] * len(Revocation._fields)
     return Revocation(*(tuple(item for part in kind for item in part) for kind in parts))

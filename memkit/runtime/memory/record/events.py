@@ -210,8 +210,8 @@ class _RecordState:
 
     def _weigh(self, event: Event) -> None:
         person = event.actor in PERSONS
-        if event.fields.get("taint") and not person:
-            return
+        if not person and (event.fields.get("taint") or (event.op == "confirm" and self.record.taint)):
+            return  # what came from outside gains by a person's word alone
         if event.op == "evidence":
             offered = event.fields.get("confidence", 0.0)
             level = max(self.record.confidence, float(cast("float", offered)))
