@@ -14,8 +14,8 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import unobserved
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
+from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.record.stamps import utc_now
 
 OnBranch = Callable[[str], ArchivalStore]
 CITIES = ("Berlin", "Munich", "Paris", "Rome", "Oslo")

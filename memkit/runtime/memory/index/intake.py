@@ -24,9 +24,8 @@ from ..record.events import (
     successors_said,
     takes_places,
 )
-from ..record.lines import JSON, encode_data
+from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
-from ..record.stamps import normal_time, parse_time
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
 from .words import WordIndex
