@@ -340,6 +340,9 @@ def erase(
     """
     from memkit.use_cases.erase_user import erase_user
 
+    if not dry_run:
+        require_person("'memkit memory erase'")
+
     def confirm(plan: ErasurePlan) -> None:
         lines = [f"{line}\n" for line in _plan_lines(plan)]
         front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
