@@ -10,18 +10,7 @@ from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
-from ..record.lines import (
-    EMPTY,
-    JSON,
-    NoSealer,
-    Sealer,
-    encode_line,
-    is_sealed,
-    kept_time,
-    normal_time,
-    parse_time,
-    to_text,
-)
+from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, parse_time, to_text
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,
@@ -35,7 +24,6 @@ from ..record.record import (
     Draft,
     Origin,
     Record,
-    begins,
     check_fields,
     corpus_of,
     in_place_of,
@@ -320,27 +308,21 @@ class ArchiveChange:
 
     def resolve(self, record_id: str, origin: Origin, since: str | None, reason: str) -> "Resolution":
         """Write down that a live record holds, and that what it cannot be true together with ended where it begins."""
-        from ..lifecycle.questions import HOLDS_AGAINST, Resolution, open_questions, said_otherwise, sides
+        from ..lifecycle.questions import resolution
 
         _check_mark("confirm", origin, {})
         winner = self._live(record_id, origin.user_id)
-        name = corpus_of(winner.to_data())
-        found = sides(open_questions(self._index, [name], self._clock()), record_id)
-        others = [one for id in found if (one := self._view.live(id))]
-        start = winner.valid_from or winner.created_at if since is None else kept_time(since)
-        fields: dict[str, JSON] = {"valid_from": start}
-        self._check_event(fields, origin)
-        _check_validity(self._index.corpus(name).stored(record_id), fields)
-        scope, against = _scope(winner), {HOLDS_AGAINST: found}
-        for opposite in said_otherwise(self._index.corpus(name), record_id, found):
-            self._write_event("revoke", opposite.id, origin, reason=reason, scope=scope)
-        for one in others:
-            self._give_way(one, record_id, origin, reason)
-        self._write_event("confirm", record_id, origin, reason=reason, scope=scope, fields=against)
-        if others and normal_time(start) != begins(winner):
-            self._write_event("update", record_id, origin, reason=reason, scope=scope, fields={**fields, **against})
-        self._tell("confirm", origin, [record_id, *found], mask(reason))
-        return Resolution(record_id, start, tuple(one.id for one in others))
+        done = resolution(self._index, winner, since, self._clock())
+        self._check_event(done.dates, origin)
+        _check_validity(self._index.corpus(corpus_of(winner.to_data())).stored(record_id), done.dates)
+        said: list[tuple[str, str, Mapping[str, JSON]]] = [("revoke", id, EMPTY) for id in done.revokes]
+        said += [("supersede", id, {"by": record_id}) for id in done.ended]
+        said += [("confirm", record_id, done.against)]
+        said += [("update", record_id, {**done.dates, **done.against})] if done.dates else []
+        for op, target, fields in said:
+            self._write_event(op, target, origin, reason=reason, scope=_scope(winner), fields=fields)
+        self._tell("confirm", origin, [record_id, *done.ended], mask(reason))
+        return done
 
     def _put_in_place(
         self,

@@ -7,19 +7,19 @@ the same; that they were is noted in the index, and a question asked again reads
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
 from ..gate.contradictions import contradict, grounds
-from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..index.intake import came_after, events_of
 from ..record.errors import NotAllowed
 from ..record.events import Event, successor_named
-from ..record.record import Record, audience_of, can_meet, is_valid
+from ..record.lines import JSON, kept_time, normal_time
+from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid
 
 MOST_COMPARED = 20
 """So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
@@ -51,24 +51,38 @@ class OpenQuestion(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """Which record holds."""
+    """Which record holds, and what has to be said for it."""
 
     id: str
     since: str
     ended: tuple[str, ...]
     """The records that were true until then, and are history now."""
+    against: Mapping[str, JSON]
+    """What the person's word names: the other records of its questions."""
+    dates: Mapping[str, JSON]
+    """The date that the record is given, where it has another one."""
+    revokes: tuple[str, ...]
+    """What a person said, without knowing of this word, where another of them was to hold against it."""
 
 
-def sides(asked: Iterable[OpenQuestion], id: str) -> list[str]:
-    """Return the other records of the questions in which one has a part.
+def resolution(index: Index, winner: Record, since: str | None, now: datetime) -> Resolution:
+    """Return what it takes to say that a record in an open question holds.
 
     Raises:
-        NotAllowed: There is no such question.
+        NotAllowed: No open question is about it.
     """
-    found = dict.fromkeys(other for question in asked if id in question.ids for other in question.ids if other != id)
-    if not found:
-        raise NotAllowed(f"No open question is about {id}: 'memkit memory list --open' shows what stands open.")
-    return list(found)
+    name = corpus_of(winner.to_data())
+    asked = (one.ids for one in open_questions(index, [name], now) if winner.id in one.ids)
+    others = [id for id in dict.fromkeys(id for ids in asked for id in ids) if id != winner.id]
+    if not others:
+        raise NotAllowed(f"No open question is about {winner.id}: 'memkit memory list --open' shows what stands open.")
+    corpus = index.corpus(name)
+    ended = tuple(id for id in others if corpus.live(id))
+    said = [event for event in corpus.events(op="supersede", target=winner.id) if successor_named(event) in others]
+    said += [event for other in others for event in corpus.events(target=other) if winner.id in _against(event)]
+    start = winner.valid_from or winner.created_at if since is None else kept_time(since)
+    dates = {"valid_from": start} if ended and normal_time(start) != begins(winner) else {}
+    return Resolution(winner.id, start, ended, {HOLDS_AGAINST: others}, dates, tuple(event.id for event in said))
 
 
 def open_questions(index: Index, names: Iterable[str], now: datetime, most: int | None = None) -> list[OpenQuestion]:
@@ -157,12 +171,6 @@ def _held_against(sql: sqlite3.Connection, id: str) -> list[str]:
 def _against(event: Event) -> list[str]:
     named = event.fields.get(HOLDS_AGAINST)
     return [str(one) for one in named] if isinstance(named, list | tuple) else []
-
-
-def said_otherwise(corpus: CorpusIndex, id: str, others: Collection[str]) -> list[Event]:
-    """Return what a person said, without knowing of this one's word, where one of ``others`` was to hold against it."""
-    said = [event for event in corpus.events(op="supersede", target=id) if successor_named(event) in others]
-    return said + [event for other in others for event in corpus.events(target=other) if id in _against(event)]
 
 
 def _contradictions(sql: sqlite3.Connection, now: datetime) -> Iterator[OpenQuestion]:
