@@ -26,6 +26,7 @@ from ..record.record import (
     Record,
     check_fields,
     corpus_of,
+    ends_what_was_said,
     in_place_of,
     kept_form,
     kind_of,
@@ -129,7 +130,7 @@ class ArchiveChange:
         scope = SHARED if name == SHARED else "user"
         changes = {**fields, **kept_form(fields)}
         taint = origin.tainted_by
-        if taint or (op == "update" and _ends_what_was_said(stored, fields, origin)):
+        if taint or (op == "update" and stored and ends_what_was_said(stored.record, fields, origin)):
             changes |= {"trust": "quarantined", "taint": list(map(mask, taint))}
             waiting = self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
             self._tell("quarantine", origin, [waiting, record_id], "tainted" if taint else "persons_word")
@@ -510,15 +511,6 @@ def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:
         raise InvalidRecord(
             f"valid_until {record.valid_until} lies before valid_from {record.valid_from}: it would never hold."
         )
-
-
-def _ends_what_was_said(stored: Folded | None, changes: Mapping[str, JSON], origin: Origin) -> bool:
-    """Return whether somebody who is no person would end, or make less sure, what a person said or checked."""
-    if stored is None or origin.actor in (*PERSONS, "program") or stored.record.trust != "verified":
-        return False
-    sure = changes.get("confidence")
-    falls = isinstance(sure, int | float) and sure < stored.record.confidence
-    return falls or any(changes.get(key) is not None for key in ("valid_from", "valid_until"))
 
 
 def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:

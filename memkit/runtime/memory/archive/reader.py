@@ -108,6 +108,8 @@ class ArchiveReader:
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
         with self._reading():
+            from .transfer import decision_behind
+
             names = self._index.catalogue.corpora_of_id(first_id)
             visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
             line = next((self._index.corpus(name).line(first_id) for name in visible), None)
@@ -562,12 +564,3 @@ class ArchiveReader:
         if user_id is None:
             return self._index.corpora()
         return [name for name in (user_corpus(user_id), SHARED) if self._index.catalogue.has_corpus(name)]
-
-
-def decision_behind(line: Mapping[str, JSON]) -> Decision:
-    """Return what was decided about the call that wrote ``line`` first."""
-    if line.get("op") == "evidence":
-        return Decision("merged", str(line["target"]))
-    fields = line.get("fields")
-    trust = (fields if isinstance(fields, Mapping) else line).get("trust")
-    return Decision("quarantined" if trust == "quarantined" else "admitted", str(line["id"]))

@@ -455,6 +455,15 @@ def in_place_of(record: Record, origin: Origin) -> Origin:
     return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin
 
 
+def ends_what_was_said(record: Record, changes: Mapping[str, JSON], origin: Origin) -> bool:
+    """Return whether somebody who is no person would end, or make less sure, what a person said or checked."""
+    if origin.actor in (*PERSONS, "program") or record.trust != "verified":
+        return False
+    sure = changes.get("confidence")
+    falls = isinstance(sure, int | float) and sure < record.confidence
+    return falls or any(changes.get(key) is not None for key in ("valid_from", "valid_until"))
+
+
 def is_valid(record: Record, moment: datetime) -> bool:
     """Return whether the dates of a record let it hold at a moment."""
     at = normal_time(moment)
