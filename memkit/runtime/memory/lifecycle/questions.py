@@ -23,13 +23,15 @@ from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is
 
 MOST_COMPARED = 20
 """So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
-UNLOOKED = """SELECT document, coalesce(present, written) FROM records WHERE NOT looked AND status='live'
+UNLOOKED = """SELECT document, coalesce(present, written) FROM records INDEXED BY unlooked
+              WHERE NOT looked AND status='live'
               ORDER BY document DESC LIMIT ?"""
 SPEAKING = """SELECT coalesce(present, written) FROM statements CROSS JOIN records USING(document)
-              WHERE ground=? AND document<>? AND status='live' ORDER BY document DESC LIMIT ?"""
+              WHERE ground=? AND document<>? AND +status='live' ORDER BY document DESC LIMIT ?"""
 CLASHING = """SELECT coalesce(a.present, a.written), coalesce(b.present, b.written)
-              FROM clashes JOIN records AS a ON a.id=one JOIN records AS b ON b.id=other
-              WHERE a.status='live' AND b.status='live' ORDER BY one, other"""
+              FROM clashes CROSS JOIN records AS a ON a.id=one CROSS JOIN records AS b ON b.id=other
+              WHERE +a.status='live' AND +b.status='live' ORDER BY one, other"""
+"""Pairs first: there are few of them, and many live records."""
 HOLDS_AGAINST = "holds_against"
 """What a person's word that a record holds names: the other records of the question."""
 STATUS = "SELECT status FROM records WHERE id=?"
