@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import PolicyJudge
+from memkit.runtime.host.persons import speaker
 from memkit.runtime.host.sessions import Session, SessionTerms, after
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.asking import model_of
@@ -289,7 +290,8 @@ class ReferenceAgent:
         """Reject a record in the user's name and return its text; under taint it waits, under the id returned."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
         origin = self._origin._replace(turn_id=self.turns)
-        origin = origin._replace(actor="agent", taint=tuple(taint)) if taint else origin
+        typed_by = speaker()
+        origin = origin._replace(actor=typed_by, taint=tuple(taint)) if taint or typed_by != "agent" else origin
         waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
             waiting = self.parts.archive.mark("reject", record_id, origin, reason=reason)
@@ -324,6 +326,7 @@ class ReferenceAgent:
             session_id=setting.session,
             agent_id=setting.agent_id,
             consented=self.may_remember,
+            speaker=speaker(),
         )
         memory = VirtualContextMemory(
             main=self.main,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
+from collections.abc import Sequence
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _KEPT = {"\n", "\t"}
@@ -69,3 +70,14 @@ def _escaped(char: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def tainted(origins: Sequence[str]) -> str:
+    """Return how a person is told what may have steered a text; nothing where it is clean.
+
+    >>> tainted(["tool:web", "https://a.example"])
+    'from outside: tool:web, https://a.example'
+    """
+    more = [f"{len(origins) - 2} more"] if len(origins) > 3 else []
+    named = [one_line(origin, 60) for origin in origins]
+    return f"from outside: {', '.join([*named[:2], *more] if more else named)}" if named else ""

@@ -16,6 +16,7 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.interface import StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
+from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
@@ -162,10 +163,15 @@ class Workspace:
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
         return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
+    def has_strangers(self) -> bool:
+        """Return whether other clones wrote here, and nobody here trusted the store: a prompt leaves that out."""
+        writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
+        return any(map(self._is_foreign, writers))
+
     @cached_property
     def _is_trusted(self) -> bool:
         try:
-            return self.trust.holds()
+            return self.trust.vouches()
         except MissingExtra:
             return False  # without git nobody can say what the store would run
 

@@ -81,6 +81,7 @@ MEMORY_COMMANDS: Commands = {
     "reject": ("memkit.cli.memory.write:reject", "Say that a record is false; its value cannot come back."),
     "allow": ("memkit.cli.memory.write:allow", "Let a rejected or erased value be told again."),
     "approve": ("memkit.cli.memory.write:approve", "Release a record from quarantine."),
+    "resolve": ("memkit.cli.memory.write:resolve", "Say which record of an open question holds, and since when."),
     "forget": ("memkit.cli.memory.write:forget", "Retire a record; it may be told again."),
     "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
     "revoke": ("memkit.cli.memory.upkeep:revoke", "Take back everything derived from a session or a source."),

@@ -142,10 +142,12 @@ def agrees(trust: Trust, demands: Demands) -> bool:
 
 def _question(trust: Trust, demands: Demands) -> str:
     changed = trust.changed(demands)
-    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *listed(demands, MOST_SHOWN, WIDEST)]
+    what = listed(demands, MOST_SHOWN, WIDEST) or ["  bring what other clones wrote into its memory before the model"]
+    lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *what]
     files = sum(name.startswith("file ") for name in demands.parts)
     used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
-    lines.append(f"That runs with your rights. Any change to it{used} is asked about again.")
+    runs = "That runs with your rights. " if demands.allows else ""
+    lines.append(f"{runs}Any change to it{used} is asked about again.")
     if changed:
         lines.append(f"Changed since you trusted it last: {named(changed[:MOST_SHOWN])}.")
     return "\n".join([*lines, "Trust it?"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, user_option
+from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import bare_date, normal_time
@@ -150,6 +151,7 @@ def destroy(front: Front, user: str, yes: bool) -> None:
     """Destroy the key of USER on this machine: text sealed with it can never be read again without a copy of it."""
     from memkit.use_cases.keys import destroy_key
 
+    require_person("'memkit key destroy'")
     question = f"Text sealed for {one_line(user)} becomes unreadable here for ever. Destroy the key?"
     done = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
     data = {"user_id": user, "sealed_records": done.records, "remotes": list(done.remotes)}

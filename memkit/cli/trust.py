@@ -13,6 +13,8 @@ from memkit.store.layout import find_store
 from memkit.store.trust import Trust
 from memkit.terminal import counted
 
+STRANGERS = "Other clones wrote into this memory: recall leaves that out, and a search marks it, until 'memkit trust'."
+_WRITTEN = "Trusted: what other clones wrote into this memory is recalled from now on."
 _NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
 
 
@@ -44,11 +46,12 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
             f"What this store would run or ask has another digest: {demands.digest}. Nothing was trusted; look with "
             "'memkit trust --show'."
         )
-    if demands.allows:
+    has_strangers = front.workspace.has_strangers()
+    if demands.allows or has_strangers:
         _confirm(front, trust, demands, is_answered=yes or digest is not None)
         trust.give(demands)
     told = f"Trusted: {_number(demands)}. Any change to that is asked about again." if demands.allows else _NOTHING
-    front.answer(_data(demands, trusted=True), told)
+    front.answer(_data(demands, trusted=True), _WRITTEN if has_strangers and not demands.allows else told)
 
 
 def _revoke(front: Front, trust: Trust) -> None:
@@ -59,8 +62,10 @@ def _revoke(front: Front, trust: Trust) -> None:
 
 
 def _show(front: Front, trust: Trust, demands: Demands) -> None:
-    trusted, changed = trust.holds(demands), trust.changed(demands)
+    has_strangers = front.workspace.has_strangers()
+    trusted, changed = trust.holds(demands) and not has_strangers, trust.changed(demands)
     lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *listed(demands)]
+    lines = [STRANGERS, *(lines if demands.allows else [])] if has_strangers else lines
     if not trusted:
         lines.append(
             "Nobody here said that it may." if not changed else f"Changed since it was trusted: {named(changed)}."

@@ -79,9 +79,14 @@ def lint(
     for root in dict.fromkeys(source.root for source in sources):
         given = [source for source in sources if source.root == root]
         findings += _in_store(root, given, chosen, since=since, earlier=earlier, cached=cached)
-    ordered = sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code))
+    ordered = in_places(findings)
     files = tuple(sorted(source.path for source in sources))
-    return LintReport(files, tuple(ordered), base, lines=_source_lines(ordered, sources))
+    return LintReport(files, ordered, base, lines=_source_lines(ordered, sources))
+
+
+def in_places(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings by path and place."""
+    return tuple(sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code)))
 
 
 def _in_store(

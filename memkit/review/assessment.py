@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
@@ -63,9 +63,9 @@ _INTEGRITY = ("removed", "edited", "broken")
 """What happens to shards by no program of memkit."""
 
 
-def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Assessment:
-    """Return the assessment of a change."""
-    reasons = (*_stops(difference, verdicts, lint), *_looks(difference, verdicts, lint))
+def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta, questions: Sequence[str] = ()) -> Assessment:
+    """Return the assessment of a change; ``questions`` stand open in what is remembered on the later side."""
+    reasons = (*_stops(difference, verdicts, lint), *_looks(difference, verdicts, lint), *_open(questions))
     level: Level = reasons[0].level if reasons else "clear"
     return Assessment(level, _paragraph(difference, lint, reasons), reasons)
 
@@ -131,6 +131,12 @@ def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         yield ReviewReason("look", said)
 
 
+def _open(questions: Sequence[str]) -> Iterator[ReviewReason]:
+    if questions:
+        stand = f"{counted(len(questions), 'open question')} about memory, first"
+        yield ReviewReason("look", f"{stand}: {questions[0]}. 'memkit memory list --open' shows all.")
+
+
 def _said(message: str) -> str:
     """Return a sentence of memkit's own as it is quoted in another: it can hold texts of the store."""
     return quoted(message.removesuffix("."), 200)
@@ -149,7 +155,7 @@ def _called(subject: ReviewSubject) -> str:
 
 
 def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[ReviewReason, ...]) -> str:
-    if not difference.subjects:
+    if not difference.subjects and not reasons:
         return "Nothing changed."
     told = [reason.message for reason in reasons[:TOLD]]
     changes = f"{counted(difference.changes, 'change')} in {counted(len(difference.subjects), 'place')}"

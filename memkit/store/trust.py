@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, NotTrusted
+from memkit.runtime.memory.log.clone import own_state
+from memkit.runtime.memory.log.shards import FOUNDED
+from memkit.runtime.memory.record.errors import NothingOfItsOwn
 from memkit.store import key_use
 from memkit.store.allowances import Demands, demands_of
 from memkit.store.files import make_user_only, write_whole
+from memkit.store.git_folder import known_git_folder
 from memkit.store.layout import keys_home
 from memkit.terminal import one_line
 
@@ -41,11 +45,23 @@ class Trust:
     def holds(self, demands: Demands | None = None) -> bool:
         """Return whether the store may do what it demands: a person said so, or there is nothing to allow."""
         demands = demands or self.demands()
-        if not demands.allows:
-            return True
-        return os.environ.get(VARIABLE, "").strip().lower() == demands.digest or any(
-            kept["digest"] == demands.digest for kept in self._kept()
-        )
+        return not demands.allows or self._is_given(demands)
+
+    def _is_given(self, demands: Demands) -> bool:
+        """Return whether a person gave their word for just these demands."""
+        named = os.environ.get(VARIABLE, "").strip().lower()
+        return named == demands.digest or any(kept["digest"] == demands.digest for kept in self._kept())
+
+    def vouches(self) -> bool:
+        """Return whether what others wrote into the store is as trusted as it: a person trusted it, or made it here."""
+        demands = self.demands()
+        return self.holds(demands) and (self.was_made_here() or self._is_given(demands))
+
+    def was_made_here(self) -> bool:
+        """Return whether this clone began the memory, and git did not clone the store."""
+        with suppress(NothingOfItsOwn, OSError):
+            return (own_state(self.root) / FOUNDED).is_file() and not _is_cloned(self.root)
+        return False
 
     def require(self, what: str, instead: str = "") -> Demands:
         """Return the store's demands where they are trusted.
@@ -176,6 +192,16 @@ class Trust:
         """Return where trust is kept; None where that lies in the store, which could so vouch for itself."""
         home = keys_home() / "trust"
         return None if home.resolve().is_relative_to(self.root) else home
+
+
+def _is_cloned(root: Path) -> bool:
+    """Return whether the first thing that git wrote down of the repository is that it was cloned."""
+    folder = known_git_folder(root)
+    history = folder.shared / "logs" / "HEAD" if folder else None
+    if history is None or not history.is_file():
+        return False
+    with history.open("rb") as file:
+        return b"\tclone: " in file.readline(4096)
 
 
 def _files(home: Path) -> list[Path]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.log.clone import foreign_states, lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import LOCK_SECONDS
+from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS
 from memkit.store.key_use import FILE as KEYS
 from memkit.workspace import Workspace
 
-STAYS = ("erase", "updates", "checkpoints", "lock", "writer", "pending", KEYS)
+STAYS = ("erase", "updates", "checkpoints", "lock", "writer", FOUNDED, "pending", KEYS)
 """What would be carried out or gone on with unasked, and what is of one clone alone."""
 WHOLE = ("access",)
 """Folders whose files cannot be mixed with others."""

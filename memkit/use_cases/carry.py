@@ -91,6 +91,10 @@ Progress = Callable[[int], None]
 Judged = tuple[int, Decision]
 
 
+MOST_REPEATED = 200
+"""So many records are asked where they came from, to say what is left to approve."""
+
+
 @dataclass
 class Imported:
     """What became of the memories of a file."""
@@ -106,6 +110,10 @@ class Imported:
     """What the import is called by whoever approves it."""
     mine: bool = False
     """Whether a person gave their word for all of it."""
+    repeated: list[str] = field(default_factory=list)
+    """The first records that it repeats."""
+    earlier: tuple[str, ...] = ()
+    """Imports that brought these before, and that nobody approved yet."""
 
     @property
     def total(self) -> int:
@@ -125,6 +133,8 @@ class Imported:
         self.counts[decision.decision] += 1
         if decision.decision == "quarantined":
             self.quarantined.append((line, decision))
+        elif decision.decision == "merged" and decision.id and len(self.repeated) < MOST_REPEATED:
+            self.repeated.append(decision.id)
 
 
 def import_memory(
@@ -160,6 +170,9 @@ def import_memory(
     try:
         with _archive(workspace, scratch=dry_run) as archive:
             _offer_all(workspace, archive, source, wishes, imported, progress)
+            stored = (archive.get(id) for id in dict.fromkeys(imported.repeated))
+            origins = [one for found in stored if found for one in found.record.taint if one.startswith("import:")]
+            imported.earlier = tuple(dict.fromkeys(origin.removeprefix("import:") for origin in origins))
     finally:
         taken = imported.total - imported.counts["refused"]
         if taken and not dry_run:

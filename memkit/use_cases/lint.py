@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memkit.errors import MemkitError
 from memkit.lint.accepted import load_baseline, shrink_baseline, without_known
 from memkit.lint.files import sources_of_paths, sources_of_store
-from memkit.lint.interface import LintReport, Rule, SourceFile
-from memkit.lint.run import chosen_rules, lint
+from memkit.lint.interface import Finding, LintReport, Rule, SourceFile
+from memkit.lint.run import chosen_rules, in_places, lint
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.store.files import write_whole
 from memkit.store.layout import schema_files
 
@@ -72,7 +75,9 @@ def lint_store(
     sources = sources_of_paths(paths) if paths or root is None else list(sources_of_store(root))
     base = _base(sources)
     known = load_baseline(baseline.file) if baseline else Counter()
-    everything = replace(lint(sources, chosen, base, since=since, cached=cached), unsafe_fixes=fixing.unsafe)
+    checked = lint(sources, chosen, base, since=since, cached=cached)
+    asked = [finding for finding in _open_questions(sources) if finding.code in chosen]
+    everything = replace(checked, findings=in_places([*checked.findings, *asked]), unsafe_fixes=fixing.unsafe)
     report = without_known(everything, known)
     if baseline and baseline.shrinks:
         shrink_baseline(baseline.file, everything)
@@ -85,8 +90,23 @@ def lint_store(
     if fixing.diff:
         return replace(report, diff=unified_diff(texts, report))
     write_texts(texts)
-    after = without_known(lint(sources, chosen, base, since=since, cached=cached), known)
+    fresh = lint(sources, chosen, base, since=since, cached=cached)
+    after = without_known(replace(fresh, findings=in_places([*fresh.findings, *asked])), known)
     return replace(after, fixed=len(report.findings) - len(after.findings), unsafe_fixes=fixing.unsafe)
+
+
+def _open_questions(sources: Sequence[SourceFile]) -> Iterator[Finding]:
+    """Yield what stands open between records of the stores whose shards are to be checked."""
+    paths = {source.path for source in sources if source.kind == "archive"}
+    for root in dict.fromkeys(source.root for source in sources if source.path in paths):
+        from memkit.lint.families.archive import open_questions
+        from memkit.workspace import Workspace
+
+        # What keeps a store from being opened is found by other rules.
+        with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
+            asked = workspace.archive.open_questions()
+            found = list(open_questions(root, asked, workspace.archive.log))
+            yield from (finding for finding in found if finding.path in paths)
 
 
 def _base(sources: Sequence[SourceFile]) -> Path:

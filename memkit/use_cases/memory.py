@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.events import Event
-from memkit.runtime.memory.record.record import Draft, Record
+from memkit.runtime.memory.record.record import Draft, Record, replaced_by
 from memkit.terminal import one_line
-from memkit.use_cases.recall import require_status
+from memkit.use_cases.recall import find_record, require_status
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.lifecycle.questions import Resolution
     from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
     from memkit.workspace import Workspace
 
@@ -91,8 +92,12 @@ def supersede_record(
 # Change the labels, weights or validity of a record.
 
 
-def update_record(workspace: Workspace, stored: StoredRecord, changes: Mapping[str, Any], *, reason: str = "") -> None:
+def update_record(
+    workspace: Workspace, stored: StoredRecord, changes: Mapping[str, Any], *, reason: str = ""
+) -> str | None:
     """Write down that fields of a live or waiting record have other values from now on.
+
+    What an agent may not end by itself waits for a person; then the id is returned under which it can be approved.
 
     Raises:
         NegativeAnswer: The record is closed.
@@ -100,8 +105,9 @@ def update_record(workspace: Workspace, stored: StoredRecord, changes: Mapping[s
     """
     require_status(stored, "live", "quarantined", done="updated")
     record = stored.record
-    workspace.archive.mark("update", record.id, workspace.writer(record.user_id), reason=reason, **changes)
+    waits = workspace.archive.mark("update", record.id, workspace.writer(record.user_id), reason=reason, **changes)
     workspace.commit_memory()
+    return waits
 
 
 # Reword a record by what a person says about it.
@@ -205,6 +211,10 @@ class MemoryStanding:
     outdated: str = ""
     """The section whose text an approved edit is not, because it was edited again since."""
     trust: str = "verified"
+    taint: tuple[str, ...] = ()
+    """What still says that others may have steered it."""
+    revived: tuple[str, ...] = ()
+    """What lives again, since what had taken its place was rejected."""
     proposal: str | None = None
     """The id under which a person approves what was wanted under taint; None where it was done."""
 
@@ -244,7 +254,11 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     waits = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    return MemoryStanding(marked.status, marked.record.confidence, trust=marked.record.trust, proposal=waits)
+    replaced = [archive.get(one) for one in replaced_by(marked.record)] if op == "reject" else []
+    return MemoryStanding(
+        marked.status, marked.record.confidence, trust=marked.record.trust, taint=marked.record.taint, proposal=waits,
+        revived=tuple(one.record.id for one in replaced if one and one.status == "live"),
+    )  # fmt: skip
 
 
 def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:
@@ -283,6 +297,8 @@ def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
 def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> MemoryStanding:
     archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
     already = edit["trust"] == OF_CORE[op]
+    if op == "approve" and edit["trust"] == "rejected":
+        raise NegativeAnswer(f"{id} was turned down already. Write the section anew: memkit core set {edit['section']}")
     if not already:
         archive.mark(op, id, workspace.person(owner), reason=reason)
         workspace.commit_memory()
@@ -292,6 +308,26 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
     if archive.core_sections(owner, None if agent is None else str(agent)).get(section, "") == edit["text"]:
         return MemoryStanding("live", already=already)
     return MemoryStanding("superseded", already=already, outdated=section)
+
+
+# Say which of several records holds.
+
+
+def resolve_question(
+    workspace: Workspace, id: str, *, user: str | None = None, since: str | None = None, reason: str = ""
+) -> Resolution:
+    """Say that a record in an open question holds, and since when; the others of the question become history then.
+
+    Raises:
+        NotFound: There is no such record, or it is not this user's.
+        NegativeAnswer: It is not live.
+    """
+    stored = find_record(workspace.archive, id, user)
+    require_status(stored, "live", done="resolved")
+    writer = workspace.person(stored.record.user_id)
+    done = workspace.archive.resolve(id, writer, since=since, reason=reason)
+    workspace.commit_memory(added=2 + len(done.ended))
+    return done
 
 
 # Let a value that was rejected or erased be told again.
@@ -469,6 +505,8 @@ class UndoneTurn:
     """Those that it had made; what they had replaced is live again."""
     sections: tuple[str, ...] = ()
     """Those of core memory that it had changed, and that read as before."""
+    withdrawn: tuple[str, ...] = ()
+    """Those of which a new text waited for a person, and waits no more."""
     evidence: tuple[Record, ...] = ()
     """Those that it had repeated, and that count this no more."""
     remembered: tuple[Record, ...] = ()
@@ -477,7 +515,7 @@ class UndoneTurn:
     """Whether all of it had been undone before."""
 
     def __bool__(self) -> bool:
-        return bool(self.records or self.sections or self.evidence or self.remembered)
+        return bool(self.records or self.sections or self.withdrawn or self.evidence or self.remembered)
 
 
 @dataclass(frozen=True)
@@ -516,12 +554,14 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
         made={record.id for record in records if record.turn_id == meant},
     )  # fmt: skip
     open_ids = {id for id in found.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
+    held = {str(edit["id"]) for edit in workspace.archive.core_history(user) if edit["trust"] == "quarantined"}
     for id in sorted(open_ids):
         workspace.archive.mark("revoke", id, workspace.person(user, session=session), reason=REASON)
     return UndoneTurn(
         meant,
         records=_stored(workspace, user, (id for id in found.records if id in open_ids)),
-        sections=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids)),
+        sections=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids - held)),
+        withdrawn=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids & held)),
         evidence=_stored(workspace, user, (target for id, target in found.evidence if id in open_ids)),
         remembered=_stored(workspace, user, (target for id, target in found.rejections if id in open_ids)),
         before=not open_ids,

@@ -115,7 +115,7 @@ def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
 
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
     if stored.superseded_by:
-        data["superseded_by"] = stored.superseded_by
+        data |= {"superseded_by": stored.superseded_by, "ended": stored.ended or None}
     if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
     return data

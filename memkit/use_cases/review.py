@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from memkit.errors import MemkitError
@@ -12,6 +13,10 @@ from memkit.review.difference import changed_paths, difference
 from memkit.review.interface import Difference, Review
 from memkit.review.lint_delta import lint_delta
 from memkit.review.sides import sides_of
+from memkit.review.wording import quoted
+from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.lifecycle.questions import OpenQuestion
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
 from memkit.store.config import read_manifest
 
@@ -52,4 +57,20 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     verdicts = changed_verdicts(before, after, changed)
     renamed = {each.old_path: each.path for each in found.subjects if each.old_path and each.path}
     lint = lint_delta(before, after, changed, renamed)
-    return Review(found, verdicts, lint, assess(found, verdicts, lint))
+    return Review(found, verdicts, lint, assess(found, verdicts, lint, _open_questions(root, after.end.commit)))
+
+
+def _open_questions(root: Path, commit: str | None) -> list[str]:
+    """Return what stands open between records of the later side, in this change or before: each in one sentence."""
+    from memkit.workspace import Workspace
+
+    # What keeps a store from being opened is told by what else is compared.
+    with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
+        archive = workspace.archive_at(commit)
+        return [_sentence(archive, question) for question in archive.open_questions()]
+    return []
+
+
+def _sentence(archive: ArchiveReader, question: OpenQuestion) -> str:
+    texts = [quoted(stored.record.text) for id in question.ids if (stored := archive.get(id))]
+    return f"{question.why} {' and '.join(texts)}"

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,8 @@ def test_a_pipe_beside_the_words_is_brought(chat: Chat, monkeypatch: pytest.Monk
     "words",
     [
         ("memory", "approve", "ID"), ("memory", "approve", "--batch", "b1"),
-        ("memory", "allow", "tea", "--user", "ada"),
+        ("memory", "allow", "tea", "--user", "ada"), ("memory", "resolve", "ID", "--holds"),
+        ("memory", "erase", "--user", "ada", "--yes"), ("key", "destroy", "--user", "ada", "--yes"),
         ("memory", "import", os.devnull, "--mine"), ("chat", "--user", "ada", "-p", "/approve ID"),
     ],
 )  # fmt: skip
@@ -233,3 +235,141 @@ def test_what_others_share_is_not_recalled_unasked(chat: Chat) -> None:
     assert data["left_out"]["tainted"] > 0
     assert found[0]["id"] not in str(data["memory_operations"])
     assert [[origin.startswith("record:") for origin in one["taint"]] for one in found] == [[True]]
+
+
+def shown(chat: Chat, *words: str) -> str:
+    """Return what a command prints for a person."""
+    chat._capsys.readouterr()
+    run([*words, "--store", str(chat.root)])
+    return chat._capsys.readouterr().out
+
+
+def test_taint_is_marked_wherever_memory_is_shown(chat: Chat) -> None:
+    """In lists, searches, numbers, the slash commands and the line under a reply."""
+    origin = "from outside: import:b1"
+
+    assert origin in shown(chat, "memory", "list", "--user", "ada")
+    assert origin in shown(chat, "memory", "search", "bank Mallory", "--user", "ada")
+    assert "tainted  1 from outside" in shown(chat, "memory", "stats")
+    assert chat.run("memory", "stats")["data"]["tainted"] == 1
+    assert origin in chat.say("/memory")["message"] and origin in chat.say("/search bank")["message"]
+    insert = "{tool: archival_memory_insert, args: {text: The user banks by the river}}"
+    assert "left out of recall because text from outside" in chat.say("Which bank?", SEARCH, insert)["message"]
+
+
+def test_what_waits_is_listed_and_what_was_turned_down_waits_no_more(chat: Chat) -> None:
+    """A held-back core edit stands in list --open and /memory; rejected or undone it cannot be approved."""
+    held = chat.say("Which bank?", SEARCH, CORE)["memory_operations"][-1]["id"]
+
+    listed = chat.run("memory", "list", "--open", "--user", "ada")
+    assert listed["data"] == {"open": []}
+    assert [(one["code"], held in one["message"]) for one in listed["diagnostics"]] == [("waiting", True)]
+    assert f"waits: [{held}] core: human: Bank: Mallory" in chat.say("/memory")["message"]
+    chat.run("memory", "reject", held)
+    chat.run("memory", "approve", held, code=1)
+    assert chat.core == {}
+    assert chat.run("memory", "list", "--open")["diagnostics"] == []
+
+
+def test_undoing_a_held_back_core_edit_says_that_core_stood(chat: Chat) -> None:
+    """Nothing changed in core memory, so nothing says that it did; and it cannot be approved afterwards."""
+    held = chat.say("Which bank?", SEARCH, CORE)["memory_operations"][-1]["id"]
+
+    message = chat.say("/undo")["message"]
+
+    assert "waits no more" in message and "reads" not in message.replace("reads as it did", "")
+    chat.run("chat", "--user", "ada", "--session", "one", "-p", f"/approve {held}", code=1)
+    assert chat.core == {}
+
+
+def test_an_agent_moves_nothing_of_others(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its confirmation of an import is told and weighs nothing; ending what a person said waits for a person."""
+    said = chat.run("memory", "add", "Ada lives in Ghent", "--user", "ada")["data"]["id"]
+    chat.run("memory", "contradict", chat.planted)
+    monkeypatch.setenv("CLAUDECODE", "1")
+
+    told = chat.run("memory", "confirm", chat.planted)
+    held = chat.run("memory", "update", said, "--valid-until", "2020-01-01", code=1)["data"]
+    chat.run("memory", "update", said, "--confidence", "0.1", code=1)
+    chat.run("memory", "update", said, "--tag", "home")
+
+    assert told["data"]["confidence"] == 0.8 and "memkit memory approve" in told["diagnostics"][0]["message"]
+    now = chat.run("memory", "get", said)["data"]
+    assert (now.get("valid_until"), now["confidence"], now["tags"]) == (None, 1.0, ["home"])
+    monkeypatch.delenv("CLAUDECODE")
+    chat.run("memory", "approve", held["proposal"])
+    assert chat.run("memory", "get", said)["data"]["valid_until"] == "2020-01-01"
+
+
+def test_what_an_agent_types_is_no_users_word(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words are verified and the user's own from a person, and that agent's candidate from an agent."""
+    who = ("--user", "ada", "--consent", "--provider", "reference")
+
+    def told(text: str) -> tuple[str, str]:
+        chat.run("chat", *who, "-p", text)
+        (record,) = [one for one in chat.run("memory", "list")["data"]["records"] if text.split()[-1] in one["text"]]
+        return record["actor"], record["trust"]
+
+    assert told("I live in Lisbon") == ("user", "verified")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert told("I work at Acme") == ("agent:claude-code", "candidate")
+
+
+def test_rejecting_a_correction_brings_back_what_it_replaced(chat: Chat) -> None:
+    """The rejected value alone is barred: what is rejected replaces nothing, and the command names what lives again."""
+    old = chat.run("memory", "add", "Ada lives in Ghent", "--user", "ada")["data"]["id"]
+    new = chat.run("memory", "supersede", old, "Ada lives in Bruges")["data"]["id"]
+
+    told = chat.run("memory", "reject", new)
+
+    assert [one["code"] for one in told["diagnostics"]] == ["revived"] and old in told["diagnostics"][0]["message"]
+    assert chat.run("memory", "get", old)["data"]["status"] == "live"
+    chat.run("memory", "add", "Ada lives in Bruges", "--user", "ada", code=1)
+    assert chat.run("memory", "list", "--open")["data"]["open"] == []
+
+
+def test_an_import_that_only_repeats_says_what_is_left_to_approve(chat: Chat) -> None:
+    """What it brought before is left out of recall still; after the word for it nothing is said."""
+    file = chat.root.parent / "memories.jsonl"
+    file.write_text('{"text": "Ada sails on Sundays", "user_id": "ada"}\n')
+    batch = chat.run("memory", "import", str(file))["data"]["batch"]
+
+    assert f"memkit memory approve --batch {batch}" in shown(chat, "memory", "import", str(file))
+    chat.run("memory", "approve", "--batch", batch)
+    assert "approve --batch" not in shown(chat, "memory", "import", str(file))
+
+
+def test_a_clone_recalls_what_others_wrote_after_one_word(
+    chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first hour of a team: clone, trust once, recall; the store's own clone needs no word."""
+    monkeypatch.setenv("MEMKIT_KEYS", str(tmp_path / "keys"))
+    chat.run("memory", "add", "Ada lives in Ghent", "--user", "ada")
+    chat.run("commit")
+    assert chat.say("Where do I live?")["left_out"]["tainted"] == 0
+    subprocess.run(["git", "clone", "-q", str(chat.root), str(tmp_path / "clone")], check=True)
+    chat.root = tmp_path / "clone"
+
+    (found,) = chat.run("memory", "search", "lives Ghent", "--user", "ada")["data"]["results"]
+    assert [origin.partition(":")[0] for origin in found["taint"]] == ["writer"]
+    assert chat.run("trust", "--show", code=1)["data"]["trusted"] is False
+    told = chat.run("chat", "--user", "ada", "--provider", "reference", "-p", "hello")
+    assert "strangers" in {one["code"] for one in told["diagnostics"]}
+
+    assert chat.run("trust", "--yes")["data"]["trusted"] is True
+    (found,) = chat.run("memory", "search", "lives Ghent", "--user", "ada")["data"]["results"]
+    assert found["taint"] == []
+    chat.run("trust", "--show")
+
+
+def test_what_stands_open_is_said_when_a_chat_begins(chat: Chat) -> None:
+    """Once a run, and /memory says what it is about."""
+    ids = [
+        chat.run("memory", "add", f"Ada lives in {home}", "--user", "ada")["data"]["id"] for home in ("Ghent", "Lima")
+    ]
+    told = chat.run("chat", "--user", "ada", "--provider", "reference", "-p", "hello")
+
+    assert [one["message"] for one in told["diagnostics"] if one["code"] == "open_questions"] == [
+        "1 question stands open about what is remembered of you. /memory shows what it is about."
+    ]
+    assert all(id in chat.say("/memory")["message"] for id in ids)

@@ -220,19 +220,32 @@ def test_refine_says_no_clearly(memkit: Answers) -> None:
 
 
 def test_open_questions_are_listed_until_one_side_is_gone(memkit: Answers) -> None:
-    """Both records with their texts, who contradicts whom, and nothing of another user."""
+    """Both records with why they are asked about, and nothing of another user."""
     berlin, paris = memkit.add("Ada lives in Berlin")["id"], memkit.add("Ada lives in Paris")["id"]
     memkit.add("Bob lives in Rome", user="bob")
 
     data = memkit("memory", "list", "--open", "--user", "ada")["data"]
 
-    assert [record["text"] for record in data["records"]] == ["Ada lives in Berlin", "Ada lives in Paris"]
-    assert data["open"] == [{"id": paris, "contradicts": [berlin]}]
-    assert memkit("memory", "list", "--open", "--user", "bob")["data"] == {"records": [], "open": []}
+    assert data == {
+        "open": [
+            {
+                "kind": "contradiction",
+                "ids": [berlin, paris],
+                "user_id": "ada",
+                "why": "They cannot both be true.",
+            }
+        ]
+    }
+    assert memkit("memory", "list", "--open", "--user", "bob")["data"] == {"open": []}
     assert memkit("memory", "list", "--open", "--user", "ada", "--type", "goal")["data"]["open"] == []
     memkit("memory", "list", "--open", "--status", "retired", code=2)
-    memkit("memory", "forget", berlin)
+    done = memkit("memory", "resolve", paris, "--holds", "--since", "2026-03-01")["data"]
+    assert done == {"id": paris, "op": "resolve", "holds": True, "since": "2026-03-01", "ended": [berlin]}
     assert memkit("memory", "list", "--open", "--user", "ada")["data"]["open"] == []
+    assert memkit("memory", "get", berlin)["data"]["superseded_by"] == paris
+    for day, home in (("2026-02-28", "Berlin"), ("2026-03-01", "Paris")):
+        then = memkit("memory", "list", "--user", "ada", "--as-of", day)["data"]["records"]
+        assert [record["text"] for record in then] == [f"Ada lives in {home}"]
 
 
 def test_stats_say_where_uses_are_counted(memkit: Answers, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,7 +78,7 @@ def test_people_read_a_command_line_that_shows_it(in_store: Path, capsys: pytest
     lines = capsys.readouterr().out.splitlines()
 
     assert lines[0] == "shadowed: ask_before_reading, never_read_etc"
-    assert lines[-1] == "5 policies: 1 conflict."
+    assert lines[-1] == "6 policies: 1 conflict."
     words = shlex.split(lines[2])
     assert words[:3] == ["memkit", "policy", "check"]
     code, envelope = ask(capsys, *words[2:])

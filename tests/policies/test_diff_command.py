@@ -47,7 +47,7 @@ def test_nothing_changed_is_exit_0(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert (code, envelope["ok"], envelope["schema"]) == (0, True, "memkit.policy.diff/1")
     assert (envelope["data"]["changes"], envelope["data"]["unknown"], envelope["data"]["replay"]) == ([], [], None)
-    assert envelope["data"]["after"] == {"name": "work tree", "commit": None, "policies": 3}
+    assert envelope["data"]["after"] == {"name": "work tree", "commit": None, "policies": 4}
 
 
 def test_a_weakened_hard_policy_is_exit_1_with_a_call_that_check_decides(
@@ -254,7 +254,7 @@ def test_a_store_inside_a_larger_repository_is_found(
 
     code, envelope = ask(capsys)
 
-    assert (code, envelope["data"]["before"]["policies"]) == (1, 3)
+    assert (code, envelope["data"]["before"]["policies"]) == (1, 4)
 
 
 def test_no_repository_is_said(

@@ -49,7 +49,7 @@ def test_a_weaker_export_can_be_refused_or_tightened(
     assert run(words(store, "--format", "cedar", "--out", str(out), "--losses", "refuse")) == 1
     assert not out.exists()
     assert run(words(store, "--format", "cedar", "--out", str(out), "--losses", "tighten")) == 0
-    assert out.read_text().count("\nforbid (") == 3
+    assert out.read_text().count("\nforbid (") == 4
     capsys.readouterr()
     assert run(words(store, "--format", "cedar", "--losses", "tighten", "--json")) == 0
     assert json.loads(capsys.readouterr().out)["data"]["weaker"] == []

@@ -162,4 +162,4 @@ def test_a_chat_follows_the_files_between_its_turns(
     assert [[entry["decision"] for entry in turn["data"]["policy"]] for turn in turns] == [[], ["deny"]]
     run(["audit", "--event", "policies", "--json"])
     events = json.loads(capsys.readouterr().out)["data"]["events"]
-    assert [event["reason"].split(" of commit")[0] for event in events] == ["4 policies"]
+    assert [event["reason"].split(" of commit")[0] for event in events] == ["5 policies"]

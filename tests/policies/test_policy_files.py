@@ -13,7 +13,7 @@ from memkit.resources import resource
 from memkit.runtime.guard.proof import prove
 from memkit.store.yaml import load_yaml
 
-STARTERS = ("destructive_command_approval", "staging_first_deployment", "untrusted_recall_approval")
+STARTERS = ("destructive_command_approval", "persons_word", "staging_first_deployment", "untrusted_recall_approval")
 GOOD = "name: probe\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\nmatch:\n  tool: send\n"
 
 

@@ -48,6 +48,7 @@ LINE_WRITERS = {
 
 WITHOUT_TEXT = {
     "mark": "says something about a record; reason masked, fields checked",
+    "resolve": "says which record of an open question holds, and since when; reason masked, fields checked",
     "set_consent": "yes or no",
     "allow": "lifts a tombstone",
     "bury": "digests",

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 from typing import Any, Self, TypeVar
 
@@ -17,6 +18,7 @@ from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
+from memkit.cli.trust import STRANGERS
 from memkit.errors import UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
@@ -32,6 +34,8 @@ NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --u
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
 COUNTED = 100
 """As many records are counted."""
+LOOKED_AT = 2000
+"""So many records are compared at the most when a conversation begins; 'memkit memory list --open' compares all."""
 OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
@@ -80,7 +84,24 @@ class TerminalConversation:
         return f"{who} Remembered: {count}; {more}."
 
     def notices(self) -> list[Diagnostic]:
-        """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
+        """Return why nothing of this conversation is kept, if that was not asked for, and what stands open."""
+        return [*self._unkept(), *self._of_memory]
+
+    @cached_property
+    def _of_memory(self) -> list[Diagnostic]:
+        """Return what to know about the user's memory, as it was when it was first asked: what stands open in it, and
+        that others wrote into it.
+        """
+        if self.user == NOBODY:
+            return []
+        notes = [diagnostic("strangers", STRANGERS, severity="info")] if self.workspace.has_strangers() else []
+        if asked := self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT):
+            count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
+            message = f"{count} open about what is remembered of you. /memory shows what it is about."
+            notes.append(diagnostic("open_questions", message, severity="info"))
+        return notes
+
+    def _unkept(self) -> list[Diagnostic]:
         agent = self.agent
         if agent.session.fault is not None:
             return [diagnostic("not-kept", agent.session.fault)]

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.cli.chat.conversation import OFF_RECORD, TerminalConversation
+from memkit.cli.chat.conversation import LOOKED_AT, OFF_RECORD, TerminalConversation
 from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import suggestion
 from memkit.cli.persons import require_person
 from memkit.errors import NotFound, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.loop.tiers import working_lines
-from memkit.terminal import one_line
+from memkit.runtime.memory.record.record import Record
+from memkit.terminal import one_line, tainted
 from memkit.use_cases.accounts import TurnAccount, explain_turn
 from memkit.use_cases.memory import mark_entry, undo_turn
 from memkit.use_cases.models import model_named
@@ -62,6 +63,9 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
     lines = [f"Undone: [{record.id}] {one_line(record.text, 100)}" for record in undone.records]
     lines += [
         f"Undone: core memory, {name} reads {one_line(core.get(name) or 'nothing', 100)}" for name in undone.sections
+    ]
+    lines += [
+        f"Undone: a new text of core memory, {name}, waits no more; it reads as it did." for name in undone.withdrawn
     ]
     lines += [f"Undone: that you said again [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
     lines += [f"Remembered again: [{record.id}] {one_line(record.text, 80)}" for record in undone.remembered]
@@ -172,12 +176,28 @@ def show_memory(conversation: TerminalConversation, argument: str) -> str:
     if argument:
         return _record(conversation, argument)
     records = conversation.workspace.archive.records(user_id=conversation.user)
-    lines = [f"[{record.id}] {record.type}: {one_line(record.text, 100)}" for record in records[-SHOWN:]]
+    lines = [_listed(record) for record in records[-SHOWN:]]
     consent = CONSENT[conversation.workspace.archive.consent(conversation.user)]
     left = f" The newest {SHOWN}:" if len(records) > SHOWN else ""
     counted = f"{len(records)} record{'' if len(records) == 1 else 's'}"
     whose = one_line(conversation.user) or "nobody"
+    lines += list(_open(conversation))
     return "\n".join([f"{counted} of {whose}; consent to long-term memory: {consent}.{left}", *lines])
+
+
+def _listed(record: Record) -> str:
+    mark = tainted(record.taint)
+    return f"[{record.id}] {record.type}: {one_line(record.text, 100)}{f' ({mark})' if mark else ''}"
+
+
+def _open(conversation: TerminalConversation) -> Iterator[str]:
+    """Yield what stands open between records of the user, and what waits for a person."""
+    archive, user = conversation.workspace.archive, conversation.user
+    for question in archive.open_questions(user_id=user, most=LOOKED_AT)[:SHOWN]:
+        ids = " or ".join(f"[{one_line(id)}]" for id in question.ids)
+        yield f"open: {question.why} {ids} Which holds: memkit memory resolve ID --holds [--since DATE]"
+    for one in archive.waiting(user_id=user)[:SHOWN]:
+        yield f"waits: [{one_line(one.id)}] {one.kind}: {one_line(one.text, 100)} Let it be: /approve ID"
 
 
 def records_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
@@ -198,7 +218,12 @@ def search(conversation: TerminalConversation, argument: str) -> str:
     if not argument:
         raise UsageError("/search needs words to look for: /search coffee.")
     report = search_memory(conversation.workspace, argument, conversation.user)
-    lines = [f"[{hit.id}] {hit.score:.2f} {one_line(hit.text, 100)}" for hit in report.hits]
+    archive, user = conversation.workspace.archive, conversation.user
+    marks = (tainted(archive.taint_of(hit.record, user)) for hit in report.hits)
+    lines = [
+        f"[{hit.id}] {hit.score:.2f} {one_line(hit.text, 100)}{f' ({mark})' if mark else ''}"
+        for hit, mark in zip(report.hits, marks, strict=True)
+    ]
     return "\n".join(lines) or "Nothing relevant."
 
 

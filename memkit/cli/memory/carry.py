@@ -220,8 +220,10 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     ]
     lines += _passed_lines(imported.passed)
     findings = [_finding(unfit) for unfit in imported.refused]
-    if counts["admitted"] and not imported.mine and not dry_run:
-        lines.append(f"Recall leaves them out until a person says: memkit memory approve --batch {imported.batch}")
+    batches = [imported.batch] if counts["admitted"] and not imported.mine and not dry_run else []
+    for batch in (*batches, *(one for one in imported.earlier if one not in batches)):
+        what = "them" if batch == imported.batch else "what was here already"
+        lines.append(f"Recall leaves {what} out until a person says: memkit memory approve --batch {one_line(batch)}")
     if not imported.total:
         lines = ["The file holds no memories.", *lines[1:]]
         findings.append(diagnostic("empty", "The file holds no memories."))
@@ -339,6 +341,9 @@ def erase(
     is left to others, such as a remote.
     """
     from memkit.use_cases.erase_user import erase_user
+
+    if not dry_run:
+        require_person("'memkit memory erase'")
 
     def confirm(plan: ErasurePlan) -> None:
         lines = [f"{line}\n" for line in _plan_lines(plan)]

@@ -13,7 +13,7 @@ from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import Record
-from memkit.terminal import one_line
+from memkit.terminal import one_line, tainted
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
 
@@ -87,4 +87,5 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
 def record_line(record: Record) -> str:
     """Return a record as one line of a list."""
     who, what = one_line(record.user_id, 40), one_line(record.text, 100)
-    return f"{one_line(record.id)}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}"
+    marked = "".join(f"  ({mark})" for mark in filter(None, [tainted(record.taint)]))
+    return f"{one_line(record.id)}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}{marked}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,11 +19,13 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.record import SCOPES, TYPES
-from memkit.terminal import one_line
+from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.archive.overview import OpenQuestion
+    from memkit.runtime.memory.archive.overview import Waiting
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import Hit
+    from memkit.runtime.memory.lifecycle.questions import OpenQuestion
     from memkit.use_cases.accounts import BlamedLine, Occasion
 
 
@@ -60,7 +62,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option(
-    "--open", "unsettled", is_flag=True, help="Only what contradicts another live record, and how to settle it."
+    "--open", "unsettled", is_flag=True, help="What cannot be true together, what waits, and how to settle it."
 )
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @click.pass_obj
@@ -78,19 +80,19 @@ def list_command(
     limit: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
-    from memkit.runtime.memory.archive.overview import open_questions
-
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     if unsettled and (status or as_of or limit):
-        raise UsageError(
-            "--open lists every pair of live records that is unsettled: leave out --status, --as-of, --limit."
-        )
+        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit.")
     workspace = front.workspace
     archive, owner = workspace.archive_at(at), user or workspace.settings["user"]
     if unsettled:
-        asked = archive.records(user_id=owner, types=types, tags=tags, scope=scope, session_id=session)
-        _answer_open(front, open_questions(asked, archive.records(user_id=owner)))
+        questions = archive.open_questions(user_id=owner)
+        if types or tags or scope or session:
+            asked = archive.records(user_id=owner, types=types, tags=tags, scope=scope, session_id=session)
+            wanted = {record.id for record in asked}
+            questions = [question for question in questions if wanted & set(question.ids)]
+        _answer_open(front, archive, questions, archive.waiting(user_id=owner))
         return
     records = archive.records(
         user_id=owner,
@@ -114,24 +116,28 @@ def list_command(
     front.answer(data, lines, diagnostics=sealed_findings(front, unread))
 
 
-def _answer_open(front: Front, questions: list[OpenQuestion]) -> None:
-    """Print what contradicts what, and what to run to settle it."""
-    records = {record.id: record for asked in questions for record in (asked.record, *asked.against)}
+def _answer_open(
+    front: Front, archive: ArchiveReader, questions: Sequence[OpenQuestion], waiting: Sequence[Waiting]
+) -> None:
+    """Print what stands open, what waits for a person, and what to run to settle it."""
     lines: list[str] = []
-    for asked in questions:
-        lines += [record_line(record) for record in (asked.record, *asked.against)]
-        other = asked.against[0].id
-        lines += [
-            "  one is false:      memkit memory reject ID",
-            f"  one is outdated:   memkit memory forget {other}",
-            f"  both hold:         memkit memory merge {asked.record.id} {other} --text TEXT",
-            "",
-        ]
-    data = {
-        "records": [records[id].to_data() for id in sorted(records)],
-        "open": [{"id": asked.record.id, "contradicts": [one.id for one in asked.against]} for asked in questions],
-    }
-    front.answer(data, lines[:-1] or ["No open questions."])
+    for question in questions:
+        stored = filter(None, (archive.get(id) for id in question.ids))
+        lines += [question.why, *(f"  {record_line(one.record)}" for one in stored)]
+        lines += [f"  which of them holds: memkit memory resolve {one_line(question.ids[0])} --holds [--since DATE]"]
+        if question.kind == "of_rejected":
+            lines += [f"  it is false too:     memkit memory reject {one_line(question.ids[0])}"]
+        lines += [""]
+    lines = lines[:-1] or ["No open questions."]
+    notes = [diagnostic("waiting", _waits(one), severity="info") for one in waiting]
+    if notes:
+        lines += ["", *(str(note["message"]) for note in notes), "  let it be: memkit memory approve ID, or reject ID"]
+    front.answer({"open": [question.to_data() for question in questions]}, lines, diagnostics=notes)
+
+
+def _waits(one: Waiting) -> str:
+    what = " · ".join(filter(None, (one.kind, one_line(one.user_id, 40), tainted(one.taint))))
+    return f"{one_line(one.id)} waits for a person ({what}): {one_line(one.text, 100)}"
 
 
 def _shown(value: Any) -> str:
@@ -190,15 +196,15 @@ def search(
         where=Within(session, agent),
         back=Back(as_of, at),
     )
+    taints = [workspace.archive.taint_of(hit.record, owner) for hit in report.hits]
     data: dict[str, Any] = {
-        "results": [
-            hit_data(hit, workspace.archive.taint_of(hit.record, owner), explain=explain) for hit in report.hits
-        ],
+        "results": [hit_data(hit, taint, explain=explain) for hit, taint in zip(report.hits, taints, strict=True)],
         "abstained": report.abstained,
     }
     if explain:
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
-    lines = [line for hit in report.hits for line in _hit_lines(hit, explain=explain)]
+    marked = zip(report.hits, taints, strict=True)
+    lines = [line for hit, taint in marked for line in _hit_lines(hit, taint, explain=explain)]
     if not report.hits:
         lines.append("Nothing relevant.")
     if explain:
@@ -213,13 +219,14 @@ def search(
     front.answer(data, lines, diagnostics=findings)
 
 
-def _hit_lines(hit: Hit, *, explain: bool) -> list[str]:
+def _hit_lines(hit: Hit, taint: Sequence[str], *, explain: bool) -> list[str]:
     record = hit.record
     facts = [
         record.type,
         f"{record.trust} {record.confidence:.2f}",
         record.created_at[:10],
         *(f"#{one_line(tag, 40)}" for tag in record.tags),
+        *filter(None, [tainted(taint)]),
     ]
     lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
     if explain:
@@ -316,7 +323,7 @@ def _blame_lines(line: BlamedLine) -> list[str]:
 @click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
 @click.pass_obj
 def stats(front: Front, user: str | None) -> None:
-    """Count what is remembered: by state, type, trust and origin, what waits, what is unsettled, how big it is."""
+    """Count what is remembered: by state, type, trust and origin, what is tainted, waits or stands open, its size."""
     from memkit.use_cases.accounts import count_memory
 
     found = count_memory(front.workspace, user=user)
@@ -334,6 +341,7 @@ def stats(front: Front, user: str | None) -> None:
         "records": census.records,
         "status": dict(census.status),
         "live": {field: dict(counts) for field, counts in census.live.items()},
+        "tainted": census.tainted,
         "source_urls": census.source_urls,
         "text_bytes": census.text_bytes,
         "waiting": dict(census.waiting),
@@ -347,8 +355,9 @@ def stats(front: Front, user: str | None) -> None:
     lines = [
         f"{'records':>10}  {census.records}: {_counts(census.status)}",
         *(f"{field:>10}  {_counts(counts)}" for field, counts in census.live.items() if counts),
+        f"{'tainted':>10}  {census.tainted}{' from outside, which recall leaves out' if census.tainted else ''}",
         f"{'waiting':>10}  {_counts(census.waiting)}",
-        f"{'open':>10}  {census.open_questions} (memkit memory list --open)",
+        f"{'open':>10}  {census.open_questions} (memkit memory list --open shows both)",
         f"{'tombstones':>10}  {_counts(tombstones)}",
         f"{'size':>10}  {size}",
     ]

@@ -12,7 +12,7 @@ from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
-from memkit.terminal import one_line
+from memkit.terminal import one_line, tainted
 
 # ``memkit memory add``: offer one fact to the write gate.
 
@@ -101,7 +101,16 @@ def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) 
         if now.already
         else f"{op}: {one_line(record_id)} is {now.status}{sure}."
     )
+    if now.proposal:
+        line = f"{op} of {one_line(record_id)} waits for a person: memkit memory approve {one_line(now.proposal)}"
     notes = [_outdated(record_id, now.outdated)] if now.outdated else []
+    notes += [
+        diagnostic("revived", f"What it had replaced is live again: {one_line(id)}", severity="info")
+        for id in now.revived
+    ]
+    if op == "confirm" and now.taint:
+        why = f"It is {tainted(now.taint)}, so recall leaves it out until a person says"
+        notes.append(diagnostic("tainted", f"{why}: memkit memory approve {record_id}", severity="info"))
     front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
 
@@ -169,11 +178,40 @@ def update(
     wanted = {key: value for key, value in changes.items() if value is not None}
     if not wanted:
         raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
-    update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
+    waits = update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
+    if waits:
+        message = "An agent may not end, or make less sure, what a person said or checked: that waits for a person."
+        data = {"id": record_id, "op": "update", "decision": "quarantined", "proposal": waits}
+        finding = diagnostic("persons_word", f"{message} memkit memory approve {waits}")
+        front.answer(data, str(finding["message"]), ok=False, diagnostics=[finding])
     front.answer(
         {"id": record_id, "op": "update", "changed": sorted(wanted)},
         f"Changed {', '.join(sorted(wanted))} of {one_line(record_id)}.",
     )
+
+
+# ``memkit memory resolve``: say which of several records holds.
+
+
+@click.command("resolve", cls=MemkitCommand)
+@click.argument("record_id", metavar="ID")
+@click.option("--holds", is_flag=True, help="ID is what holds; the others of its question are history from then on.")
+@click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when it was told).")
+@owner_option
+@reason_option
+@click.pass_obj
+def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: str | None, reason: str) -> None:
+    """Settle an open question: record ID holds, and what cannot be true together with it was true until then."""
+    require_person("'memkit memory resolve'")
+    from memkit.use_cases.memory import resolve_question
+
+    if not holds:
+        raise UsageError("Say that it holds: memkit memory resolve ID --holds. What is false goes by 'memory reject'.")
+    done = resolve_question(front.workspace, record_id, user=user, since=since, reason=reason)
+    data = {"id": done.id, "op": "resolve", "holds": True, "since": done.since, "ended": list(done.ended)}
+    lines = [f"resolve: {one_line(done.id)} holds since {done.since}."]
+    lines += [f"  true until then: {one_line(id)}" for id in done.ended]
+    front.answer(data, lines)
 
 
 # ``memkit memory refine``: reword a record by what a person says about it.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from memkit.lint.files import opened_shard, shards_of
 from memkit.lint.interface import Finding, Rule, SourceFile
+from memkit.runtime.memory.lifecycle.questions import OpenQuestion
 from memkit.runtime.memory.log.files import MACHINE
-from memkit.runtime.memory.log.log import is_whole
+from memkit.runtime.memory.log.log import Log, is_whole
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import JSON, decode_line
@@ -26,6 +27,9 @@ _RECORD = (
     '"type":"preference","user_id":"ada"}\n'
 )
 
+
+_HOME = _RECORD.replace("prefers espresso", "lives in Berlin").replace("preference", "fact")
+OPEN = "MKA009"
 
 _SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")
@@ -114,6 +118,20 @@ def _found(code: str, message: str, line: ShardLine) -> Finding:
     return Finding(code, message, line.path, line.number)
 
 
+def open_questions(root: Path, asked: Iterable[OpenQuestion], log: Log) -> Iterator[Finding]:
+    """Yield the questions that stand open in the archive of the store at ``root``, each where its last record stands.
+
+    What stands open is looked up in the index of the archive, which notes what was compared; lint keeps none of it.
+    """
+    places = [(question, f'"id":{json.dumps(max(question.ids))}'.encode()) for question in asked]
+    for shard in sorted(log.shards()) if places else ():
+        data = log.read(shard)
+        for question, mark in places:
+            if (at := data.find(mark)) >= 0:
+                message = f"{question.why} {' and '.join(question.ids)}: 'memkit memory list --open' shows them."
+                yield Finding(OPEN, message, root / "archive" / shard, data.count(b"\n", 0, at) + 1)
+
+
 def tracked_machine_folder(root: Path) -> Iterator[Finding]:
     """Yield that git tracks the machine's folder of the store at ``root``; asked of git each time, and never kept."""
     if is_tracked(root):
@@ -197,5 +215,18 @@ RULES = (
         "git add -f .memkit\n",
         "git rm -r -q --cached .memkit\n",
         "memkit.yaml",
+    ),
+    Rule(
+        OPEN,
+        "open-question",
+        "Records of the archive cannot both hold, and nobody said which does.",
+        "Both are recalled. It was said twice, or two branches came together that saw it differently: statements that "
+        "contradict each other, two successors of one record, or a successor of what was rejected elsewhere. "
+        "`memkit memory list --open` shows both sides, and `memkit memory resolve ID --holds` says which holds, and "
+        "since when.",
+        _HOME + _HOME.replace('001"', '002"').replace("Berlin", "Munich"),
+        _HOME,
+        _PLACE,
+        severity="warning",
     ),
 )

@@ -36,6 +36,12 @@ def writer() -> str:
     return f"agent:{AGENTS[variable] or os.environ[variable]}"
 
 
+def speaker() -> str:
+    """Return who writes in a conversation: its agent; or the agent that types in the user's place, by its name."""
+    who = writer()
+    return "agent" if who == "person" else who
+
+
 def persons_only(deed: str) -> str | None:
     """Return why ``deed`` is not done here, or None where a person may have asked for it."""
     variable = agent_at_work()

@@ -28,6 +28,7 @@ from ..loop.core import (
 from ..loop.plan_run import PlanningTools
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .journal import JournalledTools, account_of
+from .persons import speaker
 from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
 
@@ -212,6 +213,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         user_id=user_id,
         session_id=session,
         consented=consent.granted,
+        speaker=speaker(),
         names=settings.tools if consent.is_possible() else settings.tools & {SEARCHING},
     )
     config = AgentConfig(
@@ -269,7 +271,8 @@ def _toolbox(
     archive, proposals = consent.archive, Proposals()
 
     def retire(record_id: str, reason: str, taint: Sequence[str]) -> tuple[str, str | None]:
-        stored, actor = archive.get(record_id, user_id=memory.user_id), "agent" if taint else "user"
+        stored = archive.get(record_id, user_id=memory.user_id)
+        actor = memory.speaker if taint or memory.speaker != "agent" else "user"
         origin = Origin(actor, memory.user_id, session_id=memory.session_id, taint=tuple(taint))
         waiting = None
         if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already

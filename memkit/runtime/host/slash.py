@@ -56,6 +56,9 @@ def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
         raise AgentError("/approve needs the id of what waits: /approve ID.")
     if why := persons_only("/approve"):
         raise NotForAgents(why)
+    stored = rooms.archive.get(argument.strip(), user_id=rooms.user_id)
+    if stored is not None and stored.status not in ("quarantined", "live"):
+        raise AgentError(f"{argument.strip()} is {stored.status}: nothing of it waits.")
     rooms.archive.mark("approve", argument.strip(), _person(rooms))
     rooms.reload_core()
     return f"Approved: {argument.strip()}."

@@ -18,6 +18,7 @@ BROUGHT = "brought"
 MOST_SAID = 2000
 """Characters of a message that are the user's own words; what is longer was written elsewhere."""
 FENCE = re.compile(r"`{3,}|~{3,}")
+QUOTING = re.compile(r"(?i)<(/?)(?:blockquote|pre)\b[^>]*>|\[(/?)quote\b[^\]]*\]")
 QUOTED = re.compile(r"\s*(?:[-*+•]\s+)*[>＞]")
 MOST_ORIGINS = 32
 FURTHER = "others"
@@ -36,19 +37,27 @@ def joined(*taints: Iterable[str]) -> tuple[str, ...]:
 
 
 def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
-    r"""Return what of a message the user says, and what they bring: fenced blocks, quoted lines, and what is too long.
+    r"""Return what of a message the user says, and what they bring: fenced blocks, quotations, and what is too long.
 
-    It depends on the message alone, so that a turn which is played again parts in the same way.
+    It depends on the message alone, so that a turn which is played again parts in the same way. A quoted line goes on
+    to the next empty line, as every reader of Markdown shows it.
 
     >>> parted("What is this?\n> obey me")
     ('What is this?', '> obey me')
     >>> parted("Translate:\n```\nobey me\n```\nThank you")
     ('Translate:\nThank you', '```\nobey me\n```')
+    >>> parted("> obey\nme\n\nWhat is <blockquote>this\nand</blockquote> that?")
+    ('\nWhat is \n that?', '> obey\nme\n<blockquote>this\nand</blockquote>')
     """
     said: list[str] = []
     brought: list[str] = []
-    fence = ""
+    fence, depth, goes_on = "", 0, False
     for line in text.split("\n"):
+        if not fence and (depth or QUOTING.search(line)):
+            line, inside, depth = _around_quotations(line, depth)
+            brought.append(inside)
+            if not line.strip():
+                continue
         if fence:
             brought.append(line)
             bare = line.strip()
@@ -58,13 +67,27 @@ def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
             fence = "" if marks in inside else marks
             brought.append(line[opening.start() :])
             said += [before] if before.strip() else []
+            goes_on = False
         else:
-            (brought if QUOTED.match(_visible(line)) else said).append(line)
+            mark = QUOTED.match(_visible(line))
+            goes_on = bool(_visible(line)[mark.end() :].strip()) if mark else goes_on and bool(line.strip())
+            (brought if mark or goes_on else said).append(line)
     own = "\n".join(said)
     if not all_said and len(own) > MOST_SAID:
         own, rest = own[:MOST_SAID], own[MOST_SAID:]
         brought.append(rest)
     return own, "\n".join(brought)
+
+
+def _around_quotations(line: str, depth: int) -> tuple[str, str, int]:
+    """Return what stands around and within marked quotations of a line, and how many are still open at its end."""
+    around, inside, place = "", "", 0
+    for mark in QUOTING.finditer(line):
+        before = line[place : mark.start()]
+        around, inside = (around, inside + before) if depth else (around + before, inside)
+        depth, place = max(0, depth - 1) if mark[1] or mark[2] else depth + 1, mark.end()
+        inside += mark[0]
+    return (around, inside + line[place:], depth) if depth else (around + line[place:], inside, depth)
 
 
 def _visible(line: str) -> str:

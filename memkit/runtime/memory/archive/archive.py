@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
+    from ..lifecycle.questions import Resolution
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
@@ -145,6 +146,20 @@ class ArchivalStore(ArchiveReader):
         """
         with self._change() as change:
             return change.mark(op, record_id, origin, reason, fields)
+
+    def resolve(self, record_id: str, origin: Origin, *, since: str | None = None, reason: str = "") -> "Resolution":
+        """Say of a record in an open question that it holds, since when; the others were true until then.
+
+        Without ``since`` it holds since its own date, else since it was told.
+
+        Raises:
+            NotAllowed: It is no person who asks, the record is not live, or no question about it stands open.
+            InvalidRecord: It would end before it begins.
+        """
+        if origin.actor != "person":
+            raise NotAllowed(f"Only a person can say which of two records holds; this came from {origin.actor}.")
+        with self._change() as change:
+            return change.resolve(record_id, origin, since, reason)
 
     def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
         """Offer one record in the place of several live ones; without ``text`` it says what they say together.

@@ -26,6 +26,7 @@ from ..record.record import (
     Record,
     check_fields,
     corpus_of,
+    ends_what_was_said,
     in_place_of,
     kept_form,
     kind_of,
@@ -40,10 +41,13 @@ from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
+    from ..lifecycle.questions import Resolution
     from ..lifecycle.revocation import Revocation, RevokedSource
     from .transfer import Arrivals
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
+VERDICTS = ("approve", "reject", "revoke")
+"""What is said of something that waits."""
 PERSON_ONLY = ("approve", "allow", "revoke")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
 """What the account of events calls the decisions of the gate."""
@@ -119,17 +123,27 @@ class ArchiveChange:
         name = self._index.corpus_holding(record_id, origin.user_id)
         if name is None:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
-        _check_validity(self._index.corpus(name).stored(record_id) if op == "update" else None, fields)
+        stored = self._index.corpus(name).stored(record_id)
+        _check_validity(stored if op == "update" else None, fields)
+        if op == "approve" and stored is None:
+            self._check_waits(name, record_id)
         scope = SHARED if name == SHARED else "user"
         changes = {**fields, **kept_form(fields)}
-        if taint := origin.tainted_by:
+        taint = origin.tainted_by
+        if taint or (op == "update" and stored and ends_what_was_said(stored.record, fields, origin)):
             changes |= {"trust": "quarantined", "taint": list(map(mask, taint))}
             waiting = self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
-            self._tell("quarantine", origin, [waiting, record_id], "tainted")
+            self._tell("quarantine", origin, [waiting, record_id], "tainted" if taint else "persons_word")
             return waiting
         self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
         return None
+
+    def _check_waits(self, name: str, id: str) -> None:
+        """Raise NotAllowed where somebody turned down or took back already an edit or a wish that is to be approved."""
+        said = [event.op for event in self._index.corpus(name).events(target=id) if event.op in VERDICTS]
+        if said and said[-1] != "approve":
+            raise NotAllowed(f"{id} was turned down already, and waits no more. Say it anew.")
 
     def learn(self, op: str, record_id: str, origin: Origin, reason: str, *, floor: float) -> bool:
         """Write down that an action which used a record succeeded or failed, where that may move it; return whether.
@@ -292,6 +306,24 @@ class ArchiveChange:
             self._write(event.to_data())
         self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")
         return len(events)
+
+    def resolve(self, record_id: str, origin: Origin, since: str | None, reason: str) -> "Resolution":
+        """Write down that a live record holds, and that what it cannot be true together with ended where it begins."""
+        from ..lifecycle.questions import resolution
+
+        _check_mark("confirm", origin, {})
+        winner = self._live(record_id, origin.user_id)
+        done = resolution(self._index, winner, since, self._clock())
+        self._check_event(done.dates, origin)
+        _check_validity(self._index.corpus(corpus_of(winner.to_data())).stored(record_id), done.dates)
+        said: list[tuple[str, str, Mapping[str, JSON]]] = [("revoke", id, EMPTY) for id in done.revokes]
+        said += [("supersede", id, {"by": record_id}) for id in done.ended]
+        said += [("confirm", record_id, done.against)]
+        said += [("update", record_id, {**done.dates, **done.against})] if done.dates else []
+        for op, target, fields in said:
+            self._write_event(op, target, origin, reason=reason, scope=_scope(winner), fields=fields)
+        self._tell("confirm", origin, [record_id, *done.ended], mask(reason))
+        return done
 
     def _put_in_place(
         self,

@@ -22,6 +22,8 @@ class ArchiveCensus(NamedTuple):
     status: Mapping[str, int]
     live: Mapping[str, Mapping[str, int]]
     """Of the live records: how many there are of each type, trust, actor, scope and source."""
+    tainted: int
+    """Live records that may have been steered from outside, and that recall leaves out."""
     source_urls: int
     """Links that live records came from."""
     text_bytes: int
@@ -35,7 +37,7 @@ class ArchiveCensus(NamedTuple):
     newest: str | None
 
 
-def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> ArchiveCensus:
+def census(corpora: Iterable[CorpusIndex], user_id: str | None, open_questions: int) -> ArchiveCensus:
     """Count what the corpora hold, of all or of one user; shared records count for whom they are of."""
     status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
     live: list[Record] = []
@@ -52,42 +54,42 @@ def census(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Archiv
         records=status.total(),
         status=dict(status),
         live={field: dict(sorted(Counter(getattr(record, field) for record in live).items())) for field in COUNTED},
+        tainted=sum(bool(record.taint) for record in live),
         source_urls=len({record.source_url for record in live if record.source_url}),
         text_bytes=sum(len(record.text.encode()) for record in live),
         waiting={"records": status["quarantined"], "core": core},
-        open_questions=len(open_questions(live, live)),
+        open_questions=open_questions,
         tombstones=dict(tombstones),
         oldest=min(created, default=None),
         newest=max(created, default=None),
     )
 
 
-class OpenQuestion(NamedTuple):
-    """A live record and the live ones that it was admitted against."""
+class Waiting(NamedTuple):
+    """Something that does nothing until a person approves or rejects it."""
 
-    record: Record
-    against: tuple[Record, ...]
-
-
-def open_questions(asked: Iterable[Record], live: Iterable[Record]) -> list[OpenQuestion]:
-    """Return the questions in which a record of ``asked`` has a part, in the order in which they came up.
-
-    A question is settled when one of its two sides is no longer live.
-    """
-    known = {record.id: record for record in live}
-    wanted = {record.id for record in asked}
-    found = []
-    for record in known.values():
-        against = [known[id] for id in contradicted_by(record) if id in known and wanted & {id, record.id}]
-        if against:
-            found.append(OpenQuestion(record, tuple(against)))
-    return found
+    id: str
+    kind: str
+    """``record``, ``core``, or what an agent wanted done to a record, such as ``forget``"""
+    user_id: str
+    text: str
+    """What the record or the section would say, or which record it is about."""
+    taint: tuple[str, ...] = ()
 
 
-def contradicted_by(record: Record) -> list[str]:
-    """Return the ids that a record names as what it contradicts."""
-    named = record.extra.get("contradicts")
-    return [id for id in named if isinstance(id, str)] if isinstance(named, list | tuple) else []
+def waiting(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> list[Waiting]:
+    """Return what waits for a person, of everybody or of one user, oldest first."""
+    found: list[Waiting] = []
+    for corpus in corpora:
+        records, events = corpus.waiting()
+        found += [Waiting(one.id, "record", one.user_id, one.text, one.taint) for one in records]
+        for event in events:
+            fields, is_core = event.fields, event.op == "core"
+            taint = fields.get("taint", ())
+            text = f"{event.target.removeprefix('core/')}: {fields.get('text', '')}" if is_core else event.target
+            origins = tuple(map(str, taint)) if isinstance(taint, list | tuple) else ()
+            found.append(Waiting(event.id, event.op, event.user_id, text, origins))
+    return sorted(one for one in found if user_id in (None, one.user_id))
 
 
 LOOKED_AT = 200

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
+    from ..lifecycle.questions import OpenQuestion
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
-    from .overview import ArchiveCensus, SessionOpening
+    from .overview import ArchiveCensus, SessionOpening, Waiting
     from .transfer import Brought
     from .view import IndexView
 
@@ -107,6 +108,8 @@ class ArchiveReader:
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
         with self._reading():
+            from .transfer import decision_behind
+
             names = self._index.catalogue.corpora_of_id(first_id)
             visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
             line = next((self._index.corpus(name).line(first_id) for name in visible), None)
@@ -249,13 +252,18 @@ class ArchiveReader:
         """Return what steers a prompt by the core sections that stand in it: writers whom nobody here trusted."""
         if self.foreign is None:
             return ()
-        standing = {
-            edit["section"]: str(edit["id"])
-            for edit in self.core_history(user_id)
-            if edit["agent_id"] == agent_id and edit["trust"] not in ("quarantined", "rejected")
-        }
-        found = (self._strangers(id, user_id) for id in standing.values())
+        found = (self._strangers(event.id, user_id) for event in self._standing_core(user_id, agent_id))
         return tuple(dict.fromkeys(origin for origins in found for origin in origins))
+
+    def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+        return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
+
+    def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
+        from ..tiers.core import standing_edits
+
+        with self._reading():
+            return list(standing_edits(self._index.user(user_id), agent_id).values())
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""
@@ -357,7 +365,25 @@ class ArchiveReader:
         from .overview import census
 
         with self._reading():
-            return census(self._corpora(user_id), user_id)
+            return census(self._corpora(user_id), user_id, len(self.open_questions(user_id=user_id)))
+
+    def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
+        """Return what stands open between the records here, of everybody or of one user and what they share.
+
+        At ``most`` so many records that nobody looked at yet are compared in each corpus, the newest first.
+        """
+        from ..lifecycle.questions import open_questions
+
+        with self._reading():
+            found = open_questions(self._index, self._names(user_id), self._clock(), most)
+            return [question for question in found if user_id in (None, question.user_id)]
+
+    def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
+        """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
+        from .overview import waiting
+
+        with self._reading():
+            return waiting(self._corpora(user_id), user_id)
 
     def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
         """Return the ids of the records that this user recalled most on this machine, each with how often."""
@@ -532,16 +558,9 @@ class ArchiveReader:
 
     def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
         # One at a time: with many users the first is closed again before the last is opened.
+        return map(self._index.corpus, self._names(user_id))
+
+    def _names(self, user_id: str | None) -> list[str]:
         if user_id is None:
-            return map(self._index.corpus, self._index.corpora())
-        own = (user_corpus(user_id), SHARED)
-        return (self._index.corpus(name) for name in own if self._index.catalogue.has_corpus(name))
-
-
-def decision_behind(line: Mapping[str, JSON]) -> Decision:
-    """Return what was decided about the call that wrote ``line`` first."""
-    if line.get("op") == "evidence":
-        return Decision("merged", str(line["target"]))
-    fields = line.get("fields")
-    trust = (fields if isinstance(fields, Mapping) else line).get("trust")
-    return Decision("quarantined" if trust == "quarantined" else "admitted", str(line["id"]))
+            return self._index.corpora()
+        return [name for name in (user_corpus(user_id), SHARED) if self._index.catalogue.has_corpus(name)]

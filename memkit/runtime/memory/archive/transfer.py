@@ -152,3 +152,12 @@ def _borne_out(corpus: CorpusIndex, draft: Draft) -> str | None:
 
 def _known(id: str) -> Decision:
     return Decision("merged", id, (Reason("known", f"It came before, as {id}. Nothing was written."),))
+
+
+def decision_behind(line: Mapping[str, JSON]) -> Decision:
+    """Return what was decided about the call that wrote ``line`` first."""
+    if line.get("op") == "evidence":
+        return Decision("merged", str(line["target"]))
+    fields = line.get("fields")
+    trust = (fields if isinstance(fields, Mapping) else line).get("trust")
+    return Decision("quarantined" if trust == "quarantined" else "admitted", str(line["id"]))

@@ -125,6 +125,22 @@ def contradict(one: str, other: str) -> bool:
     return _negates(one, other) or _other_value(claim(one), claim(other)) or _ranks_reversed(one, other)
 
 
+def grounds(text: str) -> set[tuple[str, ...]]:
+    """Return what ``text`` speaks of: two statements that ``contradict`` each other share one of these.
+
+    >>> grounds("Alice lives in Berlin") & grounds("Alice lives in Paris")
+    {('alice', 'lives in')}
+    """
+    if len(text) > LONGEST_STATEMENT:
+        return set()
+    stated, ranked = claim(text), RANKED.match(plain(text)) if RANKING.search(text) else None
+    core = _core(text)[0]
+    found = ({core} if len(core) > 1 else set()) | ({(stated.subject, stated.attribute)} if stated else set())
+    if ranked:
+        found.add((_subject(ranked["subject"]), *sorted((_levelled(ranked["more"]), _levelled(ranked["less"])))))
+    return found
+
+
 @lru_cache(maxsize=KEPT)
 def claim(text: str) -> StatedValue | None:
     """Return the single-valued relation that ``text`` states, if it is one."""

@@ -36,6 +36,7 @@ from ..record.lines import JSON, normal_time, parse_time
 from ..record.record import (
     ADDED_TO,
     FIELDS,
+    MAX_PARENTS,
     MAX_TEXT_BYTES,
     PERSONS,
     Draft,
@@ -323,7 +324,8 @@ def _carried(draft: Draft, origin: Origin) -> dict[str, JSON]:
     told: dict[str, Sequence[str]] = {"taint": origin.tainted_by, "parents": origin.parents}
     if kind_of(origin.actor) == "import":
         told = {name: (*told[name], *_labels(draft.extra.get(name))) for name in ADDED_TO}
-    return {name: [mask(one) for one in union(given)] for name, given in told.items() if given}
+    kept = {"taint": union(told["taint"]), "parents": tuple(dict.fromkeys(told["parents"]))[:MAX_PARENTS]}
+    return {name: [mask(one) for one in given] for name, given in kept.items() if given}
 
 
 def _labels(given: JSON) -> list[str]:

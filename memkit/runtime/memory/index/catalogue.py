@@ -161,7 +161,7 @@ CREATE TABLE shards(
 CREATE TABLE lines(seq INTEGER PRIMARY KEY AUTOINCREMENT, corpus INT, shard INT, offset INT, size INT, id TEXT);
 CREATE INDEX lines_of_corpus ON lines(corpus, seq);
 CREATE INDEX lines_of_id ON lines(id);
-CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT);
+CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
 
 
@@ -250,6 +250,16 @@ class Catalogue:
         last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0]
         return None if last is None else (int(row[0]), int(row[1]), int(last))
 
+    def is_settled(self, name: str) -> bool:
+        """Return whether nothing stood open in a corpus when it was last asked, and it gained no line since."""
+        row = self._sql.execute("SELECT num, settled FROM corpora WHERE name=?", (name,)).fetchone()
+        last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0] if row else None
+        return row is None or (last or 0) == row[1]
+
+    def note_settled(self, name: str, up_to: int) -> None:
+        """Note that nothing stands open in the lines of a corpus up to this one."""
+        self._sql.execute("UPDATE corpora SET settled=? WHERE name=?", (up_to, name))
+
     def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
         """Yield the lines of a corpus that follow line ``after``."""
         query = """SELECT seq, path, offset, lines.size FROM lines JOIN shards ON num = shard
@@ -328,7 +338,7 @@ class Catalogue:
     def _drop(self, path: str, mark: Mark) -> None:
         """Forget a shard; what was made of its lines has to be made anew."""
         self._sql.execute(
-            """UPDATE corpora SET generation = abs(random())
+            """UPDATE corpora SET generation = abs(random()), settled = NULL
                WHERE num IN (SELECT DISTINCT corpus FROM lines WHERE shard=?)""",
             (mark.num,),
         )

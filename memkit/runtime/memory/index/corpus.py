@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 11
+FORMAT = 12
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
-        source_url TEXT)""",
+        source_url TEXT, looked INT DEFAULT 0)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
@@ -35,16 +35,24 @@ SCHEMA = (
     "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
     """CREATE TABLE events(
         id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
-        successor TEXT)""",
+        successor TEXT, held INT)""",
     "CREATE INDEX events_by_target ON events(target)",
     "CREATE INDEX keyed_tombstones ON events(target) WHERE op='tombstone'",
     "CREATE INDEX events_by_source ON events(source_url) WHERE source_url IS NOT NULL",
     "CREATE INDEX events_by_successor ON events(successor) WHERE successor IS NOT NULL",
+    "CREATE INDEX held_events ON events(id) WHERE held",
+    "CREATE INDEX unlooked ON records(document) WHERE NOT looked AND status='live'",
+    "CREATE TABLE parted(id TEXT PRIMARY KEY)",
+    "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
+    "CREATE TABLE clashes(one TEXT, other TEXT, PRIMARY KEY(one, other)) WITHOUT ROWID",
 )
+WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
+             SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
+OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes")
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -108,8 +116,8 @@ class CorpusIndex:
     def clear(self, generation: int) -> None:
         """Forget everything, to be filled again."""
         self._words.clear()
-        for statement in ("DELETE FROM records", "DELETE FROM events"):
-            self._sql.execute(statement)
+        for table in OWN_TABLES[1:]:
+            self._sql.execute(f"DELETE FROM {table}")
         state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
         self._sql.execute(state, (generation,))
 
@@ -328,6 +336,13 @@ class CorpusIndex:
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
 
+    def waiting(self) -> "tuple[list[Record], list[Event]]":
+        """Return the records, and what was said or edited under taint, that wait for a person."""
+        from ..record.events import Event
+
+        said = [Event.from_data(json.loads(row[0])) for row in self._sql.execute(WAITING)]
+        return list(self.records(status="quarantined")), said
+
     @property
     def _own_format(self) -> str:
         return f"{FORMAT}/{TOKENS_VERSION}"
@@ -339,7 +354,7 @@ class CorpusIndex:
         return str(row[0]) if row else ""
 
     def _recreate(self) -> None:
-        for name in (*TABLES, "corpus", "records", "events"):
+        for name in (*TABLES, *OWN_TABLES):
             self._sql.execute(f"DROP TABLE IF EXISTS {name}")
         for statement in (*SCHEMA, *WORDS_SCHEMA):
             self._sql.execute(statement)

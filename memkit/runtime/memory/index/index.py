@@ -93,6 +93,10 @@ class Index:
         visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
         return next((name for name in visible if self.corpus(name).has(id)), None)
 
+    def noting(self, ask: Callable[[], Answer]) -> Answer:
+        """Return what ``ask`` says, which notes something in the index; elsewhere if its place cannot be written."""
+        return self._served(ask)
+
     def add(self, span: Span, data: Mapping[str, JSON], name: str, *, sealed: bool = False) -> None:
         """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
         index = self.corpus(name)

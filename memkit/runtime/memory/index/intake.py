@@ -13,7 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..log.log import Span
 from ..record.errors import InvalidRecord
-from ..record.events import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
+from ..record.events import (
+    OPEN_TRUSTS,
+    Event,
+    Folded,
+    Located,
+    fold,
+    in_order,
+    successor_named,
+    successors_said,
+    takes_places,
+)
 from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
@@ -24,7 +34,7 @@ NumberedLine = tuple[int, Span, Mapping[str, JSON]]
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
-INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?)"
+INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
     id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
     VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
@@ -47,8 +57,12 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
             continue  # ``check`` names it with its line
         if id:
             touched[id] = None
-    for id in concerned(sql, touched):
-        _settle(sql, words, entering, id)
+    # The newest first: what ends a record is looked up at its successor.
+    waiting = dict.fromkeys(sorted(concerned(sql, touched), reverse=True))
+    while waiting:
+        id = next(iter(waiting))
+        del waiting[id]
+        waiting.update(dict.fromkeys(_settle(sql, words, entering, id)))
     words.add(entering)
     if last:
         sql.execute("UPDATE corpus SET seq=?, place=?", last)
@@ -67,7 +81,7 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
     url = event.fields.get("source_url")
     row = (
         event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
-        successor_named(event) or None,
+        successor_named(event) or None, int(event.fields.get("trust") == "quarantined"),
     )  # fmt: skip
     sql.execute(INSERT_EVENT, row)
     if event.op not in VERDICTS:
@@ -98,15 +112,19 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     return None
 
 
-def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> None:
-    """Bring a record's row and words in line with its events."""
-    query = "SELECT document, written, tokens, status FROM records WHERE id=?"
+def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> list[str]:
+    """Bring a record's row and words in line with its events; return the records that this may end at another moment.
+
+    Those are the ones in whose place it stands, where something stands in its own place since another moment now.
+    """
+    query = "SELECT document, written, tokens, status, ended FROM records WHERE id=?"
     row = sql.execute(query, (id,)).fetchone()
     if row is None:
-        return  # a core section, a consent, or a record that a later line will bring
-    document, written, kept, before = row
+        return []  # a core section, a consent, or a record that a later line will bring
+    document, written, kept, before, ended_before = row
     base = Record.from_checked(json.loads(written))
-    state = folded(sql, base)
+    state, standing = _state(sql, base)
+    ended = _ended(sql, id, standing) if standing else state.ended
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
     found = kept.split()
@@ -120,9 +138,13 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
             words.remove(document, found)
         sql.execute(COUNT_IN, (-1, -len(found)))
     sql.execute(
-        "UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=? WHERE document=?",
-        (status, present, int(state.tombstone), closed_at, state.ended, document),
+        """UPDATE records SET status=?, present=?, tombstone=?, closed_at=?, ended=?,
+           looked=(looked AND status='live') WHERE document=?""",
+        (status, present, int(state.tombstone), closed_at, ended, document),
     )
+    is_parted = len(standing) > 1 or (standing and status == "rejected")
+    sql.execute(f"{'INSERT OR IGNORE INTO parted VALUES(?)' if is_parted else 'DELETE FROM parted WHERE id=?'}", (id,))
+    return [] if ended == ended_before else [*replaced_by(base), *(row[0] for row in sql.execute(GAVE_WAY, (id,)))]
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"
@@ -139,6 +161,13 @@ REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supers
 
 def folded(sql: sqlite3.Connection, record: Record) -> Folded:
     """Return a record as it stands after its events and what took its place."""
+    state, standing = _state(sql, record)
+    is_replaced = standing and state.status == "superseded"
+    return state._replace(ended=_ended(sql, record.id, standing)) if is_replaced else state
+
+
+def _state(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Record]]:
+    """Return a record as it stands, and what stands in its place."""
     events = events_of(sql, record.id)
     # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
     # link at a time, and two records that name each other cannot send us round in circles.
@@ -147,8 +176,36 @@ def folded(sql: sqlite3.Connection, record: Record) -> Folded:
     state = fold(record, events, successor=first)
     if state.status in ("live", "superseded") and is_overtaken(sql, record):
         held = with_fields(state.record, {"trust": "quarantined"})
-        return state._replace(record=held, status="quarantined", closed_at=None, ended=None)
-    return state
+        state = state._replace(record=held, status="quarantined", closed_at=None, ended=None)
+    return state, standing
+
+
+def _ended(sql: sqlite3.Connection, id: str, standing: Iterable[Record]) -> str | None:
+    """Return since when a record is no longer true: where the first begins of all that came in its place.
+
+    What came in the place of its successor may begin before that does. A later successor has that moment in its row;
+    from an earlier one, which only an event can put in this place, the way is walked to its end.
+    """
+    moments: list[str] = []
+    for one in standing:
+        moments.append(begins(one))
+        if one.id > id:
+            (later,) = sql.execute("SELECT ended FROM records WHERE id=?", (one.id,)).fetchone()
+            moments += [] if later is None else [later]
+        else:
+            moments += map(begins, came_after(sql, one.id))
+    return min(moments, default=None)
+
+
+def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
+    """Yield what stands in the place of a record, and in the place of that, each once."""
+    seen, waiting = {id}, [id]
+    while waiting:
+        for one in standing_for(sql, waiting.pop()):
+            if one.id not in seen:
+                seen.add(one.id)
+                waiting.append(one.id)
+                yield one
 
 
 def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
@@ -209,22 +266,30 @@ def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
     return any(_takes_places(sql, one) for one in earlier)
 
 
-def _standing(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> Iterator[Record]:
-    """Yield what takes the place of a record, with the dates it was given since."""
+def standing_for(sql: sqlite3.Connection, id: str) -> list[Record]:
+    """Return what stands in the place of a record, with the dates it was given since."""
+    return _standing(sql, id, events_of(sql, id))
+
+
+def _standing(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:
+    found = {}
     for one in _successors(sql, id, events):
-        state = fold(one, events_of(sql, one.id))
-        if takes_places(state) and not is_overtaken(sql, one):
-            yield state.record
+        said = events_of(sql, one.id)
+        state = fold(one, said)
+        # Two of which each was said to hold instead of the other both stay.
+        if takes_places(state) and id not in successors_said(said) and not is_overtaken(sql, one):
+            found[one.id] = state.record
+    return list(found.values())
 
 
 def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
     return takes_places(fold(record, events_of(sql, record.id))) and not is_overtaken(sql, record)
 
 
-def _successors(sql: sqlite3.Connection, id: str, events: Iterable[Event]) -> list[Record]:
+def _successors(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:
     """Return the records that take the place of another, trusted or not."""
     records = [Record.from_checked(json.loads(row[0])) for row in sql.execute(SUCCESSORS, (id,)).fetchall()]
-    records += filter(None, (_record(sql, named) for named in map(successor_named, events) if named))
+    records += filter(None, (_record(sql, named) for named in successors_said(events)))
     return [one for one in records if one.id != id]
 
 

@@ -15,6 +15,7 @@ from ..gate.extraction import is_users_own
 from ..gate.secrets import mask
 from ..index.corpus import CorpusIndex
 from ..record.events import Event, successor_named, takes_places
+from ..record.lines import JSON
 from ..record.record import PERSONS, Record, replaced_by
 from ..tiers.core import core_edits
 
@@ -61,7 +62,11 @@ def revocation(source: RevokedSource, corpora: Iterable[CorpusIndex], user_id: s
     """Return what has to go with ``source``; with ``user_id`` only what that user's part in it led to."""
     opened = list(corpora)
     records = {record.id: record for corpus in opened for record, _ in corpus.everything()}
-    going = _closure(records, {id for id, record in records.items() if _gave(source, record, user_id)})
+    edits = {event.id: event for corpus in opened for event, trust in core_edits(corpus) if trust != "rejected"}
+    made_of = {id: parents_of(record) for id, record in records.items()}
+    made_of |= {id: _listed(event.fields.get("parents")) for id, event in edits.items()}
+    things: list[tuple[str, Record | Event]] = [*records.items(), *edits.items()]
+    going = _closure(made_of, {id for id, thing in things if _gave(source, thing, user_id)})
     found = [_of_corpus(source, corpus, records, going, user_id) for corpus in opened]
     parts = zip(*found, strict=True) if found else [()] * len(Revocation._fields)
     return Revocation(*(tuple(item for part in kind for item in part) for kind in parts))
@@ -71,12 +76,12 @@ def _gave(source: RevokedSource, thing: Record | Event, user_id: str | None) -> 
     return source.gave(thing) and user_id in (None, thing.user_id)
 
 
-def _closure(records: Mapping[str, Record], seeds: Collection[str]) -> set[str]:
-    """Return ``seeds`` and every record made of them, however many steps away."""
+def _closure(made_of: Mapping[str, Collection[str]], seeds: Collection[str]) -> set[str]:
+    """Return ``seeds`` and everything made of them, records and edits of core memory, however many steps away."""
     children: dict[str, list[str]] = defaultdict(list)
-    for record in records.values():
-        for parent in parents_of(record):
-            children[parent].append(record.id)
+    for id, parents in made_of.items():
+        for parent in parents:
+            children[parent].append(id)
     going, waiting = set(seeds), list(seeds)
     while waiting:
         fresh = [child for child in children[waiting.pop()] if child not in going]
@@ -87,9 +92,12 @@ def _closure(records: Mapping[str, Record], seeds: Collection[str]) -> set[str]:
 
 def parents_of(record: Record) -> set[str]:
     """Return the ids of the records that ``record`` was made of, as far as it says so."""
-    named = [record.extra.get(key) for key in PARENTS]
-    listed = [value for name in named for value in (name if isinstance(name, list | tuple) else [name])]
-    return {*record.parents, *replaced_by(record), *(value for value in listed if isinstance(value, str))}
+    listed = (one for key in PARENTS for one in _listed(record.extra.get(key)))
+    return {*record.parents, *replaced_by(record), *listed}
+
+
+def _listed(named: JSON) -> set[str]:
+    return {one for one in (named if isinstance(named, list | tuple) else [named]) if isinstance(one, str)}
 
 
 def _of_corpus(
@@ -106,7 +114,7 @@ def _of_corpus(
     return Revocation(
         records=tuple(folded.record for folded in own.values() if not folded.taken_back),
         marks=tuple(event for event in marks if _gave(source, event, user_id)),
-        core=tuple(_core(source, corpus, [records[id] for id in sorted(going)], user_id)),
+        core=tuple(_core(source, corpus, records, going, user_id)),
         revived=tuple(_revived(corpus, events, going)),
     )
 
@@ -128,8 +136,15 @@ def _revived(corpus: CorpusIndex, events: Sequence[Event], going: Collection[str
             yield record.id
 
 
-def _core(source: RevokedSource, corpus: CorpusIndex, going: Sequence[Record], user_id: str | None) -> Iterable[Event]:
+def _core(
+    source: RevokedSource,
+    corpus: CorpusIndex,
+    records: Mapping[str, Record],
+    going_ids: Collection[str],
+    user_id: str | None,
+) -> Iterable[Event]:
     """Yield the edits of core sections that the source made or that were composed from what it gave."""
+    going = [records[id] for id in sorted(going_ids) if id in records]
     before: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     tainted: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event, trust in core_edits(corpus):
@@ -138,7 +153,7 @@ def _core(source: RevokedSource, corpus: CorpusIndex, going: Sequence[Record], u
         section = event.agent_id, event.target
         lines = [line.strip() for line in str(event.fields.get("text", "")).splitlines() if line.strip()]
         fresh = [line for line in lines if line not in before[section]]
-        if _gave(source, event, user_id):
+        if _gave(source, event, user_id) or event.id in going_ids:
             tainted[section].update(fresh)
             yield event
         elif any(bad in line for bad in tainted[section] for line in lines):

@@ -108,7 +108,10 @@ class ShardLog:
         if self._writer is not None:
             return self._writer
         if self._clone is None:
+            is_first = not (self._state / "writer").exists() and not self.shards()
             self._clone = clone_name(self._state, checked_writer)
+            if is_first:
+                (self._state / FOUNDED).touch(mode=0o600)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
 
@@ -309,6 +312,10 @@ def _explained(error: OSError, path: Path) -> Exception:
     if error.errno in NO_ROOM:
         return StoreFull(f"{path} could not take the line ({error.strerror}). {MAKE_ROOM}")
     return error
+
+
+FOUNDED = "founded"
+"""The file in a clone's state that says that nobody had written into the archive when this clone began to."""
 
 
 def clone_name(state: Path, checked: Callable[[str], str]) -> str:

@@ -131,7 +131,7 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
     if successor and successor.supersedes == record.id:
         state.history.append(_entry("supersede", successor.created_at, successor.actor, _reason(successor)))
     status = _status(state, superseded=successor is not None)
-    closed_at = state.closed_at or (successor.created_at if successor else None)
+    closed_at = state.closed_at or (max(successor.created_at, state.gave_way_at) if successor else None)
     ended = begins(successor) if successor else state.closed_at
     return Folded(
         state.record, status, tuple(state.history), tombstone=status == "rejected" and not state.allowed,
@@ -167,6 +167,8 @@ class _RecordState:
         self.record = record
         self.closed = ""
         self.closed_at: str | None = None
+        self.gave_way_at = ""
+        """When it was last said that another record holds in its place."""
         self.taken_back = False
         self._withdrawn = withdrawn
         self.allowed = False
@@ -185,7 +187,9 @@ class _RecordState:
         elif event.op == "update":
             kept = {key: value for key, value in event.fields.items() if key in CHANGEABLE and value is not None}
             self.record = with_fields(self.record, kept)
-        elif event.op in ("forget", "retire", "revoke") or (event.op == "supersede" and not successor_named(event)):
+        elif successor_named(event):
+            self.gave_way_at = event.at
+        elif event.op in ("forget", "retire", "revoke", "supersede"):
             self.closed, self.closed_at = "superseded" if event.op == "supersede" else "retired", event.at
             self.taken_back |= event.op == "revoke"
         elif event.op == "restore":
@@ -205,8 +209,8 @@ class _RecordState:
 
     def _weigh(self, event: Event) -> None:
         person = event.actor in PERSONS
-        if event.fields.get("taint") and not person:
-            return
+        if not person and (event.fields.get("taint") or (event.op == "confirm" and self.record.taint)):
+            return  # what came from outside gains by a person's word alone
         if event.op == "evidence":
             offered = event.fields.get("confidence", 0.0)
             level = max(self.record.confidence, float(cast("float", offered)))
@@ -226,6 +230,12 @@ class _RecordState:
 def successor_named(event: Event) -> str:
     """Return the id of the record that a ``supersede`` event puts in its target's place, if it names one."""
     return str(event.fields.get("by") or "") if event.op == "supersede" else ""
+
+
+def successors_said(events: Sequence[Event]) -> list[str]:
+    """Return the ids of the records that events put in the place of their target, and that nobody took back."""
+    withdrawn = _without_effect(events)
+    return [named for event in events if event.id not in withdrawn and (named := successor_named(event))]
 
 
 def source_of(actor: str, session_id: str | None, source_url: str | None) -> str:

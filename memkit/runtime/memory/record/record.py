@@ -26,6 +26,8 @@ OUTSIDE = ("import", "tool", "mcp")
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
 MAX_TAGS = 64
+MAX_PARENTS = 512
+"""Ids of what stood in a prompt; nothing that did may be left out, or taking it back would not reach what it led to."""
 
 
 class Field(NamedTuple):
@@ -137,8 +139,9 @@ def _number(name: str, value: JSON) -> list[str]:
 def _labels(name: str, value: JSON) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return [f"{name} is not a list."]
-    if len(value) > MAX_TAGS:
-        return [f"{name} has {len(value)} entries; {MAX_TAGS} is the most."]
+    most = MAX_PARENTS if name == "parents" else MAX_TAGS
+    if len(value) > most:
+        return [f"{name} has {len(value)} entries; {most} is the most."]
     one = f"a {name.removesuffix('s')}"
     return [message for label in value for message in _name(one, label if label is not None else "")]
 
@@ -450,6 +453,15 @@ def in_place_of(record: Record, origin: Origin) -> Origin:
     return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin
 
 
+def ends_what_was_said(record: Record, changes: Mapping[str, JSON], origin: Origin) -> bool:
+    """Return whether somebody who is no person would end, or make less sure, what a person said or checked."""
+    if origin.actor in (*PERSONS, "program") or record.trust != "verified":
+        return False
+    sure = changes.get("confidence")
+    falls = isinstance(sure, int | float) and sure < record.confidence
+    return falls or any(changes.get(key) is not None for key in ("valid_from", "valid_until"))
+
+
 def is_valid(record: Record, moment: datetime) -> bool:
     """Return whether the dates of a record let it hold at a moment."""
     at = normal_time(moment)
@@ -473,9 +485,10 @@ def was_true(record: Record, moment: datetime) -> bool:
     What took another record's place was not true before it did. Anything else without a date counts as true always:
     memory knows when it was told, and not since when it holds.
     """
-    return is_valid(record, moment) and (not replaced_by(record) or begins(record) <= normal_time(moment))
+    return is_valid(record, moment) and begins(record) <= normal_time(moment)
 
 
 def begins(record: Record) -> str:
-    """Return since when a record that took another's place is true, in the form that sorts as text."""
-    return normal_time(record.valid_from or record.created_at)
+    """Return since when a record counts as true, in the form that sorts as text; nothing where it always does."""
+    told = record.valid_from or (record.created_at if replaced_by(record) else "")
+    return normal_time(told) if told else ""

@@ -20,11 +20,14 @@ def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str,
 
     None is the agent of a user who names none; its sections are no other agent's.
     """
-    sections: dict[str, str] = {}
-    for event, trust in core_edits(corpus):
-        if event.agent_id == agent_id and trust not in ("quarantined", "rejected"):
-            sections[event.target.removeprefix(CORE)] = str(event.fields.get("text", ""))
-    return {section: text for section, text in sections.items() if text}
+    told = {section: str(event.fields.get("text", "")) for section, event in standing_edits(corpus, agent_id).items()}
+    return {section: text for section, text in told.items() if text}
+
+
+def standing_edits(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, Event]:
+    """Return the latest edit of each section of one agent that was admitted."""
+    edits = [event for event, trust in core_edits(corpus) if trust not in ("quarantined", "rejected")]
+    return {event.target.removeprefix(CORE): event for event in edits if event.agent_id == agent_id}
 
 
 def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:

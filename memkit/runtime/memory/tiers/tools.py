@@ -76,6 +76,9 @@ class ToolArchive(Protocol):
     def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
         """Return what steers a prompt by the core sections that stand in it."""
 
+    def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+
     def today(self) -> date:
         """Return the day by the archive's clock."""
 
@@ -116,6 +119,7 @@ class MemoryTools:
         session_id: str | None = None,
         agent_id: str | None = None,
         consented: Callable[[], bool] = lambda: True,
+        speaker: str = "agent",
     ) -> None:
         self.main = main
         self.archive = archive
@@ -126,6 +130,8 @@ class MemoryTools:
         self.agent_id = agent_id
         """Which of the user's agents this is; what is for one agent reaches no other."""
         self.consented = consented
+        self.speaker = speaker
+        """Who writes: the agent; or ``agent:NAME``, a program that types where the user would, and is none."""
         self.events: list[dict[str, Any]] = []
         """Memory operations of the running turn, for the loop to drain."""
         self.unkept: list[SessionTurn] = []
@@ -164,12 +170,12 @@ class MemoryTools:
             task_tags: What the task at hand is about.
         """
         self._origin = Origin(
-            actor="agent",
+            actor=self.speaker,
             user_id=self.user_id,
             session_id=self.session_id,
             agent_id=self.agent_id,
             turn_id=turn_id,
-            user_text=user_text or "",
+            user_text=(user_text or "") if self.speaker == "agent" else "",
             taint=tuple(taint),
             parents=tuple(parents),
         )
@@ -522,8 +528,11 @@ class MemoryTools:
         return f"Nothing changed: {why}."
 
     def _stamped(self) -> Origin:
-        parents = union(self._origin.parents, tuple(self._recalled)) if self._origin.actor == "agent" else ()
-        return self._origin._replace(session_id=self.session_id, parents=parents)
+        parents: dict[str, None] = {}
+        if self._origin.actor == self.speaker:
+            in_core = self.archive.core_parents(self.user_id, self.agent_id)
+            parents = dict.fromkeys((*self._origin.parents, *self._recalled, *in_core))
+        return self._origin._replace(session_id=self.session_id, parents=tuple(parents))
 
     def core_taint(self) -> tuple[str, ...]:
         """Return what steers a prompt by the core memory that stands in it."""
@@ -535,7 +544,9 @@ class MemoryTools:
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
-        self._record(op, id=decision.id, decision=decision.decision, reasons=reasons, **more)
+        stored = self.archive.get(decision.id) if decision.id and self._origin.taint else None
+        marked = {"taint": list(stored.record.taint)} if stored and stored.record.taint else {}
+        self._record(op, id=decision.id, decision=decision.decision, reasons=reasons, **marked, **more)
         if decision.decision == "refused":
             raise Refused(decision.reasons)
         return decision.id or ""

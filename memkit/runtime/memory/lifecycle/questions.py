@@ -1,0 +1,191 @@
+"""What stands open in a corpus: statements that cannot both be true, and successions that two branches saw differently.
+
+It is computed from the lines that are here, wherever they came from, and not remembered from a write. Whether two texts
+contradict each other never changes, so each record is compared once when it became live, with those that speak of
+the same; that they were is noted in the index, and a question asked again reads only what was found.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from hashlib import blake2b
+from typing import NamedTuple
+
+from ..gate.contradictions import contradict, grounds
+from ..index.index import Index
+from ..index.intake import came_after, events_of
+from ..record.errors import NotAllowed
+from ..record.events import Event, successor_named
+from ..record.lines import JSON, kept_time, normal_time
+from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid
+
+MOST_COMPARED = 20
+"""So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
+UNLOOKED = """SELECT document, coalesce(present, written) FROM records INDEXED BY unlooked
+              WHERE NOT looked AND status='live'
+              ORDER BY document DESC LIMIT ?"""
+SPEAKING = """SELECT coalesce(present, written) FROM statements CROSS JOIN records USING(document)
+              WHERE ground=? AND document<>? AND +status='live' ORDER BY document DESC LIMIT ?"""
+CLASHING = """SELECT coalesce(a.present, a.written), coalesce(b.present, b.written)
+              FROM clashes CROSS JOIN records AS a ON a.id=one CROSS JOIN records AS b ON b.id=other
+              WHERE +a.status='live' AND +b.status='live' ORDER BY one, other"""
+"""Pairs first: there are few of them, and many live records."""
+HOLDS_AGAINST = "holds_against"
+"""What a person's word that a record holds names: the other records of the question."""
+STATUS = "SELECT status FROM records WHERE id=?"
+
+
+class OpenQuestion(NamedTuple):
+    """Records of which a person has to say which holds."""
+
+    kind: str
+    """contradiction | two_successors | of_rejected"""
+    ids: tuple[str, ...]
+    """The live ones, oldest first; where one was rejected that another takes the place of, that one last."""
+    user_id: str
+    why: str
+
+    def to_data(self) -> dict[str, object]:
+        """Return the question as ``--json`` prints it."""
+        return {**self._asdict(), "ids": list(self.ids)}
+
+
+class Resolution(NamedTuple):
+    """Which record holds, and what has to be said for it."""
+
+    id: str
+    since: str
+    ended: tuple[str, ...]
+    """The records that were true until then, and are history now."""
+    against: Mapping[str, JSON]
+    """What the person's word names: the other records of its questions."""
+    dates: Mapping[str, JSON]
+    """The date that the record is given, where it has another one."""
+    revokes: tuple[str, ...]
+    """What a person said, without knowing of this word, where another of them was to hold against it."""
+
+
+def resolution(index: Index, winner: Record, since: str | None, now: datetime) -> Resolution:
+    """Return what it takes to say that a record in an open question holds.
+
+    Raises:
+        NotAllowed: No open question is about it.
+    """
+    name = corpus_of(winner.to_data())
+    asked = (one.ids for one in open_questions(index, [name], now) if winner.id in one.ids)
+    others = [id for id in dict.fromkeys(id for ids in asked for id in ids) if id != winner.id]
+    if not others:
+        raise NotAllowed(f"No open question is about {winner.id}: 'memkit memory list --open' shows what stands open.")
+    corpus = index.corpus(name)
+    ended = tuple(id for id in others if corpus.live(id))
+    said = [event for event in corpus.events(op="supersede", target=winner.id) if successor_named(event) in others]
+    said += [event for other in others for event in corpus.events(target=other) if winner.id in _against(event)]
+    start = winner.valid_from or winner.created_at if since is None else kept_time(since)
+    dates = {"valid_from": start} if ended and normal_time(start) != begins(winner) else {}
+    return Resolution(winner.id, start, ended, {HOLDS_AGAINST: others}, dates, tuple(event.id for event in said))
+
+
+def open_questions(index: Index, names: Iterable[str], now: datetime, most: int | None = None) -> list[OpenQuestion]:
+    """Return what stands open in some corpora; one that gained nothing since nothing stood open in it is not opened.
+
+    Records that nobody looked at yet are compared first, in each corpus at ``most`` so many of them.
+    """
+    asked = (name for name in names if not index.catalogue.is_settled(name))
+    return [question for name in asked for question in index.noting(partial(_of_corpus, index, name, now, most))]
+
+
+def _of_corpus(index: Index, name: str, now: datetime, most: int | None) -> list[OpenQuestion]:
+    corpus = index.corpus(name)
+    sql, state = corpus.database.sql, index.catalogue.state_of(name)
+    if sql.execute(UNLOOKED, (1,)).fetchone():
+        with corpus.database.transaction():
+            _look(sql, most)
+    found: dict[tuple[str, ...], OpenQuestion] = {}
+    parted = sql.execute("SELECT id FROM parted ORDER BY id").fetchall()
+    structural = (one for (id,) in parted for one in _of_parted(sql, id, index.catalogue.writers_of))
+    for question in (*structural, *_contradictions(sql, now)):
+        found.setdefault(question.ids, question)
+    if state and not found and not sql.execute(UNLOOKED, (1,)).fetchone():
+        with index.catalogue.database.transaction():
+            index.catalogue.note_settled(name, state[2])
+    return list(found.values())
+
+
+def _look(sql: sqlite3.Connection, most: int | None) -> None:
+    """Compare the live records that nobody looked at yet, the newest first, with those that speak of the same."""
+    for document, data in sql.execute(UNLOOKED, (-1 if most is None else most,)).fetchall():
+        record = Record.from_checked(json.loads(data))
+        found = {other for other in contradicted_by(record) if other != record.id}
+        for ground in map(_mark, grounds(record.text)):
+            rows = sql.execute(SPEAKING, (ground, document, MOST_COMPARED))
+            others = (Record.from_checked(json.loads(row[0])) for row in rows)
+            found |= {other.id for other in others if _concern_the_same(record, other)}
+            sql.execute("INSERT OR IGNORE INTO statements VALUES(?,?)", (ground, document))
+        pairs = [tuple(sorted((record.id, other))) for other in found]
+        sql.executemany("INSERT OR IGNORE INTO clashes VALUES(?,?)", pairs)
+        sql.execute("UPDATE records SET looked=1 WHERE document=?", (document,))
+
+
+def _mark(ground: tuple[str, ...]) -> int:
+    """Return a ground as a number that SQLite holds."""
+    return int.from_bytes(blake2b("\0".join(ground).encode(), digest_size=8).digest(), signed=True)
+
+
+def _concern_the_same(one: Record, other: Record) -> bool:
+    is_theirs = one.user_id == other.user_id and audience_of(one) == audience_of(other)
+    return is_theirs and contradict(one.text, other.text)
+
+
+def contradicted_by(record: Record) -> list[str]:
+    """Return the ids that a record names as what it contradicts: the gate, or a model, found them when it came."""
+    named = record.extra.get("contradicts")
+    return [id for id in named if isinstance(id, str)] if isinstance(named, list | tuple) else []
+
+
+def _of_parted(
+    sql: sqlite3.Connection, id: str, writers_of: Callable[[str], Collection[str]]
+) -> Iterator[OpenQuestion]:
+    """Yield what is open about a record that has several successors, or one although it was rejected."""
+    ends = sorted({one.id: one for one in came_after(sql, id) if _status(sql, one.id) == "live"}.items())
+    if len(ends) > 1:
+        why = f"Each takes the place of {id}, told without knowing of the other."
+        yield OpenQuestion("two_successors", tuple(end for end, _ in ends), ends[0][1].user_id, why)
+    if _status(sql, id) == "rejected":
+        rejected_by = {row[0] for row in sql.execute("SELECT writer FROM events WHERE target=? AND op='reject'", (id,))}
+        for end, record in ends:
+            # Whoever rejected a value and wrote what follows it knew of both.
+            if rejected_by.isdisjoint(writers_of(end)) and id not in _held_against(sql, end):
+                why = f"It takes the place of {id}, which was rejected elsewhere."
+                yield OpenQuestion("of_rejected", (end, id), record.user_id, why)
+
+
+def _status(sql: sqlite3.Connection, id: str) -> str:
+    return str(sql.execute(STATUS, (id,)).fetchone()[0])
+
+
+def _held_against(sql: sqlite3.Connection, id: str) -> list[str]:
+    """Return the ids of the records against which a person said that this one holds."""
+    return [one for event in events_of(sql, id) if event.op == "confirm" for one in _against(event)]
+
+
+def _against(event: Event) -> list[str]:
+    named = event.fields.get(HOLDS_AGAINST)
+    return [str(one) for one in named] if isinstance(named, list | tuple) else []
+
+
+def _contradictions(sql: sqlite3.Connection, now: datetime) -> Iterator[OpenQuestion]:
+    for pair in sql.execute(CLASHING):
+        one, other = (Record.from_checked(json.loads(data)) for data in pair)
+        if one.taint or other.taint or not _may_meet(one, other, now):
+            continue
+        says = contradict(one.text, other.text)
+        why = "They cannot both be true." if says else "A language model thinks that they cannot both be true."
+        yield OpenQuestion("contradiction", (one.id, other.id), one.user_id, why)
+
+
+def _may_meet(one: Record, other: Record, now: datetime) -> bool:
+    """Return whether the gate would weigh the later of two statements against the earlier one."""
+    is_undated = other.valid_from is None and other.valid_until is None
+    return is_valid(one, now) if is_undated else can_meet(one, other)
