@@ -121,8 +121,8 @@ def tracked(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        ["commit"], ["skill", "commit", "hybrid-planner", "--bump", "patch"], ["skill", "new", "fold-paper"],
-        ["policy", "new", "fold_paper"], ["config", "set", "user", "ada"],
+        ["commit"], ["skill", "commit", "hybrid-planner", "--bump", "patch"],
+        ["config", "set", "user", "ada"],
     ],
     ids=" ".join,
 )  # fmt: skip

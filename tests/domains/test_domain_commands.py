@@ -46,10 +46,11 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dic
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_new_domain_is_committed_lints_and_passes_its_test(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What 'new' writes is one commit, has no findings, and its first problem comes out as expected."""
+def test_a_new_domain_lints_passes_its_test_and_is_committed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What 'new' writes has no findings, its first problem comes out, and 'commit' takes both."""
     (store / "domains/lamp.yaml").unlink()
     assert run(["domain", "new", "kitchen"]) == 0
+    assert asked(capsys, "commit", "kitchen")[1]["data"]["version"] == "0.1.0"
 
     committed = subprocess.run(["git", "show", "--name-only", "--format="], capture_output=True, text=True, check=True)
     assert committed.stdout.split() == ["domains/kitchen.yaml", "domains/problems/kitchen/first.yaml"]

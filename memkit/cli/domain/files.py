@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, commit_findings, note_option
+from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.domains.files import DOMAIN
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from memkit.drawing.interface import Form
     from memkit.lint.interface import Finding, LintReport
     from memkit.runtime.htn.core import Domain, Method, Operator, When
+    from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
 
 # ``memkit domain new``.
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 @click.argument("name")
 @click.pass_obj
 def new(front: Front, name: str) -> None:
-    """Start the domain NAME from an example, with a first problem that tests it, and commit both."""
+    """Start the domain NAME from an example, with a first problem that tests it; both are in no commit yet."""
     from memkit.use_cases.domains import draft_domain
 
-    root = front.root
-    path, problem = draft_domain(root, name)
-    data = {"name": name, "path": str(path), "problem": str(problem)}
-    told = f"Wrote {path} and {problem}. Edit them, then run 'memkit domain check {name}' and 'domain test {name}'."
-    front.answer(data, told, diagnostics=commit_findings(front, root))
+    path, problem = draft_domain(front.root, name)
+    told = [
+        f"Wrote {path} and {problem}.",
+        f"Edit them, then: memkit domain check {name}; memkit domain test {name}; memkit domain commit {name}",
+    ]
+    front.answer({"name": name, "path": str(path), "problem": str(problem)}, told)
 
 
 # ``memkit domain list`` and ``show``.
@@ -205,15 +206,15 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 @click.command("commit", cls=MemkitCommand)
 @click.argument("name")
+@bump_option
 @note_option
 @click.pass_obj
-def commit(front: Front, name: str, note: str | None) -> None:
-    """Commit what you changed in the domain NAME if its problems pass, with a message that says what that is."""
-    from memkit.use_cases.domains import accept_domain
-    from memkit.use_cases.files import commit_file
+def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
+    """Commit what you changed in the domain NAME and in its problems, if these come out; the message says what."""
+    from memkit.use_cases.domains import commit_domain
 
     root = front.root
-    answer_commit(front, root, commit_file(root, DOMAIN, name, note=note, accept=partial(accept_domain, root)))
+    answer_commit(front, root, commit_domain(root, name, bump=bump, note=note))
 
 
 @click.command("history", cls=MemkitCommand)
@@ -228,14 +229,14 @@ def history(front: Front, name: str) -> None:
 
 @click.command("rollback", cls=MemkitCommand)
 @click.argument("name")
-@click.argument("commit_id", metavar="COMMIT")
+@click.argument("version")
 @click.pass_obj
-def rollback(front: Front, name: str, commit_id: str) -> None:
-    """Bring the domain NAME back to what it was in COMMIT if its problems pass, as a new commit."""
+def rollback(front: Front, name: str, version: str) -> None:
+    """Bring the domain NAME back to VERSION (or to a commit) if its problems pass, as a new commit."""
     from memkit.use_cases.domains import roll_back_domain
 
     root = front.root
-    answer_rollback(front, root, roll_back_domain(root, name, commit_id))
+    answer_rollback(front, root, roll_back_domain(root, name, version))
 
 
 # ``memkit domain convert``.
