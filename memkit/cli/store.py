@@ -30,18 +30,40 @@ from memkit.terminal import shell_word
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--name", help="The store's name (default: the folder's).")
 @click.option("--adopt", is_flag=True, help="Add only what is absent to an existing project.")
+@click.option("--dry-run", is_flag=True, help="Show the diff of what is there and name what is new; do nothing.")
+@click.option("--install", metavar="REQUIREMENT", help="What installs memkit elsewhere (default: as here).")
 @click.pass_obj
-def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
-    """Make a store in DIR: starter skills, policies and domains, a lint workflow, a git repository, a first commit."""
+def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: bool, install: str | None) -> None:
+    """Make a store in DIR: starter skills, policies and domains, a workflow and a hook that check them, a first commit.
+
+    With --adopt DIR may be a project with a history, or a part of one: its files stay as they are, and those that
+    decide what git keeps and what is checked gain the lines that a store needs.
+    """
     from memkit.use_cases.store import make_store
 
-    store = make_store(folder, name=name, adopt=adopt)
-    data = {"root": str(store.root), "added": list(store.added), "kept": list(store.kept), "commit": store.commit}
+    store = make_store(folder, name=name, adopt=adopt, dry_run=dry_run, install=install)
+    data = {
+        "root": str(store.root),
+        "added": list(store.added),
+        "kept": list(store.kept),
+        "changed": [{"path": change.path, "lines": change.lines} for change in store.changed],
+        "uncommitted": list(store.uncommitted),
+        "commit": store.commit,
+        "dry_run": dry_run,
+    }
+    notes = [diagnostic("adopt", note, severity="warning") for note in store.notes]
+    if dry_run:
+        lines = [line for change in store.changed for line in change.diff()]
+        lines += [f"new file: {path}" for path in store.added]
+        front.answer(data | {"diff": "\n".join(lines)}, [*lines, *store.notes, "Nothing was done."], diagnostics=notes)
+        return
     lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
     if store.kept:
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
-    if store.ignored:
-        lines.append(f"Added to .gitignore: {store.ignored}")
+    lines += [f"Added to {change.path}: {line}" for change in store.changed for line in change.lines]
+    if store.uncommitted:
+        lines.append(f"Yours to commit, because you were changing it: {', '.join(store.uncommitted)}")
+    lines += store.notes
     lines += [
         "Next:",
         f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",
@@ -50,7 +72,7 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
         "  memkit chat --user ada",
         "  memkit gen --target langgraph",
     ]
-    front.answer(data, lines)
+    front.answer(data, lines, diagnostics=notes)
 
 
 # ``memkit migrate``: bring an older store to the format of this version.
