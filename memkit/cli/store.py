@@ -21,7 +21,7 @@ from memkit.store.layout import find_store
 from memkit.store.manifest import meaning_of
 from memkit.store.shard_merge import as_it_is, readable
 from memkit.store.trust import Trust
-from memkit.terminal import shell_word
+from memkit.terminal import one_line, shell_word
 
 # ``memkit init``: make a store.
 
@@ -110,10 +110,10 @@ def git() -> None:
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.pass_obj
 def setup(front: Front, remove: bool, dry_run: bool) -> None:
-    """Let this clone merge shards line by line and show them as sentences.
+    """Let this clone merge shards line by line, skills, policies and domains clause by clause, and show shards as text.
 
-    Writes merge.memkit.* and diff.memkit.textconv to .git/config and one rule to .git/info/attributes; both stay in
-    this clone. Said again it changes nothing.
+    Writes merge.memkit.* and diff.memkit.textconv to .git/config and rules to .git/info/attributes; both stay in this
+    clone. Said again it changes nothing.
     """
     from memkit.use_cases.store import set_up_git
 
@@ -133,16 +133,30 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
 @click.argument("name")
 @click.pass_obj
 def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
-    """Merge THEIRS into OURS, for git: two versions of the shard NAME; the exit code is 1 on a conflict."""
-    from memkit.use_cases.upkeep import merge_shard_files
+    """Merge THEIRS into OURS, for git: two versions of the shard or the file NAME; the exit code is 1 on a conflict."""
+    from memkit.use_cases.upkeep import merge_shard_files, merge_written_files
 
-    conflicts = merge_shard_files(ours, theirs)
-    messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
+    if name.endswith(".yaml"):
+        clashes = merge_written_files(base, ours, theirs)
+        conflicts = tuple(clash.place for clash in clashes)
+        messages = [
+            f"{name}: both sides changed {clash.place}: here {_shown(clash.ours)}, there {_shown(clash.theirs)}."
+            for clash in clashes
+        ]
+    else:
+        conflicts = merge_shard_files(ours, theirs)
+        messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
     if not front.json:
         for message in messages:
             front.note(message)
-    findings = [diagnostic("id-conflict", message, path=name) for message in messages]
+    code = "clause-conflict" if name.endswith(".yaml") else "id-conflict"
+    findings = [diagnostic(code, message, path=name) for message in messages]
     front.answer({"conflicts": list(conflicts)}, ok=not conflicts, diagnostics=findings)
+
+
+def _shown(value: object) -> str:
+    """Return a side of a conflict on one line."""
+    return "nothing" if value is None else one_line(json.dumps(value, ensure_ascii=False), 80)
 
 
 @git.command("textconv", hidden=True)

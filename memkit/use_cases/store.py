@@ -354,6 +354,7 @@ def _undo(root: Path, added: Sequence[str], made: Sequence[Path]) -> None:
 # Tell git how to merge shards and how to show them, or take that back.
 
 _TITLE = "# memkit git setup: how this clone merges and shows shards"
+_OURS = re.compile(re.escape(_TITLE.encode()) + rb"\n(?:[^\n]* merge=memkit[^\n]*\n)*")
 
 
 @dataclass(frozen=True)
@@ -400,24 +401,29 @@ def _config(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitCh
 
 def _attributes(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitChange]:
     path = git.root / git.run("rev-parse", "--git-path", "info/attributes").removesuffix("\n")
-    rule = f"{_pattern(prefix)} {ATTRIBUTES}"
+    rules = [f"{_pattern(prefix, 'archive/**/*.jsonl')} {ATTRIBUTES}"]
+    rules += [f"{_pattern(prefix, f'{folder}/*.yaml')} merge=memkit" for folder in _STARTERS]
     before = path.read_bytes() if path.is_file() else b""
-    ours = f"{_TITLE}\n{rule}\n".encode()
-    if remove == (ours not in before):
+    others = _OURS.sub(b"", before)
+    if remove:
+        after = others
+    else:
+        gap = b"\n" if others and not others.endswith(b"\n") else b""
+        after = before if all(f"\n{rule}\n".encode() in before for rule in rules) else b""
+        after = after or others + gap + "\n".join([_TITLE, *rules, ""]).encode()
+    if after == before:
         return []
     if not dry_run:
-        gap = b"\n" if before and not before.endswith(b"\n") else b""
-        after = before.replace(ours, b"") if remove else before + gap + ours
         if after:
             write_whole(path, after)
         else:
             path.unlink()
-    return [GitChange(".git/info/attributes", "remove" if remove else "add", rule)]
+    return [GitChange(".git/info/attributes", "remove" if remove else "add", "; ".join(rules))]
 
 
-def _pattern(prefix: str) -> str:
-    """Return the pattern of the shards of a store that lies at ``prefix`` in its repository, as git reads it."""
-    pattern = re.sub(r"([\\*?\[\]])", r"\\\1", prefix) + "archive/**/*.jsonl"
+def _pattern(prefix: str, files: str) -> str:
+    """Return the pattern of some files of a store that lies at ``prefix`` in its repository, as git reads it."""
+    pattern = re.sub(r"([\\*?\[\]])", r"\\\1", prefix) + files
     if not re.search(r'[\s"\\]', pattern) and pattern[0] not in "#!":
         return pattern
     quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")

@@ -184,6 +184,16 @@ RULES = (
         _SKILL,
     ),
     Rule(
+        "MKY019",
+        "conflict-marker",
+        "A merge left both sides in the file, between marks.",
+        "Nobody decided yet which of them holds, so nothing of the file does: a policy set with such a file denies "
+        "everything. `memkit git setup` lets git merge what does not contradict, and name the clauses that do.",
+        _HEAD + "<<<<<<< HEAD\nsteps: [Find the lead]\n=======\nsteps: [Find the dog]\n>>>>>>> other\n",
+        _GOOD,
+        _SKILL,
+    ),
+    Rule(
         "MKY009",
         "link-out-of-store",
         "The file is a symbolic link to something outside of the store.",
