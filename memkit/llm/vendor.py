@@ -88,7 +88,7 @@ class ModelVendor:
             return importlib.import_module(self.provider)
         except ImportError as error:
             raise MissingExtra(
-                f"The provider {self.provider} needs its SDK: pip install 'memkit-agent[{self.provider}]' ({error})."
+                f"The provider {self.provider} needs its SDK: pip install {self.provider} ({error})."
             ) from error
 
     @property

@@ -250,7 +250,7 @@ def _of_file(path: Path) -> SourceFile:
 
 
 def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = None) -> dict[Form, Drawing]:
-    """Write the task network of a domain to each of the files, and return how much of it each shows.
+    """Write the task network of a domain to each of the files but "-", and return the drawings.
 
     For a domain of the store the learned methods that fit it are drawn as well.
 
@@ -266,7 +266,8 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
     graph = task_network(domain, learned)
     drawings = {form: draw(graph, form) for form in files}
     for form, path in files.items():
-        write_whole(path, drawings[form].text.encode("utf-8"))
+        if str(path) != "-":
+            write_whole(path, drawings[form].text.encode("utf-8"))
     return drawings
 
 

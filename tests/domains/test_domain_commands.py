@@ -228,6 +228,16 @@ def test_hostile_names_stay_text_in_drawings(store: Path) -> None:
     assert "<script>" not in Path("e.mmd").read_text() and "];n0-->n1" not in Path("e.mmd").read_text()
 
 
+def test_a_drawing_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A dash is standard output and no file; what is said about the others goes beside it."""
+    capsys.readouterr()
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "l.dot"]) == 0
+
+    said = capsys.readouterr()
+    assert said.out.startswith("flowchart LR\n") and "l.dot" in said.err and not Path("-").exists()
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "-"]) == 2
+
+
 def test_graph_without_a_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is drawn to nowhere."""
     assert run(["domain", "graph", "lamp"]) == 2

@@ -140,7 +140,7 @@ def test_a_missing_sdk_says_what_to_install(provider: str, monkeypatch: pytest.M
     monkeypatch.setenv(f"{VARIABLES[provider]}_API_KEY", "key")
     monkeypatch.setitem(sys.modules, provider, None)
 
-    with pytest.raises(MissingExtra, match=rf"memkit-agent\[{provider}\]"):
+    with pytest.raises(MissingExtra, match=f"pip install {provider} "):
         open_model(provider)
 
 

@@ -242,6 +242,7 @@ def rollback(front: Front, name: str, version: str) -> None:
 # ``memkit domain convert``.
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 
 
 @click.command("convert", cls=MemkitCommand)
@@ -265,9 +266,9 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 
 @click.command("graph", cls=MemkitCommand)
 @click.argument("name", metavar="FILE|NAME")
-@click.option("--svg", type=_FILE, metavar="FILE", help="Draw it as SVG.")
-@click.option("--dot", type=_FILE, metavar="FILE", help="Draw it in Graphviz' DOT language.")
-@click.option("--mermaid", type=_FILE, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
+@click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
+@click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
+@click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
 @click.pass_obj
 def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
     """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
@@ -276,11 +277,19 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
     asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
     files = {form: path for form, path in asked.items() if path is not None}
     if not files:
-        raise UsageError("Nothing to draw. Name a file: --svg FILE, --dot FILE or --mermaid FILE.")
+        raise UsageError("Nothing to draw. Name a file, or - to print it: --svg FILE, --dot FILE or --mermaid FILE.")
+    printed = [form for form, path in files.items() if str(path) == "-"]
+    if len(printed) > 1 or (printed and front.json):
+        raise UsageError("Only one drawing can be printed, and not within --json. Name a file for the others.")
     drawings = draw_domain(name, files, root=store_if_any(front))
     rows = [
         {"form": form, "path": str(files[form]), "shown": drawing.shown, "nodes": drawing.nodes}
         for form, drawing in drawings.items()
     ]
-    lines = [f"Drew {files[form]}. {drawing.folded}".rstrip() for form, drawing in drawings.items()]
+    told = [
+        f"Drew {files[form]}. {drawing.folded}".rstrip() for form, drawing in drawings.items() if form not in printed
+    ]
+    for line in told if printed else ():
+        front.note(line)
+    lines = drawings[printed[0]].text.rstrip("\n").split("\n") if printed else told
     front.answer({"name": name, "drawings": rows}, lines)
