@@ -17,8 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import memkit
+from memkit.errors import UsageError
 from memkit.generate.runtime_wheel import wheel_archive
 from memkit.resources import TRAVELLING, resource
+from memkit.terminal import one_line
 
 DISTRIBUTION = "memkit-agent"
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", ""})
@@ -45,6 +47,8 @@ class Installation:
 def installation(named: str | None = None) -> Installation:
     """Return what installs this memkit on other machines; ``named`` is a requirement that a person gave."""
     if named:
+        if named != one_line(named):
+            raise UsageError("What installs memkit is one line, such as memkit-agent==1.2.3.")
         return Installation(named)
     try:
         distribution = importlib.metadata.distribution(DISTRIBUTION)
