@@ -185,7 +185,7 @@ RULES = (
     ),
     Rule(
         "MKY019",
-        "conflict-marker",
+        "unsettled-merge",
         "A merge left both sides in the file, between marks.",
         "Nobody decided yet which of them holds, so nothing of the file does: a policy set with such a file denies "
         "everything. `memkit git setup` lets git merge what does not contradict, and name the clauses that do.",
