@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+TRAVELLING = ("templates", "skills", "policies", "domains")
+"""What a wheel carries, and a checkout has beside the package."""
 
 
 def resource(name: str) -> Path:

@@ -106,6 +106,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv(
+        "MEMKIT_INSTALL", "memkit-agent"
+    )  # a wheel of memkit in each of a thousand stores is one too many
     for role in ("AUTHOR", "COMMITTER"):
         for key, value in _IDENTITY.items():
             monkeypatch.setenv(f"GIT_{role}_{key}", value)

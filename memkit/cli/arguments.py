@@ -41,6 +41,16 @@ def typed_line(question: str) -> str:
     return line.rstrip("\r\n")
 
 
+def given_text(text: str) -> str:
+    """Return a text of the command line, or for "-" what standard input holds; raises ``UsageError`` for no text."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
+
+
 def forget_typed_ahead() -> None:
     """Drop what was typed before a question was shown, so that nothing typed for another purpose answers it."""
     try:

@@ -22,11 +22,9 @@ NO_HOOKS = (
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 
 bump_option = click.option(
-    "--bump", type=SuggestingChoice(list(PARTS)), help="Count this part of the version up, with a change log entry."
+    "--bump", type=SuggestingChoice(list(PARTS)), help="Count this part of the version up (default: minor)."
 )
-note_option = click.option(
-    "-m", "--note", metavar="TEXT", help="What the entry and the commit say (default: what changed)."
-)
+note_option = click.option("-m", "--note", metavar="TEXT", help="What the commit says (default: what changed).")
 
 
 def answer_trace(front: Front, name: str, trace: Trace) -> None:

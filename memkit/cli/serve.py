@@ -49,7 +49,9 @@ def serve(
     if review or client_taint:
         require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
     if importlib.util.find_spec("mcp") is None:
-        raise MissingExtra("Serving needs the extra 'server': pip install 'memkit-agent[server]'")
+        raise MissingExtra(
+            "Serving needs three packages: pip install mcp starlette uvicorn (the extra memkit-agent[server])"
+        )
     from memkit.serving.interface import Serving
     from memkit.serving.server import MemoryServer, run_stdio
 

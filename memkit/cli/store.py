@@ -21,7 +21,7 @@ from memkit.store.layout import find_store
 from memkit.store.manifest import meaning_of
 from memkit.store.shard_merge import as_it_is, readable
 from memkit.store.trust import Trust
-from memkit.terminal import shell_word
+from memkit.terminal import one_line, shell_word
 
 # ``memkit init``: make a store.
 
@@ -30,18 +30,40 @@ from memkit.terminal import shell_word
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--name", help="The store's name (default: the folder's).")
 @click.option("--adopt", is_flag=True, help="Add only what is absent to an existing project.")
+@click.option("--dry-run", is_flag=True, help="Show the diff of what is there and name what is new; do nothing.")
+@click.option("--install", metavar="REQUIREMENT", help="What installs memkit elsewhere (default: as here).")
 @click.pass_obj
-def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
-    """Make a store in DIR: starter skills, policies and domains, a lint workflow, a git repository, a first commit."""
+def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: bool, install: str | None) -> None:
+    """Make a store in DIR: starter skills, policies and domains, a workflow and a hook that check them, a first commit.
+
+    With --adopt DIR may be a project with a history, or a part of one: its files stay as they are, and those that
+    decide what git keeps and what is checked gain the lines that a store needs.
+    """
     from memkit.use_cases.store import make_store
 
-    store = make_store(folder, name=name, adopt=adopt)
-    data = {"root": str(store.root), "added": list(store.added), "kept": list(store.kept), "commit": store.commit}
+    store = make_store(folder, name=name, adopt=adopt, dry_run=dry_run, install=install)
+    data = {
+        "root": str(store.root),
+        "added": list(store.added),
+        "kept": list(store.kept),
+        "changed": [{"path": change.path, "lines": change.lines} for change in store.changed],
+        "uncommitted": list(store.uncommitted),
+        "commit": store.commit,
+        "dry_run": dry_run,
+    }
+    notes = [diagnostic("adopt", note, severity="warning") for note in store.notes]
+    if dry_run:
+        lines = [line for change in store.changed for line in change.diff()]
+        lines += [f"new file: {path}" for path in store.added]
+        front.answer(data | {"diff": "\n".join(lines)}, [*lines, *store.notes, "Nothing was done."], diagnostics=notes)
+        return
     lines = [f"Made a store in {store.root} ({len(store.added)} files, commit {(store.commit or 'none')[:10]})."]
     if store.kept:
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
-    if store.ignored:
-        lines.append(f"Added to .gitignore: {store.ignored}")
+    lines += [f"Added to {change.path}: {line}" for change in store.changed for line in change.lines]
+    if store.uncommitted:
+        lines.append(f"Yours to commit, because you were changing it: {', '.join(store.uncommitted)}")
+    lines += store.notes
     lines += [
         "Next:",
         f"  cd {shell_word(str(folder))}" if str(folder) != "." else "  (you are in it)",
@@ -50,7 +72,7 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool) -> None:
         "  memkit chat --user ada",
         "  memkit gen --target langgraph",
     ]
-    front.answer(data, lines)
+    front.answer(data, lines, diagnostics=notes)
 
 
 # ``memkit migrate``: bring an older store to the format of this version.
@@ -88,10 +110,10 @@ def git() -> None:
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.pass_obj
 def setup(front: Front, remove: bool, dry_run: bool) -> None:
-    """Let this clone merge shards line by line and show them as sentences.
+    """Let this clone merge shards line by line, skills, policies and domains clause by clause, and show shards as text.
 
-    Writes merge.memkit.* and diff.memkit.textconv to .git/config and one rule to .git/info/attributes; both stay in
-    this clone. Said again it changes nothing.
+    Writes merge.memkit.* and diff.memkit.textconv to .git/config and rules to .git/info/attributes; both stay in this
+    clone. Said again it changes nothing.
     """
     from memkit.use_cases.store import set_up_git
 
@@ -111,16 +133,30 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
 @click.argument("name")
 @click.pass_obj
 def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
-    """Merge THEIRS into OURS, for git: two versions of the shard NAME; the exit code is 1 on a conflict."""
-    from memkit.use_cases.upkeep import merge_shard_files
+    """Merge THEIRS into OURS, for git: two versions of the shard or the file NAME; the exit code is 1 on a conflict."""
+    from memkit.use_cases.upkeep import merge_shard_files, merge_written_files
 
-    conflicts = merge_shard_files(ours, theirs)
-    messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
+    if name.endswith(".yaml"):
+        clashes = merge_written_files(base, ours, theirs)
+        conflicts = tuple(clash.place for clash in clashes)
+        messages = [
+            f"{name}: both sides changed {clash.place}: here {_shown(clash.ours)}, there {_shown(clash.theirs)}."
+            for clash in clashes
+        ]
+    else:
+        conflicts = merge_shard_files(ours, theirs)
+        messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
     if not front.json:
         for message in messages:
             front.note(message)
-    findings = [diagnostic("id-conflict", message, path=name) for message in messages]
+    code = "clause-conflict" if name.endswith(".yaml") else "id-conflict"
+    findings = [diagnostic(code, message, path=name) for message in messages]
     front.answer({"conflicts": list(conflicts)}, ok=not conflicts, diagnostics=findings)
+
+
+def _shown(value: object) -> str:
+    """Return a side of a conflict on one line."""
+    return "nothing" if value is None else one_line(json.dumps(value, ensure_ascii=False), 80)
 
 
 @git.command("textconv", hidden=True)

@@ -67,13 +67,20 @@ def runtime_wheel(files: Mapping[str, bytes]) -> RuntimeWheel:
     """Return the wheel that installs ``files`` as the package ``memkit_runtime``."""
     members = {f"{PACKAGE}/{path}": content for path, content in files.items()}
     version = f"{memkit.__version__}+{_content_digest(members)}"
-    folder = f"{PACKAGE}-{version}.dist-info"
-    members |= {f"{folder}/{name}": text.encode() for name, text in _metadata(version).items()}
-    record = f"{folder}/RECORD"
-    lines = [f"{path},{_record_digest(content)},{len(content)}" for path, content in sorted(members.items())]
-    members[record] = "".join(f"{line}\n" for line in [*lines, f"{record},,"]).encode()
-    content = _archive(members)
+    content = wheel_archive(members, f"{PACKAGE}-{version}.dist-info", {"METADATA": _metadata(version)})
     return RuntimeWheel(version, content, digest_of_wheel(content))
+
+
+def wheel_archive(
+    members: Mapping[str, bytes], folder: str, described: Mapping[str, str], *, packed: bool = False
+) -> bytes:
+    """Return a wheel of pure Python: its files, and in ``folder`` what describes them, with their digests."""
+    described = {**described, "WHEEL": _headers(_WHEEL)}
+    whole = {**members, **{f"{folder}/{name}": text.encode() for name, text in described.items()}}
+    record = f"{folder}/RECORD"
+    lines = [f"{path},{_record_digest(content)},{len(content)}" for path, content in sorted(whole.items())]
+    whole[record] = "".join(f"{line}\n" for line in [*lines, f"{record},,"]).encode()
+    return _archive(whole, zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED)
 
 
 def digest_of_wheel(content: bytes) -> str:
@@ -95,7 +102,10 @@ def _content_digest(members: Mapping[str, bytes]) -> str:
     return whole.hexdigest()[:8]
 
 
-def _metadata(version: str) -> dict[str, str]:
+_WHEEL = {"Wheel-Version": "1.0", "Generator": "memkit", "Root-Is-Purelib": "true", "Tag": "py3-none-any"}
+
+
+def _metadata(version: str) -> str:
     described = {
         "Metadata-Version": "2.1",
         "Name": DISTRIBUTION,
@@ -104,8 +114,7 @@ def _metadata(version: str) -> dict[str, str]:
         "License": "Apache-2.0",
         "Requires-Python": ">=3.11",
     }
-    wheel = {"Wheel-Version": "1.0", "Generator": "memkit", "Root-Is-Purelib": "true", "Tag": "py3-none-any"}
-    return {"METADATA": _headers(described), "WHEEL": _headers(wheel)}
+    return _headers(described)
 
 
 def _headers(fields: Mapping[str, str]) -> str:
@@ -117,12 +126,12 @@ def _record_digest(content: bytes) -> str:
     return f"sha256={digest}"
 
 
-def _archive(members: Mapping[str, bytes]) -> bytes:
+def _archive(members: Mapping[str, bytes], compression: int) -> bytes:
     """Return the archive; an installer wants the record behind what it lists."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for path in sorted(members, key=lambda path: (".dist-info/" in path, path.endswith("/RECORD"), path)):
             member = zipfile.ZipInfo(path, _BEGINNING)
             member.external_attr, member.create_system = _FILE, _UNIX
-            archive.writestr(member, members[path])
+            archive.writestr(member, members[path], compression)
     return buffer.getvalue()

@@ -126,6 +126,8 @@ def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bo
 
 def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
     """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
+    if data.get("user_id") is None and wishes.user is not None:
+        data = {**data, "user_id": wishes.user}
     problem = _problem(data, wishes)
     if problem:
         return Unfit(line, (problem,))
@@ -143,7 +145,8 @@ def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool
 def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
     absent = [key for key in ("text", "user_id") if data.get(key) is None]
     if absent:
-        return Reason("schema", f"A memory needs {' and '.join(absent)}.")
+        named = " --user says whose it is." if absent == ["user_id"] else ""
+        return Reason("schema", f"A memory needs {' and '.join(absent)}.{named}")
     reserved = [key for key in RESERVED if key in data]
     if reserved:
         return Reason("schema", f"{', '.join(reserved)} cannot be a field of a memory.")

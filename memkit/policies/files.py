@@ -22,19 +22,27 @@ if TYPE_CHECKING:
 FOLDER = "policies"
 _TEMPLATE = """\
 name: {name}
+
 description: Say in one sentence what this policy is for.
+
 rule: Write here, for people and for the prompt, what has to be done before which action.
-enforcement: hard
+
+# Soft warns and logs. Make it hard when it says what you mean, with the effect that it should have: ask or deny.
+enforcement: soft
+effect: warn
+
 rationale: Say what goes wrong without it.
-effect: ask
+
 match:
   tool: [bash, shell]
   args.command: {{shell: {{program: [example-program]}}}}
+
 exceptions:
   - text: Say when the rule does not hold; match reads only what the host program sets.
     match: {{context.env: {{in: [test]}}}}
+
 tests:
-  - {{name: asks, call: {{tool: bash, args: {{command: example-program --all}}}}, expect: ask}}
+  - {{name: warns, call: {{tool: bash, args: {{command: example-program --all}}}}, expect: warn}}
   - {{name: lets others pass, call: {{tool: bash, args: {{command: ls}}}}, expect: allow}}
   - name: lets tests pass
     call: {{tool: bash, args: {{command: example-program}}, context: {{env: test}}}}

@@ -18,7 +18,7 @@ from memkit.runtime.guard.interface import EFFECTS, Call
 from memkit.runtime.guard.proof import Case, Proof, TestResult, guard_of_one, prove, read_case
 from memkit.store.layout import MAX_BYTES, file_bytes, why_not
 from memkit.store.schema import check, load_schema
-from memkit.store.yaml import Document, load_yaml
+from memkit.store.yaml import UNSETTLED, Document, conflict_marker, load_yaml
 
 TABLES = f"{FOLDER}/tests"
 _OWN_COLUMNS = ("name", "policy", "tool", "expect")
@@ -96,10 +96,13 @@ def _csv_text(path: Path, name: str) -> str:
     if len(data) > MAX_BYTES:
         raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; part the table")
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _fault(name, line, "it is no UTF-8") from error
+    if marker := conflict_marker(text):
+        raise _fault(name, text.count("\n", 0, marker.start()) + 1, UNSETTLED.format(marker=marker[0]).rstrip("."))
+    return text
 
 
 def _check_columns(columns: Sequence[str], name: str) -> None:

@@ -32,7 +32,7 @@ MARK = 16
 NONCE = 12
 TICK = 100_000_000
 """Nanoseconds that are longer than between two ticks of the clock by which a file system notes a change."""
-MISSING = 'Sealing needs the cryptography package, which is not installed: pip install "memkit-agent[sealing]"'
+MISSING = "Sealing needs a package: pip install cryptography (the extra memkit-agent[sealing])"
 
 
 class Lock(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from memkit.review.interface import SubjectChange
 from memkit.runtime.memory.gate.secrets import mask as masked
-from memkit.skills.changes import version_key
+from memkit.store.yaml_edit import version_key
 from memkit.terminal import one_line
 
 WIDTH = 100
@@ -63,7 +63,7 @@ def life_cycle_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> I
         yield SubjectChange("version", kind, said, one, other, attention=kind == "lowered")
     elif one != other:
         kind = "removed" if one else "added"
-        yield SubjectChange("version", kind, f"version {one or other} {kind}", one, other, attention=bool(one))
+        yield SubjectChange("version", kind, f"version {one or other} {kind}", one, other)
     if before.get("deprecated", False) != after.get("deprecated", False):
         now = after.get("deprecated")
         reason = f": {quoted(now)}" if isinstance(now, str) else ""

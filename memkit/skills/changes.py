@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from memkit.skills.skill import Skill, SkillCheck
+from memkit.store.yaml_edit import version_key
 from memkit.terminal import one_line
 
 ALIKE = 0.5
@@ -174,7 +175,7 @@ def _version(before: Skill, after: Skill) -> Iterator[SkillChange]:
         return
     if one is None or other is None:
         kind = "added" if one is None else "removed"
-        yield SkillChange("version", kind, f"version {other or one} {kind}", one, other, attention=other is None)
+        yield SkillChange("version", kind, f"version {other or one} {kind}", one, other)
         return
     kind = "raised" if version_key(other) > version_key(one) else "lowered"
     yield SkillChange("version", kind, f"version {kind} from {one} to {other}", one, other, attention=kind == "lowered")
@@ -297,15 +298,6 @@ def _check_text(check: SkillCheck) -> str:
     if check.call is None:
         return shlex.join(check.run)
     return f"{json.dumps(check.call, sort_keys=True)} must be {check.expect}"
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """Return a version in the form in which versions are compared.
-
-    >>> version_key("1.10.0") > version_key("1.9.0")
-    True
-    """
-    return tuple(int(part) for part in version.split("."))
 
 
 def _quoted(text: str) -> str:

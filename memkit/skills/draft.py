@@ -112,6 +112,7 @@ def draft_text(
     steps = [_step(call, tools[call.tool], names) for call in calls]
     return "\n".join(
         [
+            f"# Drafted from {_share(len(calls), len(worked))}what worked in a session.",
             f"name: {name}",
             f"description: {_quoted(_description(used, tools))}",
             "when_to_use:",
@@ -122,10 +123,6 @@ def draft_text(
             *_list("safety_checks", _safety(calls, guard)),
             *_examples(asked if quote else ()),
             *_checks(used, guard),
-            'version: "0.1.0"',
-            "changelog:",
-            '  - version: "0.1.0"',
-            f"    changes: Drafted from {_share(len(calls), len(worked))}what worked in a session.",
             "",
         ]
     )

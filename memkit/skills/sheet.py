@@ -250,7 +250,7 @@ def wiring_sheet(skill: Skill, targets: Sequence[SheetTarget]) -> str:
     if skill.generates is None:
         raise ValueError(f"The skill {skill.name} generates nothing.")
     source = f"<!-- Rendered from skills/{skill.name}.yaml by 'make outputs'. Change that file, not this one. -->"
-    lines = [source, "", *skill_body(skill), *_generate(skill.generates, targets), *_history(skill)]
+    lines = [source, "", *skill_body(skill), *_generate(skill.generates, targets)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -275,11 +275,6 @@ def _generate(generates: GeneratedSkill, targets: Sequence[SheetTarget]) -> Iter
     yield from ("The tests need no key and no network. The last command talks to a model and reads:", "")
     yield from (f"- {target.name}: {', '.join(f'`{name}`' for name in target.variables)}" for target in targets)
     yield from ("", "The project's `.env.example` says what they mean, and its `README.md` where everything is.", "")
-
-
-def _history(skill: Skill) -> Iterator[str]:
-    changes = [f"{change.version}: {' '.join(change.changes)}" for change in skill.changelog]
-    yield from section("Versions", changes)
 
 
 def _shell(lines: Sequence[str]) -> Iterator[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import Any
 
+from memkit.store.yaml_merge import joined
 from memkit.terminal import is_unsafe
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/-]*(?: [A-Za-z0-9(][A-Za-z0-9_/().,;'-]*)*")
@@ -120,32 +119,10 @@ def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapp
         base, mine, new = imported.get(key), ours.get(key), theirs.get(key)
         if key in _NOT_THEIRS or new in (base, mine):
             continue
-        joined = new if mine == base else _joined(base, mine, new)
-        if joined is None and mine != base:
+        lists = [side for side in (base, mine, new) if isinstance(side, list)]
+        together = new if mine == base else joined(*lists) if len(lists) == 3 else None
+        if together is None and mine != base:
             conflicts.append(FieldConflict(key, base, mine, new))
         else:
-            changes[key] = joined
+            changes[key] = together
     return Takeover(changes, tuple(conflicts))
-
-
-def _joined(base: Any, mine: Any, new: Any) -> list[Any] | None:
-    """Return a list with the changes of both sides, or None where they touch each other."""
-    if not (isinstance(base, list) and isinstance(mine, list) and isinstance(new, list)):
-        return None
-    own = _edits(base, mine)
-    edits = sorted([*own, *(edit for edit in _edits(base, new) if edit not in own)], key=lambda edit: edit[:2])
-    for (_, stop, _), (start, _, _) in pairwise(edits):
-        if start <= stop:
-            return None
-    result: list[Any] = []
-    place = 0
-    for start, stop, items in edits:
-        result += [*base[place:start], *items]
-        place = stop
-    return [*result, *base[place:]]
-
-
-def _edits(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[int, int, list[Any]]]:
-    """Return what stretches of ``before`` were replaced by, as (from, to, items)."""
-    matcher = SequenceMatcher(None, list(map(repr, before)), list(map(repr, after)), autojunk=False)
-    return [(a, b, list(after[c:d])) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]

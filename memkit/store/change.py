@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from memkit.errors import UsageError
@@ -19,6 +19,7 @@ def change_file(
     message: str,
     *,
     new: bool = False,
+    beside: Sequence[str] = (),
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
 ) -> str | None:
@@ -33,6 +34,7 @@ def change_file(
         content: The whole new text of the file.
         message: What the commit says.
         new: Whether the file must not be there yet.
+        beside: Files that are committed with it, as they lie there.
         accept: Called when the file is in its place and not yet committed; what it raises takes the change back.
         hooks: Whether it is what a person wrote, so that the repository's hooks run where the store is trusted.
 
@@ -42,7 +44,27 @@ def change_file(
     """
     if new and os.path.lexists(root / path):
         raise UsageError(f"{path} exists already. Edit it, or choose another name.")
-    return change_files(root, {path: content}, message, accept=accept, hooks=hooks)
+    return change_files(root, {path: content}, message, beside=beside, accept=accept, hooks=hooks)
+
+
+def write_new(root: Path, files: Mapping[str, str]) -> None:
+    """Write files that are not there yet, each content by its path, and commit nothing: a person fills them in.
+
+    Raises:
+        UsageError: One of them is there, or lies outside of the store; nothing is written then.
+        EnvironmentFault: One cannot be written.
+    """
+    for path in files:
+        if os.path.lexists(root / path):
+            raise UsageError(f"{path} exists already. Edit it, or choose another name.")
+        _require_inside(root, path)
+    for path, content in files.items():
+        write_whole(root / path, content.encode("utf-8"))
+
+
+def _require_inside(root: Path, path: str) -> None:
+    if not (root / path).parent.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
 
 
 def change_files(
@@ -50,13 +72,13 @@ def change_files(
     files: Mapping[str, str],
     message: str,
     *,
+    beside: Sequence[str] = (),
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
 ) -> str | None:
     """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
     for path in files:
-        if not (root / path).parent.resolve().is_relative_to(root.resolve()):
-            raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
+        _require_inside(root, path)
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
@@ -71,7 +93,7 @@ def change_files(
             accept()
         if not in_repository:
             return None
-        return git.commit(message, list(files), hooks=hooks and bool(hooks_of(git)) and Trust(root).holds())
+        return git.commit(message, [*files, *beside], hooks=hooks and bool(hooks_of(git)) and Trust(root).holds())
     except BaseException:
         for path, content_before in before.items():
             _take_back(git, path, content_before, in_repository)

@@ -1,8 +1,16 @@
-"""One file through the commits of its store's repository."""
+"""One file through the commits of its store's repository, and the versions that follow from them.
+
+A file that states no version has one all the same. Each commit on the way to the present one after which the file says
+something new counts up the highest version so far, by the part that the commit's ``Bump:`` names, else by the minor
+one; what it said before has the version that it had. What a merge brought in counts as the merge, so that no version
+that a branch had changes when another one is merged into it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,9 +22,15 @@ from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.layout import Kind
 from memkit.store.yaml import Document, YamlError, load_yaml
+from memkit.store.yaml_edit import PARTS, Part, next_version, version_key
 
 COMMIT_LETTERS = 7
 """Fewer letters of a commit's id are not taken for one: a version might be meant."""
+BUMP = "Bump: "
+"""Begins the last line of a commit's message that says which part of the version it counts up."""
+ABOUT_VERSIONS = ("version", "changelog")
+"""What a file may say of its own past."""
+_VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){2}")
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,7 @@ class Revision:
     author: str
     subject: str
     version: str | None
-    """The file's version after the commit; ``None`` when it has none, was removed, or does not load."""
+    """The file's version after the commit; None where it was removed or does not load, or on a branch merged since."""
     text: str | None
     """The whole file after the commit; None when it was removed."""
 
@@ -46,14 +60,21 @@ class FileHistory:
     def revisions(self) -> list[Revision]:
         """Return the commits that touched the file, newest first."""
         # Without a first commit there is nothing to log, and git calls that an error.
-        form = "--format=%H%x00%aI%x00%an%x00%s"
-        printed = self._git.run("log", form, "--no-textconv", "--no-ext-diff", "HEAD", "--", self.path, check=False)
-        lines = [line.split("\0") for line in printed.split("\n") if line.count("\0") == 3]
-        texts = self._texts([commit for commit, *_ in lines])
+        form = "--format=%H%x00%P%x00%aI%x00%an%x00%s%x00%(trailers:key=Bump,valueonly,separator=%x20)"
+        words = ("log", form, "--simplify-merges", "--parents", "--no-textconv", "--no-ext-diff", "HEAD", "--")
+        printed = self._git.run(*words, self.path, check=False)
+        rows = [line.split("\0") for line in printed.split("\n") if line.count("\0") == 5]
+        texts = dict(zip((row[0] for row in rows), self._texts([row[0] for row in rows]), strict=True))
+        versions = _versions({row[0]: (row[1].partition(" ")[0], row[5].strip()) for row in rows}, texts)
         return [
-            Revision(commit, normal_time(at), author, subject, version_of(text), text)
-            for (commit, at, author, subject), text in zip(lines, texts, strict=True)
+            Revision(commit, normal_time(at), author, subject, versions[commit], texts[commit])
+            for commit, _, at, author, subject, _ in rows
         ]
+
+    def version(self) -> str | None:
+        """Return the version of the file as it lies in the work tree; None where that is in no commit."""
+        revisions = self.revisions() if not self.is_changed() else ()
+        return revisions[0].version if revisions else None
 
     def text_at(self, commit: str) -> str | None:
         """Return the file as a commit, named by its id, holds it; None where it has no such file."""
@@ -68,13 +89,59 @@ class FileHistory:
         """Return whether older commits were left behind when the repository was cloned."""
         return self._git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
 
-    def is_changed(self) -> bool:
-        """Return whether the file in the work tree holds anything that is in no commit."""
-        return bool(self._git.status(self.path))
+    def is_changed(self, *beside: str) -> bool:
+        """Return whether the file in the work tree, or one ``beside`` it, holds anything that is in no commit."""
+        return bool(self._git.status(self.path, *beside))
 
     def _texts(self, commits: Sequence[str]) -> list[str | None]:
         found = self._objects.read_named(f"{commit}:./{self.path}" for commit in commits)
         return [None if content is None else content.decode("utf-8", "surrogateescape") for content in found]
+
+
+def _versions(steps: Mapping[str, tuple[str, str]], texts: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the version after each commit: what the file states, else what its first parents count up to.
+
+    Args:
+        steps: The first parent of each commit and what its message says to count up; the newest commit first.
+        texts: The file after each commit.
+    """
+    versions = {commit: version_of(text) for commit, text in texts.items()}
+    highest, known = "", dict[str, str]()
+    for commit in reversed(list(_first_parents(steps))):
+        said, version = _said(texts[commit]), versions[commit]
+        if said is None:
+            continue
+        if version is None and (version := known.get(said)) is None:
+            part: Part = next((part for part in PARTS if part == steps[commit][1]), "minor")
+            version = next_version(highest or None, part)
+        if _VERSION.fullmatch(version) and version_key(version) > version_key(highest or "0.0.0"):
+            highest = version
+        versions[commit] = version
+        known.setdefault(said, version)
+    return versions
+
+
+def _first_parents(steps: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    commit = next(iter(steps), "")
+    while commit in steps:
+        yield commit
+        commit = steps[commit][0]
+
+
+def _said(text: str | None) -> str | None:
+    """Return what a file says, but for its own past; None where it is gone or does not load."""
+    try:
+        data = load_yaml(text or "").data
+    except YamlError:
+        return None
+    said = {key: data[key] for key in data if key not in ABOUT_VERSIONS} if isinstance(data, dict) else None
+    return None if said is None else json.dumps(said, sort_keys=True)
+
+
+def present_version(root: Path, kind: Kind, name: str) -> str | None:
+    """Return the version of a file of a store as it lies there; None outside of git, and for what is in no commit."""
+    git = Git(root)
+    return FileHistory(git, kind.path(name)).version() if git.is_repository() else None
 
 
 def find_revision(revisions: Sequence[Revision], wanted: str) -> Revision | None:

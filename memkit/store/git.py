@@ -205,8 +205,15 @@ class Git:
                     f"{locked['path']} is there: another git is at work, or was killed and left it. "
                     "Try again when it is done; delete the file where there is none."
                 )
-            raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {said.splitlines()[-1]}")
+            raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""
+
+
+def _reason(said: str) -> str:
+    """Return what git gives as its reason, without the advice that it has on itself."""
+    lines = [line for line in said.splitlines() if not line.startswith(("hint:", "warning:"))] or said.splitlines()
+    faults = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return faults[-1] if faults else " ".join(lines)
 
 
 BUSY_FILE = "memkit-writing"

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 NO_HOOKS = {"core.hooksPath": os.devnull}
 """Left out for what a person commits in a store that they trust."""
 
+_SENTINEL = "memkit.told"
+"""A setting that means nothing: a git that lists it has heard the others too."""
 _OFF = {
+    _SENTINEL: "yes",
     "core.fsmonitor": "false", "core.untrackedCache": "false", "core.alternateRefsCommand": "true",
     "core.pager": "cat", "core.editor": "false", "core.askPass": "false", "core.sshCommand": "false",
     "credential.helper": "", "protocol.allow": "never", "safe.bareRepository": "explicit",
@@ -143,7 +146,13 @@ class GitProcess:
             listed = self._finished(
                 ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
             )
-            self._overruled = overruled(listed.output.decode("utf-8", "surrogateescape").split("\0"))
+            keys = listed.output.decode("utf-8", "surrogateescape").split("\0")
+            if listed.status == 0 and _SENTINEL not in keys:
+                raise EnvironmentFault(
+                    "This git is older than 2.31 and takes no settings from its caller, so it would start what a "
+                    "repository names. Install a newer git."
+                )
+            self._overruled = overruled(keys)
         return _OFF | ({} if hooks else NO_HOOKS) | self._overruled
 
     def _finished(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,11 +10,12 @@ from typing import Any
 
 from memkit.errors import MemkitError
 from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
-from memkit.store.change import change_file
+from memkit.store.change import change_file, change_files
 from memkit.store.config import FORMAT
+from memkit.store.file_history import ABOUT_VERSIONS
 from memkit.store.manifest import change_manifest
 from memkit.store.yaml import load_yaml
-from memkit.store.yaml_edit import edited
+from memkit.store.yaml_edit import edited, without_entries
 
 UNSTATED = 0
 """The format of a store whose ``memkit.yaml`` states none, as one written by hand may; it is read as format 1."""
@@ -43,15 +44,43 @@ def steps_from(stated: int) -> list[MigrationStep]:
 
 
 def steps_beside(root: Path) -> list[MigrationStep]:
-    """Return what the files of a store need in any format: policies that wait for a former ``context.trust``."""
+    """Return what the files of a store need in any format.
+
+    Policies that wait for a former ``context.trust``, and files that state a version, over which two branches would
+    always be in conflict.
+    """
     return [
-        MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
-        for name in sorted(f"policies/{path.name}" for path in (root / "policies").glob("*.yaml"))
-        if any(map(names_former_trust, _trust_conditions(_policy(root / name))))
+        *(
+            MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
+            for name in _files(root, "policies")
+            if any(map(names_former_trust, _trust_conditions(_data(root / name))))
+        ),
+        *_steps_about_versions(root),
     ]
 
 
-def _policy(path: Path) -> Any:
+def _steps_about_versions(root: Path) -> Iterator[MigrationStep]:
+    stating = [
+        name
+        for folder in ("skills", "policies")
+        for name in _files(root, folder)
+        if isinstance(data := _data(root / name), Mapping) and not data.keys().isdisjoint(ABOUT_VERSIONS)
+    ]
+    if stating:
+        words = f"let the versions of {', '.join(stating)} follow from their commits"
+        yield MigrationStep(words, partial(_drop_versions, names=stating))
+
+
+def _drop_versions(root: Path, names: Sequence[str]) -> str | None:
+    files = {name: without_entries((root / name).read_bytes().decode(), ABOUT_VERSIONS) for name in names}
+    return change_files(root, files, "Let versions follow from the commits", hooks=False)
+
+
+def _files(root: Path, folder: str) -> list[str]:
+    return sorted(f"{folder}/{path.name}" for path in (root / folder).glob("*.yaml"))
+
+
+def _data(path: Path) -> Any:
     try:
         return load_yaml(path.read_text(encoding="utf-8")).data
     except (MemkitError, OSError, ValueError):

@@ -27,6 +27,8 @@ BYTE_ORDER_MARK = "\ufeff"
 _SEPARATOR = re.compile("[\x85\u2028\u2029]")
 _READ_DIFFERENTLY = re.compile("\t|[|>][-+0-9]*#|(?<!^)\ufeff")
 """What libyaml accepts in places where PyYAML's own scanner does not, or counts otherwise."""
+_CONFLICT = re.compile(r"^<{7}(?: [^\r\n]*)?(?=\r?\n)(?=.*^>{7}(?: |\r?$))", re.MULTILINE | re.DOTALL)
+UNSETTLED = "This is a conflict marker ({marker:.60}): a merge left both sides here. Keep one of them, or both in one."
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KeyPath = tuple[str | int, ...]
@@ -147,12 +149,22 @@ def _decode(content: bytes, shown: str) -> str:
         line, column = _place(before, len(before))
         problem = f"Byte 0x{content[error.start]:02x} is not UTF-8. Save the file as UTF-8."
         raise YamlError("MKY007", problem, path=shown, line=line, column=column) from None
+    if marker := conflict_marker(text):
+        line, column = _place(text, marker.start())
+        raise YamlError("MKY019", UNSETTLED.format(marker=marker[0].strip()), path=shown, line=line, column=column)
     separator = _SEPARATOR.search(text)
     if separator:
         line, column = _place(text, separator.start())
         problem = f"YAML 1.1 reads {separator[0]!r} as a line break and 1.2 does not. Write it as an escape in quotes."
         raise YamlError("MKY001", problem, path=shown, line=line, column=column)
     return text
+
+
+def conflict_marker(text: str) -> re.Match[str] | None:
+    """Return the first mark of a merge that nobody settled, None where there is none."""
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
+        return None
+    return _CONFLICT.search(text)
 
 
 def _place(text: str, offset: int) -> Position:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from memkit.store.yaml import YamlError, load_yaml
+
 _FLUSH_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[ \t]*\n\1- ", re.MULTILINE)
 """A list whose dashes stand right under its key."""
 _BOM = "\ufeff"
@@ -36,6 +38,32 @@ def edited(content: str, change: Callable[[Any], None]) -> str:
     return _BOM + result if content.startswith(_BOM) else result
 
 
+def without_entries(content: str, keys: Sequence[str]) -> str:
+    r"""Return ``content`` without some keys of the outermost map; every other line stays as it is.
+
+    >>> without_entries('a: 1\nversion: "2"\nlog:\n- x\n# why\nb: 2\n', ("version", "log"))
+    'a: 1\n# why\nb: 2\n'
+    """
+    wanted = {key: value for key, value in load_yaml(content).data.items() if key not in keys}
+    entry = re.compile(rf"({'|'.join(map(re.escape, keys))})\s*:")
+    lines, inside = [], False
+    for line in content.splitlines(keepends=True):
+        inside = bool(entry.match(line)) or (inside and (line[:1] in " \t\r\n" or line.startswith("- ")))
+        lines += [] if inside else [line]
+    result = "".join(lines)
+    try:
+        if load_yaml(result).data == wanted:
+            return result
+    except YamlError:
+        pass
+
+    def change(document: Any) -> None:
+        for key in keys:
+            document.pop(key, None)
+
+    return edited(content, change)
+
+
 Part = Literal["major", "minor", "patch"]
 PARTS: tuple[Part, ...] = ("major", "minor", "patch")
 
@@ -51,6 +79,15 @@ def next_version(version: str | None, part: Part) -> str:
     numbers = [int(number) for number in version.split(".")]
     place = PARTS.index(part)
     return ".".join(str(number) for number in [*numbers[:place], numbers[place] + 1, *[0] * (2 - place)])
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Return a version in the form in which versions are compared.
+
+    >>> version_key("1.10.0") > version_key("1.9.0")
+    True
+    """
+    return tuple(int(part) for part in version.split("."))
 
 
 def bumped(text: str, version: str, changes: Sequence[str]) -> str:

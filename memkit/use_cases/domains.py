@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,11 +28,13 @@ from memkit.lint.files import source_at, sources_of_store, store_above
 from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
 from memkit.runtime.htn.core import Budget, Domain
-from memkit.store.change import change_files
+from memkit.store.change import write_new
 from memkit.store.file_history import RolledBack, roll_back
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST, checked_name, schema_comment
 from memkit.store.yaml import Document
+from memkit.store.yaml_edit import Part
+from memkit.use_cases.files import Committed, commit_file
 
 # List the planning domains of a store.
 
@@ -128,20 +131,28 @@ expect:
 
 
 def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
-    """Write ``domains/<name>.yaml`` and its first problem as one commit, and return both paths; never overwrites.
+    """Write ``domains/<name>.yaml`` and its first problem, and return both paths; never overwrites, commits nothing.
 
     Raises:
         UsageError: The name is none, or one of the files is there.
-        EnvironmentFault: Git cannot commit now; then nothing changed.
     """
     domain = f"{FOLDER}/{checked_name(name, 'domain')}.yaml"
     problem = f"{PROBLEMS}/{name}/first.yaml"
-    for path in (domain, f"{FOLDER}/{name}.hddl", problem):
-        if (root / path).exists() or (root / path).is_symlink():
-            raise UsageError(f"{path} exists already. Edit it, or choose another name.")
+    if os.path.lexists(root / FOLDER / f"{name}.hddl"):
+        raise UsageError(f"{FOLDER}/{name}.hddl exists already. Edit it, or choose another name.")
     texts = {domain: schema_comment(root, "domain") + _DOMAIN.format(name=name), problem: _PROBLEM.format(name=name)}
-    change_files(root, texts, f"Add the domain {name}, with a first problem")
+    write_new(root, texts)
     return root / domain, root / problem
+
+
+# Commit a domain with the problems that are recorded for it.
+
+
+def commit_domain(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
+    """Commit what changed in the domain ``name`` and in its problems, if all come out; raises as ``commit_file``."""
+    problems = [path.relative_to(root).as_posix() for path in problem_files(root, checked_name(name, "domain"))]
+    accept = partial(accept_domain, root)
+    return commit_file(root, DOMAIN, name, bump=bump, note=note, beside=problems, accept=accept)
 
 
 # Let a text of a domain in only if its recorded problems come out as expected.
@@ -162,15 +173,15 @@ def accept_domain(root: Path, document: Document) -> None:
 # Bring an earlier text of a planning domain back.
 
 
-def roll_back_domain(root: Path, name: str, commit: str) -> RolledBack:
-    """Write the domain's text that a commit id, or the beginning of one, names, and commit it.
+def roll_back_domain(root: Path, name: str, version: str) -> RolledBack:
+    """Write the newest text of the domain that has ``version`` (or that a commit id names) and commit it.
 
     Raises:
-        NotFound: No such commit changed the domain.
+        NotFound: No commit of the domain has that version.
         NegativeAnswer: The file has uncommitted changes, or with the old text it is no valid domain any more, or fails
             a recorded problem.
     """
-    return roll_back(root, DOMAIN, name, commit, accept=partial(accept_domain, root))
+    return roll_back(root, DOMAIN, name, version, accept=partial(accept_domain, root))
 
 
 # Check planning domains: their files, the problems recorded for them, and what was learned for them.
@@ -239,7 +250,7 @@ def _of_file(path: Path) -> SourceFile:
 
 
 def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = None) -> dict[Form, Drawing]:
-    """Write the task network of a domain to each of the files, and return how much of it each shows.
+    """Write the task network of a domain to each of the files but "-", and return the drawings.
 
     For a domain of the store the learned methods that fit it are drawn as well.
 
@@ -255,7 +266,8 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
     graph = task_network(domain, learned)
     drawings = {form: draw(graph, form) for form in files}
     for form, path in files.items():
-        write_whole(path, drawings[form].text.encode("utf-8"))
+        if str(path) != "-":
+            write_whole(path, drawings[form].text.encode("utf-8"))
     return drawings
 
 

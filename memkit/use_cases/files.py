@@ -11,20 +11,18 @@ from typing import Any
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.review.difference import KINDS
 from memkit.review.interface import SubjectChange
-from memkit.skills.changes import version_key
 from memkit.store.change import change_file
-from memkit.store.file_history import FileHistory, Revision
+from memkit.store.file_history import ABOUT_VERSIONS, BUMP, FileHistory, Revision
 from memkit.store.git import Git
 from memkit.store.layout import Kind, require_inside
 from memkit.store.schema import suggestion
 from memkit.store.yaml import Document, YamlError, load_yaml
-from memkit.store.yaml_edit import Part, bumped, next_version
+from memkit.store.yaml_edit import Part, bumped, next_version, version_key
 
 # Commit a skill, a policy or a domain that a person changed, as one meaningful commit.
 
 Data = Mapping[str, Any]
 
-_ABOUT_VERSIONS = ("version", "changelog")
 SUBJECT = 72
 """Characters of a commit's first line."""
 
@@ -47,22 +45,27 @@ def commit_file(
     *,
     bump: Part | None = None,
     note: str | None = None,
+    beside: Sequence[str] = (),
     accept: Callable[[Document], None] | None = None,
 ) -> Committed:
     """Commit what changed in the file of ``name``, with a message that says by meaning what that is.
+
+    A file that states no version gets one by being committed (``store.file_history``).
 
     Args:
         root: The store.
         kind: What the file is.
         name: Its name.
-        bump: Which part of the version to count up; the change log gets an entry for it.
-        note: What that entry says; what changed by meaning without it.
+        bump: Which part of the version to count up; a change log that the file has gets an entry for it.
+        note: What the message and that entry say; what changed by meaning without it.
+        beside: Files that belong to it and are committed with it, as they lie there.
         accept: Called with the text in its place before it is committed; raises to have it taken back.
 
     Raises:
         NotFound: There is no such file.
         UsageError: The file is not valid, or its version was counted up already.
-        NegativeAnswer: Its meaning changed and its version did not, the version was lowered, or ``accept`` raises it.
+        NegativeAnswer: Its meaning changed and the version that it states did not, that was lowered, or ``accept``
+            raises it.
         StoreFault: The store is in no git repository.
         EnvironmentFault: Git cannot commit now.
     """
@@ -70,17 +73,19 @@ def commit_file(
     history = FileHistory(Git(root), kind.path(name))
     text = (root / history.path).read_bytes().decode("utf-8")
     before, describe = _last(history, kind, name), KINDS[kind.folder].describe
-    if bump is not None:
+    if bump is not None and "version" in document.data:
         text = _counted_up(text, kind, before, document.data, describe, bump, note)
         document = load_yaml(text, name=history.path)
-    elif not history.is_changed():
-        return Committed(name, document.data.get("version"), None, [])
+    elif not history.is_changed(*beside):
+        return Committed(name, history.version(), None, [])
     changes = describe(before, document.data)
     _require_next_version(kind, before, document.data, _meaning(changes))
     accepted = None if accept is None else lambda: accept(document)
     message = _message(kind, before, document.data, _meaning(changes), note)
-    commit = change_file(root, history.path, text, message, accept=accepted)
-    return Committed(name, document.data.get("version"), commit, changes)
+    if bump is not None and "version" not in document.data:
+        message += f"\n{BUMP}{bump}\n"
+    commit = change_file(root, history.path, text, message, beside=beside, accept=accepted)
+    return Committed(name, history.version() or document.data.get("version"), commit, changes)
 
 
 def _document(root: Path, kind: Kind, name: str) -> Document:
@@ -110,35 +115,35 @@ def _counted_up(
     text: str, kind: Kind, before: Data | None, after: Data, describe: Callable[[Any, Any], list[SubjectChange]],
     bump: Part, note: str | None,
 ) -> str:  # fmt: skip
-    """Return the text with the next version; a file that is new keeps the one it begins with."""
-    now = after.get("version")
+    """Return the text with the next version that it states; a file that is new keeps the one it begins with."""
     if before is None:
-        return text if now else bumped(text, next_version(None, bump), [note or "First version."])
-    if now != before.get("version"):
+        return text
+    if after["version"] != before.get("version"):
         raise UsageError(
-            f"The version of the {kind.noun} {after['name']} is {now or 'gone'} already, and was "
+            f"The version of the {kind.noun} {after['name']} is {after['version']} already, and was "
             f"{before.get('version') or 'none'}. Leave --bump out, or take the version back."
         )
     said = [note] if note else _meaning(describe(before, after)) or ["No change of meaning."]
-    return bumped(text, next_version(now, bump), said)
+    return bumped(text, next_version(after["version"], bump), said)
 
 
 def _meaning(changes: Sequence[SubjectChange]) -> list[str]:
-    return [change.message for change in changes if change.field not in _ABOUT_VERSIONS]
+    return [change.message for change in changes if change.field not in ABOUT_VERSIONS]
 
 
 def _require_next_version(kind: Kind, before: Data | None, after: Data, meaning: Sequence[str]) -> None:
     was, now, name = (before or {}).get("version"), after.get("version"), after["name"]
-    if was is None:
+    if was is None or now is None:
         return
-    if now is None or version_key(now) < version_key(was):
+    if version_key(now) < version_key(was):
         raise NegativeAnswer(
-            f"The version of the {kind.noun} {name} went from {was} to {now or 'none'}. "
+            f"The version of the {kind.noun} {name} went from {was} to {now}. "
             f"It only goes up; 'memkit {kind.noun} rollback {name} VERSION' goes back."
         )
     if meaning and now == was:
         raise NegativeAnswer(
-            f"{name} changed ({meaning[0]}) and is still {now}. Count it up with --bump major, minor or patch."
+            f"{name} changed ({meaning[0]}) and is still {now}. Count it up with --bump major, minor or patch, or let "
+            "the version follow from git: memkit migrate."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.lint.families.hostile import Danger, skill_dangers
-from memkit.skills.changes import skill_changes, version_key
+from memkit.skills.changes import skill_changes
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
@@ -19,7 +19,7 @@ from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
 from memkit.store.layout import NAME
 from memkit.store.yaml import Document, YamlError, load_yaml
-from memkit.store.yaml_edit import bumped, edited, next_version
+from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.terminal import one_line
 from memkit.use_cases.skills import accept_skill
 

@@ -25,11 +25,14 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
     from memkit.policies.overview import FoundPolicy, Usage
+    from memkit.policies.proving import TableCase
     from memkit.runtime.guard.core import Policy
     from memkit.runtime.guard.interface import MatchedPolicy
     from memkit.runtime.guard.proof import Ground
     from memkit.store.file_history import RolledBack
     from memkit.store.yaml import Document
+    from memkit.store.yaml_edit import Part
+    from memkit.use_cases.files import Committed
     from memkit.workspace import Workspace
 
 # List the policies of a store.
@@ -64,32 +67,54 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
 
 
 def draft_policy(root: Path, name: str) -> Path:
-    """Write ``policies/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
-    from memkit.store.change import change_file
+    """Write ``policies/<name>.yaml`` with an example to edit and return its path; never overwrites, commits nothing."""
+    from memkit.store.change import write_new
     from memkit.store.layout import schema_comment
 
     path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
-    text = schema_comment(root, "policy") + new_policy_text(name)
-    change_file(root, path, text, f"Add the policy {name}", new=True)
+    write_new(root, {path: schema_comment(root, "policy") + new_policy_text(name)})
     return root / path
+
+
+# Commit a policy with the tables of tests that are about it.
+
+
+def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
+    """Commit what changed in the policy ``name`` and in its tables, if it passes the tests of both.
+
+    Raises as ``commit_file`` does.
+    """
+    from memkit.policies.proving import TABLES, load_tables
+    from memkit.use_cases.files import commit_file
+
+    rows = [row for row in load_tables(root) if row.policy == name]
+    tables = {row.path for row in rows}
+    tables |= {path.relative_to(root).as_posix() for path in (root / TABLES).glob(f"{name}.*")}
+
+    def accept(document: Document) -> None:
+        accept_policy(document, rows)
+
+    return commit_file(root, POLICY, name, bump=bump, note=note, beside=sorted(tables), accept=accept)
 
 
 # Let a text of a policy in only if it passes its own tests.
 
 
-def accept_policy(document: Document) -> None:
-    """Return if the policy in ``document``, which is valid, passes every test that it carries.
+def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
+    """Return if the policy in ``document``, which is valid, passes every test that it carries, and those of tables.
 
     Raises:
         NegativeAnswer: It fails one; the message says which and what it decided.
     """
-    from memkit.runtime.guard.proof import prove
+    from memkit.runtime.guard.proof import guard_of_one, prove
 
-    for result in prove(document.data).results:
+    alone = guard_of_one(document.data)
+    own = [("its own test", result) for result in prove(document.data).results]
+    for where, result in [*own, *((f"{row.path}:{row.line}", row.case.decided_by(alone)) for row in rows)]:
         if not result.passed:
             expected, decided = result.expected, result.verdict.decision
             raise NegativeAnswer(
-                f"{document.path} fails its own test {result.name!r} today: expected {expected}, decided {decided}."
+                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}."
             )
 
 

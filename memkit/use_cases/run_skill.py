@@ -25,9 +25,10 @@ from memkit.skills.running import (
     instructions,
 )
 from memkit.skills.runs import SUCCEEDED, JournalledRun, OpenRun, statistics, steps_digest
-from memkit.skills.skill import Skill, load_named_skill
+from memkit.skills.skill import Skill
 from memkit.store.schema import suggestion
 from memkit.use_cases.open_chat import open_chat
+from memkit.use_cases.skills import show_skill
 from memkit.workspace import Workspace
 
 NOT_RUN = "(dry run: the tool was not run)"
@@ -61,7 +62,7 @@ def run_skill(
         NotFound: There is no such skill, or no run to resume.
         UsageError: A value for a placeholder is missing or nobody asks for it, or there is no such step.
     """
-    skill = load_named_skill(workspace.root, name)
+    skill = show_skill(workspace.root, name)
     steps = filled_steps(skill, request.input, request.values)
     user = setting.user or None
     first, session = _beginning(workspace, skill, request, user, setting.session)

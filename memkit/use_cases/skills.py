@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
@@ -21,8 +21,8 @@ from memkit.skills.skill import (
     read_skill,
     search_skills,
 )
-from memkit.store.change import change_file
-from memkit.store.file_history import RolledBack, roll_back
+from memkit.store.change import write_new
+from memkit.store.file_history import RolledBack, present_version, roll_back
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, require_writable_inside, schema_comment
 from memkit.store.schema import suggestion
@@ -40,8 +40,9 @@ def list_skills(root: Path) -> list[Skill]:
 
 
 def show_skill(root: Path, name: str) -> Skill:
-    """Return the skill ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
-    return load_named_skill(root, name)
+    """Return the skill ``name`` of the store at ``root`` and its version; raises ``NotFound`` with the nearest name."""
+    skill = load_named_skill(root, name)
+    return skill if skill.version else replace(skill, version=present_version(root, SKILL, name))
 
 
 # Find the skills that fit a request.
@@ -58,30 +59,31 @@ def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
 
 _TEMPLATE = """\
 name: {name}
+
 description: Say in one sentence what is made or changed, and what comes out; an agent chooses by it.
+
 when_to_use:
   - Name a situation in which to reach for it.
+
 steps:
   - Say what to do first.
   - Say what to do next, and how to see that it worked.
+
 required_tools: []
+
 safety_checks:
   - Say what to make sure of before anything is changed.
+
 examples:
   - input: Do the {name} (here, a request as a person would write it).
     approach: How the skill handles it.
-version: "0.1.0"
-changelog:
-  - version: "0.1.0"
-    changes: First draft.
 """
 
 
 def draft_skill(root: Path, name: str) -> Path:
-    """Write ``skills/<name>.yaml`` with an example to edit, commit it, and return its path; never overwrites."""
+    """Write ``skills/<name>.yaml`` with an example to edit, and return its path; never overwrites, commits nothing."""
     path = f"{FOLDER}/{checked_name(name, 'skill')}.yaml"
-    text = schema_comment(root, "skill") + _TEMPLATE.format(name=name)
-    change_file(root, path, text, f"Add the skill {name}", new=True)
+    write_new(root, {path: schema_comment(root, "skill") + _TEMPLATE.format(name=name)})
     return root / path
 
 
@@ -164,7 +166,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
         StoreFault: ``out`` lies in the store by its name, and behind a link that leads out of it.
         UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
     """
-    skill = load_named_skill(root, name)
+    skill = show_skill(root, name)
     text = agent_skill(skill, profile)
     path = out / kebab_case(skill.name) / "SKILL.md"
     problems = sheet_problems(text, path.parent.name, profile)

@@ -8,16 +8,30 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from memkit import __version__
+from memkit.domains.files import DOMAIN
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.generate.own_wheel import DISTRIBUTION, Installation, installation
+from memkit.policies.files import POLICY
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
-from memkit.runtime.memory.log.files import MACHINE, require_private, whole_file
+from memkit.runtime.memory.log.files import require_private, whole_file
+from memkit.skills.skill import SKILL
+from memkit.store.adoption import (
+    HOOKS,
+    IGNORE,
+    Addition,
+    left_for_a_person,
+    paths_to_keep,
+    with_attributes,
+    with_hook,
+    with_ignored,
+)
 from memkit.store.config import DEFAULTS
 from memkit.store.files import write_whole
 from memkit.store.git import Git, require_untracked
@@ -25,6 +39,7 @@ from memkit.store.git_process import ATTRIBUTES, own_programs
 from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
+from memkit.store.yaml import YamlError, load_yaml
 from memkit.terminal import one_line
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
@@ -33,29 +48,46 @@ from memkit.workspace import Workspace
 
 _STARTERS = ("skills", "policies", "domains")
 _EMPTY = ("archive", "outputs")
-IGNORE = ".gitignore"
-_MACHINE_LINE = f"/{MACHINE}/"
-_ABOUT_MACHINE = re.compile(rf"!?/?(\*\*/)?{re.escape(MACHINE)}(/(\*\*?)?)?\s*")
+INSTALL = "MEMKIT_INSTALL"
+"""The variable that names what installs memkit elsewhere, where that is not where it was installed from here."""
 
 
 @dataclass(frozen=True)
 class NewStore:
-    """What ``make_store`` did."""
+    """What ``make_store`` did, or would do."""
 
     root: Path
     added: tuple[str, ...]
     """Paths relative to the root."""
     kept: tuple[str, ...]
     """Paths that were there already and were not touched."""
-    commit: str | None
-    ignored: str | None
-    """The line that ``.gitignore`` gained, None where it ignored the machine's folder already."""
+    changed: tuple[Addition, ...]
+    """Files of the project that gained lines."""
+    uncommitted: tuple[str, ...]
+    """Those of them that a person was changing, so that they are theirs to commit."""
+    notes: tuple[str, ...]
+    """What a person should know."""
+    commit: str | None = None
 
 
-def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) -> NewStore:
+def make_store(
+    folder: Path,
+    *,
+    name: str | None = None,
+    adopt: bool = False,
+    dry_run: bool = False,
+    install: str | None = None,
+) -> NewStore:
     """Make a store in ``folder`` and commit it; with ``adopt`` add to an existing project only what is absent.
 
     Everything is checked before anything is written, and a failed run leaves the folder as it was.
+
+    Args:
+        folder: Where the store is to lie; made where it is not there.
+        name: What it is called; the folder's name without it.
+        adopt: Whether the folder may hold something already, or lie in another repository.
+        dry_run: Whether only to say what would be done.
+        install: What installs memkit in the workflow and the hook; without it, where it was installed from here.
 
     Raises:
         UsageError: The folder is a store already, is not empty, or lies inside another repository.
@@ -65,95 +97,196 @@ def make_store(folder: Path, *, name: str | None = None, adopt: bool = False) ->
     if ".." in root.parts:  # "../new" lies in no parent of what stands before the dots
         root = root.resolve()
     _refuse_unless_free(root, adopt=adopt)
-    made = _missing_folders(root)
-    added: list[str] = []
-    own_repository, ignoring = False, None
+    existing = next(path for path in (root, *root.parents) if path.is_dir())
+    git = Git(existing)
+    outer = git.top()
+    if outer is not None and outer.resolve() != root.resolve() and not adopt:
+        raise UsageError(
+            f"{folder} lies inside the git repository {outer}. "
+            "Use --adopt to make the store a part of it, or another folder."
+        )
+    place = "." if outer is None else os.path.relpath(root.resolve(), outer.resolve())
+    root = root if place == "." else root.resolve()
+    wanted = store_files(name or root.name or "memory", installation(install or os.environ.get(INSTALL)), place)
+    plan = _planned(root, wanted, git if outer else None)
+    if dry_run:
+        return plan
+    made: list[Path] = []
+    done: list[Addition] = []
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        made += _make_folder(root)
         git = Git(root)
-        outer = git.top()
-        if outer is not None and outer.resolve() != root.resolve() and not adopt:
-            raise UsageError(
-                f"{folder} lies inside the git repository {outer}. "
-                "Use --adopt to make the store a part of it, or another folder."
-            )
         git.require_identity()
-        require_private(root)
-        wanted = starter_files(name or root.name or "memory")
-        kept = tuple(path for path in wanted if os.path.lexists(root / path))
-        added += [path for path in wanted if path not in kept]
-        for path in added:
-            require_writable_inside(root, root / path)
         if outer is not None:
+            git.require_quiet()
             require_untracked(root)
-        ignoring = Ignoring.of(root, git if outer else None) if IGNORE in kept else None
-        _write_all(root, {path: wanted[path] for path in added})
-        if ignoring:
-            ignoring.write()
+        require_private(root)
+        _write_all(root, {path: wanted[path] for path in plan.added}, made)
+        for change in plan.changed:
+            done.append(change)
+            write_whole(_at(root, change.path).resolve(), change.after)
         if outer is None:
-            own_repository = True
+            made.append(root / ".git")
             git.init()
-        commit = git.commit("Make the store", [*added, *(ignoring.committed if ignoring else ())]) if added else None
+        changed = [change.path for change in plan.changed if change.path not in plan.uncommitted]
+        paths = [*plan.added, *changed]
+        return replace(plan, commit=git.commit("Make the store", paths) if paths else None)
     except BaseException as error:
-        if ignoring:
-            ignoring.undo()
-        _undo(root, added, made, new_git=own_repository)
+        for change in done:
+            write_whole(_at(root, change.path).resolve(), change.before)
+        _undo(root, plan.added, made)
         if isinstance(error, OSError):
             raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
         raise
-    return NewStore(root, tuple(added), kept, commit, _MACHINE_LINE if ignoring else None)
 
 
-@dataclass(frozen=True)
-class Ignoring:
-    """The ``.gitignore`` of a project that is adopted, which lacks the machine's folder."""
+def _planned(root: Path, wanted: Mapping[str, bytes], git: Git | None) -> NewStore:
+    """Return what is to be done, before anything is; ``git`` is that of the repository that the store becomes part of.
 
-    path: Path
-    before: bytes
-    committed: tuple[str, ...]
-    """The file, where committing it commits nothing else that a person changed in it."""
-
-    @classmethod
-    def of(cls, root: Path, git: Git | None) -> Ignoring | None:
-        """Return what is to be written, None where the machine's folder is ignored already.
-
-        Raises:
-            StoreFault: It is a link out of the project.
-            OSError: It cannot be read, or is no file.
-        """
-        path = root / IGNORE
-        require_writable_inside(root, path)
-        before = whole_file(path.resolve())
-        said = [line for line in before.decode("utf-8", "replace").splitlines() if _ABOUT_MACHINE.fullmatch(line)]
-        if said and not said[-1].startswith("!"):
-            return None
-        return cls(path, before, (IGNORE,) if git and not git.status(IGNORE) else ())
-
-    def write(self) -> None:
-        """Add the line, with the line ends that the file has."""
-        end = b"\r\n" if b"\r\n" in self.before else b"\n"
-        gap = b"" if not self.before or self.before.endswith(b"\n") else end
-        write_whole(self.path.resolve(), self.before + gap + _MACHINE_LINE.encode() + end)
-
-    def undo(self) -> None:
-        """Put back what was there."""
-        write_whole(self.path.resolve(), self.before)
+    Raises:
+        UsageError: A file of the project, or another repository, is where the store needs a folder.
+        StoreFault: A file is a link out of the project.
+    """
+    for path in wanted:
+        _require_place(root, path)
+    kept = [path for path in wanted if os.path.lexists(_at(root, path))]
+    ignored = _ignored(root, [path for path in wanted if path not in kept], git)
+    above = [path for path in ignored if path.startswith("../") or path == "outputs/.gitkeep"]
+    added = [path for path in wanted if path not in {*kept, *above}]
+    notes = [f"Left out, because git ignores it: {path}" for path in above]
+    changes = []
+    keep = paths_to_keep(path for path in ignored if path not in above)
+    for path in kept if not keep or IGNORE in kept else (IGNORE, *kept):
+        before = whole_file(_at(root, path).resolve()) if path in kept else wanted[path]
+        ours = wanted[path].decode("utf-8", "replace")
+        after = _with_ours(path, before, ours, keep)
+        if after is None:
+            notes.append(left_for_a_person(path, ours))
+        elif after != before:
+            changes.append(Addition(path, before, after))
+    changed = {change.path for change in changes}
+    notes += _foreign(root, kept)
+    uncommitted = [path for path in changed.intersection(kept) if git is None or git.status(path)]
+    still = [path for path in kept if path not in changed]
+    return NewStore(root, tuple(added), tuple(still), tuple(changes), tuple(sorted(uncommitted)), tuple(notes))
 
 
-def starter_files(name: str) -> dict[str, bytes]:
-    """Return the content of every file of a new store by its path relative to the root."""
-    files = _rendered(name)
-    for folder in _STARTERS:
-        for path in sorted(resource(folder).glob("*.yaml")):
-            files[f"{folder}/{path.name}"] = path.read_bytes()
-    for path in sorted(resource("policies").glob("tests/*.csv")):
-        files[f"policies/tests/{path.name}"] = path.read_bytes()
-    for folder in _EMPTY:
-        files[f"{folder}/.gitkeep"] = b""
-    files |= schema_files()
+def _with_ours(path: str, before: bytes, ours: str, keep: Sequence[str]) -> bytes | None:
+    """Return an existing file with what the store needs in it; None where nobody can tell where that belongs."""
+    lines = [line for line in ours.splitlines() if line and not line.startswith("#")]
+    match path.rpartition("/")[2]:
+        case ".gitignore":
+            return with_ignored(before, lines, keep)
+        case ".gitattributes":
+            return with_attributes(before, lines)
+        case ".pre-commit-config.yaml":
+            return with_hook(before, ours)
+    return before
+
+
+def _at(root: Path, path: str) -> Path:
+    """Return where a file of a store lies; what belongs to the whole repository lies above the store."""
+    return Path(os.path.normpath(root / path))
+
+
+def _require_place(root: Path, path: str) -> None:
+    place = _at(root, path)
+    base = Path(os.path.commonpath([root, place]))
+    require_writable_inside(base, place)
+    for parent in place.parents:
+        if base not in parent.parents or not os.path.lexists(parent):
+            continue
+        if os.path.lexists(parent / ".git"):
+            raise UsageError(f"{parent} is another repository, and a store keeps files there. Nothing was changed.")
+        if not parent.is_dir():
+            raise UsageError(f"{parent} is a file, and a store keeps files in a folder there. Nothing was changed.")
+
+
+def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
+    """Return which of ``paths``, and of what will be remembered, git ignores as things are.
+
+    Raises:
+        UsageError: It ignores the folder itself.
+    """
+    if not root.is_dir():
+        return []
+    asked = [*paths, "archive/2026-01/writer.jsonl"]
+    words = ["check-ignore", "--no-index", "-z", "--stdin"]
+    with tempfile.TemporaryDirectory() as scratch:
+        if git is None:
+            Git(Path(scratch)).init()
+            words = ["--git-dir", f"{scratch}/.git", "--work-tree", str(root), *words]
+        elif (top := git.top() or root) != root and Git(top).run(
+            "check-ignore", "--no-index", "--", str(root), check=False
+        ):
+            raise UsageError(
+                f"Git ignores {root}, so no file of a store would be kept. 'git check-ignore -v {root}' says by what."
+            )
+        found = Git(root).feed("".join(f"{path}\0" for path in asked).encode(), *words, check=False)
+    return [path for path in found.decode("utf-8", "surrogateescape").split("\0") if path]
+
+
+def _foreign(root: Path, kept: Sequence[str]) -> Iterator[str]:
+    """Yield what to say of files that lie where the store's do and are none: nothing of their kind works with them."""
+    for kind in (SKILL, POLICY, DOMAIN):
+        strange = []
+        for path in sorted((root / kind.folder).glob("*.yaml")):
+            try:
+                document = load_yaml(path, name=path.name)
+                strange += [path.name] if kind.findings(document, path.stem) else []
+            except YamlError:
+                strange.append(path.name)
+        if strange:
+            yield (
+                f"{kind.folder}/ holds what is no {kind.noun}: {', '.join(strange[:5])}. memkit reads that folder as "
+                "its own; 'memkit lint' says what is wrong. Another folder, such as agent/, can be the store instead."
+            )
+
+
+def store_files(name: str, installed: Installation, place: str = ".") -> dict[str, bytes]:
+    """Return the content of every file of a new store by its path relative to the root.
+
+    Args:
+        name: What the store is called.
+        installed: What installs memkit in its workflow and its hook.
+        place: Where in its repository it lies.
+    """
+    prefix = "" if place == "." else place
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
+    id = f"memkit-{slug}" if prefix else "memkit"
+    beside = ".github/memkit"
+    requirement = f"./{beside}/{installed.requirement}" if installed.files else installed.requirement
+    files = _rendered(
+        {
+            "name": name, "persona": DEFAULTS["persona"], "id": id, "prefix": prefix,
+            "pattern": re.escape(f"{prefix}/") if prefix else "", "requirement": requirement, "note": installed.note,
+            "is_named": installed.is_named,
+        }
+    )  # fmt: skip
+    files |= {f"{beside}/{file}": content for file, content in installed.files.items()}
+    files |= _starters()
+    if prefix:
+        up = "../" * (prefix.count("/") + 1)
+        files = {(up if path.startswith(".github/") or path == HOOKS else "") + path: files[path] for path in files}
+        files[f"{up}.github/workflows/{id}.yml"] = files.pop(f"{up}.github/workflows/memkit.yml")
     # Last, because it makes the folder a store: whoever is killed before that can run init again with --adopt.
     manifest = files.pop(MANIFEST)
     return files | {MANIFEST: manifest}
+
+
+def starter_files(name: str) -> dict[str, bytes]:
+    """Return the content of every file of a new store that would install memkit from an index."""
+    return store_files(name, Installation(f"{DISTRIBUTION}=={__version__}"))
+
+
+def _starters() -> dict[str, bytes]:
+    files = {
+        f"{folder}/{path.name}": path.read_bytes()
+        for folder in _STARTERS
+        for path in sorted(resource(folder).glob("*.yaml"))
+    }
+    files |= {f"policies/tests/{path.name}": path.read_bytes() for path in resource("policies").glob("tests/*.csv")}
+    return files | {f"{folder}/.gitkeep": b"" for folder in _EMPTY} | schema_files()
 
 
 def _refuse_unless_free(root: Path, *, adopt: bool) -> None:
@@ -161,13 +294,16 @@ def _refuse_unless_free(root: Path, *, adopt: bool) -> None:
         raise UsageError(f"{root} is a file; a store is a folder.")
     if (root / MANIFEST).exists():
         raise UsageError(f"{root} is a store already (it has {MANIFEST}). Nothing was changed.")
+    for place in (root, *root.parents):
+        if (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir():
+            raise UsageError(f"{place} is git's own folder and holds no files of a project. Clone it, and adopt that.")
     if root.is_dir() and not adopt and any(path.name != ".git" for path in root.iterdir()):
         raise UsageError(
             f"{root} is not empty. Use --adopt to add only what is absent, or another folder. Nothing was changed."
         )
 
 
-def _rendered(name: str) -> dict[str, bytes]:
+def _rendered(values: Mapping[str, Any]) -> dict[str, bytes]:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     folder = resource("store")
@@ -178,7 +314,6 @@ def _rendered(name: str) -> dict[str, bytes]:
         autoescape=False,  # YAML and Markdown: each value goes through its own quoting filter
     )
     environment.filters |= {"quoted": _quoted, "line": one_line}
-    values = {"name": name, "persona": DEFAULTS["persona"], "version": __version__}
     files: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*.jinja")):
         relative = path.relative_to(folder).as_posix()
@@ -191,40 +326,38 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
 
 
-def _write_all(root: Path, files: Mapping[str, bytes]) -> None:
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and those above it, and return what was made, the topmost first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _write_all(root: Path, files: Mapping[str, bytes], made: list[Path]) -> None:
     """Write the files completely beside their places first, so that a full disk leaves nothing half-written."""
     with tempfile.TemporaryDirectory(prefix=".memkit-init-", dir=root) as scratch:
-        for path, content in files.items():
-            place = Path(scratch) / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
-        for path in files:
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (Path(scratch) / path).rename(root / path)
+        for number, content in enumerate(files.values()):
+            Path(scratch, str(number)).write_bytes(content)
+        for number, path in enumerate(files):
+            made += _make_folder(_at(root, path).parent)
+            Path(scratch, str(number)).rename(_at(root, path))
 
 
-def _missing_folders(root: Path) -> list[Path]:
-    return [folder for folder in (root, *root.parents) if not folder.exists()]
-
-
-def _undo(root: Path, added: list[str], made: list[Path], *, new_git: bool) -> None:
+def _undo(root: Path, added: Sequence[str], made: Sequence[Path]) -> None:
     """Take back what this run created; what was there before is not touched."""
     for path in added:
-        (root / path).unlink(missing_ok=True)
-    inner = {folder for path in added for folder in (root / path).parents if root in folder.parents}
-    for folder in sorted(inner, reverse=True):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-    if new_git:
-        shutil.rmtree(root / ".git", ignore_errors=True)
-    for folder in made:
-        if folder.is_dir() and not any(folder.iterdir()):
+        _at(root, path).unlink(missing_ok=True)
+    for folder in reversed(made):
+        if folder.name == ".git":
+            shutil.rmtree(folder, ignore_errors=True)
+        elif folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
 
 # Tell git how to merge shards and how to show them, or take that back.
 
 _TITLE = "# memkit git setup: how this clone merges and shows shards"
+_OURS = re.compile(re.escape(_TITLE.encode()) + rb"\n(?:[^\n]* merge=memkit[^\n]*\n)*")
 
 
 @dataclass(frozen=True)
@@ -271,24 +404,29 @@ def _config(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitCh
 
 def _attributes(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[GitChange]:
     path = git.root / git.run("rev-parse", "--git-path", "info/attributes").removesuffix("\n")
-    rule = f"{_pattern(prefix)} {ATTRIBUTES}"
+    rules = [f"{_pattern(prefix, 'archive/**/*.jsonl')} {ATTRIBUTES}"]
+    rules += [f"{_pattern(prefix, f'{folder}/*.yaml')} merge=memkit" for folder in _STARTERS]
     before = path.read_bytes() if path.is_file() else b""
-    ours = f"{_TITLE}\n{rule}\n".encode()
-    if remove == (ours not in before):
+    others = _OURS.sub(b"", before)
+    if remove:
+        after = others
+    else:
+        gap = b"\n" if others and not others.endswith(b"\n") else b""
+        after = before if all(f"\n{rule}\n".encode() in before for rule in rules) else b""
+        after = after or others + gap + "\n".join([_TITLE, *rules, ""]).encode()
+    if after == before:
         return []
     if not dry_run:
-        gap = b"\n" if before and not before.endswith(b"\n") else b""
-        after = before.replace(ours, b"") if remove else before + gap + ours
         if after:
             write_whole(path, after)
         else:
             path.unlink()
-    return [GitChange(".git/info/attributes", "remove" if remove else "add", rule)]
+    return [GitChange(".git/info/attributes", "remove" if remove else "add", "; ".join(rules))]
 
 
-def _pattern(prefix: str) -> str:
-    """Return the pattern of the shards of a store that lies at ``prefix`` in its repository, as git reads it."""
-    pattern = re.sub(r"([\\*?\[\]])", r"\\\1", prefix) + "archive/**/*.jsonl"
+def _pattern(prefix: str, files: str) -> str:
+    """Return the pattern of some files of a store that lies at ``prefix`` in its repository, as git reads it."""
+    pattern = re.sub(r"([\\*?\[\]])", r"\\\1", prefix) + files
     if not re.search(r'[\s"\\]', pattern) and pattern[0] not in "#!":
         return pattern
     quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\n", "\\n")

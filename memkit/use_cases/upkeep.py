@@ -20,10 +20,12 @@ from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
+from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.migrations import UNSTATED, steps_beside, steps_from
 from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
+from memkit.store.yaml_merge import Clash, merge_yaml
 from memkit.workspace import Workspace, open_workspace
 
 # Run the forgetting cycle.
@@ -242,7 +244,7 @@ def rebuild_vectors(workspace: Workspace) -> str:
     return workspace.embedder.name
 
 
-# Merge two versions of a shard as git hands them to a merge driver.
+# Merge two versions of a shard, or of a file that people write, as git hands them to a merge driver.
 
 
 def merge_shard_files(ours: Path, theirs: Path) -> tuple[str, ...]:
@@ -250,6 +252,23 @@ def merge_shard_files(ours: Path, theirs: Path) -> tuple[str, ...]:
     merged = merge_shards(ours.read_bytes(), theirs.read_bytes())
     write_whole(ours, merged.content)
     return merged.conflicts
+
+
+def merge_written_files(base: Path, ours: Path, theirs: Path) -> list[Clash]:
+    """Put the changes of both files into ``ours`` by what they say; in a conflict with marks, and return the clauses.
+
+    Raises:
+        YamlError: One of them does not load.
+    """
+    words = ["merge-file", "-p", "-L", "ours", "-L", "base", "-L", "theirs", *map(str, (ours, base, theirs))]
+    git = Git(Path.cwd())
+    one, mine, other = (path.read_bytes().decode("utf-8", "surrogateescape") for path in (base, ours, theirs))
+    merged, clashes = merge_yaml(one, mine, other, by_line=git.run(*words, check=False) or None)
+    if merged is not None:
+        write_whole(ours, merged.encode())
+    else:
+        git.run(*(word for word in words if word != "-p"), check=False)
+    return clashes
 
 
 # Bring a store to the format that this version writes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -38,6 +39,17 @@ class Answers:
 def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Answers:
     """Return a runner of commands on a fresh store."""
     return Answers(store, capsys)
+
+
+@pytest.mark.parametrize(("given", "code"), [("Ada plays chess\n", 0), ("", 1), ("\udcff", 2)])
+def test_a_dash_is_standard_input(given: str, code: int, memkit: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is piped in is the text; a dash itself is nothing to remember."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode("utf-8", "surrogateescape"))))
+
+    memkit.add("-", code=code)
+
+    texts = [record["text"] for record in memkit("memory", "list", "--user", "ada")["data"]["records"]]
+    assert texts == (["Ada plays chess"] if code == 0 else [])
 
 
 def test_what_was_added_is_found_by_its_words(memkit: Answers) -> None:

@@ -46,10 +46,11 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dic
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_new_domain_is_committed_lints_and_passes_its_test(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What 'new' writes is one commit, has no findings, and its first problem comes out as expected."""
+def test_a_new_domain_lints_passes_its_test_and_is_committed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What 'new' writes has no findings, its first problem comes out, and 'commit' takes both."""
     (store / "domains/lamp.yaml").unlink()
     assert run(["domain", "new", "kitchen"]) == 0
+    assert asked(capsys, "commit", "kitchen")[1]["data"]["version"] == "0.1.0"
 
     committed = subprocess.run(["git", "show", "--name-only", "--format="], capture_output=True, text=True, check=True)
     assert committed.stdout.split() == ["domains/kitchen.yaml", "domains/problems/kitchen/first.yaml"]
@@ -225,6 +226,16 @@ def test_hostile_names_stay_text_in_drawings(store: Path) -> None:
     assert "script" not in {each.tag.rpartition("}")[2] for each in svg.iter()}
     assert f"task: {task}" in "".join(svg.itertext())
     assert "<script>" not in Path("e.mmd").read_text() and "];n0-->n1" not in Path("e.mmd").read_text()
+
+
+def test_a_drawing_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A dash is standard output and no file; what is said about the others goes beside it."""
+    capsys.readouterr()
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "l.dot"]) == 0
+
+    said = capsys.readouterr()
+    assert said.out.startswith("flowchart LR\n") and "l.dot" in said.err and not Path("-").exists()
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "-"]) == 2
 
 
 def test_graph_without_a_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,24 @@ def test_every_field_but_trust_and_actor_survives(memkit: Memkit, lines: Lines) 
     assert {key: record[key] for key in FULL} == FULL | {"actor": "import", "trust": "candidate"}
 
 
+def test_user_names_those_that_name_nobody_and_times_are_in_utc(memkit: Memkit, lines: Lines) -> None:
+    """Whoever says whose they are need not write it into each line; lists are by time, whatever the ids are."""
+    path = lines(
+        {"text": "Ada plays chess", "id": "aa", "created_at": "2024-01-02T01:00:00+05:00"},
+        {"text": "Ada sings", "id": "bb", "created_at": "2024-01-01"},
+        {"text": "Ada knits", "id": "zz", "created_at": "2023-12-31T23:00:00-02:00"},
+    )
+
+    assert memkit("memory", "import", path, "--user", "ada")["data"]["counts"]["admitted"] == 3
+
+    found = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    assert [(record["id"], record["created_at"]) for record in found] == [
+        ("zz", "2024-01-01T01:00:00.000000Z"), ("aa", "2024-01-01T20:00:00.000000Z"), ("bb", "2024-01-01"),
+    ]  # fmt: skip
+    limited = memkit("memory", "list", "--user", "ada", "--limit", "1")["data"]
+    assert ([record["id"] for record in limited["records"]], limited["truncated"]) == (["zz"], True)
+
+
 def test_text_and_user_are_enough(memkit: Memkit, lines: Lines) -> None:
     """Two fields make a memory; one of them alone does not."""
     path = lines({"text": "Ada plays chess", "user_id": "ada"}, {"text": "Nobody's"}, {"user_id": "ada"})

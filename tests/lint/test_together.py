@@ -39,7 +39,7 @@ def commit(root: Path) -> None:
         ("skills/walk.yaml", SKILL, "name: walk", "# why\nname: walk", []),
         ("skills/walk.yaml", SKILL, '"1.1.0"', '"1.2.0"', []),
         ("skills/walk.yaml", SKILL, '"1.1.0"', '"1.0.0"', ["MKS402"]),
-        ("skills/walk.yaml", SKILL, SKILL[SKILL.index("version") :], "", ["MKS402"]),
+        ("skills/walk.yaml", SKILL, SKILL[SKILL.index("version") :], "", []),
         ("policies/no_deletes.yaml", POLICY, "effect: ask", "effect: warn", ["MKP401"]),
         ("policies/no_deletes.yaml", POLICY, "rm x", "rm y", []),
         ("policies/no_deletes.yaml", POLICY, '"1.1.0"', '"0.9.0"', ["MKP402"]),

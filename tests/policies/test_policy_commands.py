@@ -129,12 +129,13 @@ def test_no_test_to_run_is_no_success(in_store: Path, capsys: pytest.CaptureFixt
     assert ask(capsys, "test")[0] == 3
 
 
-def test_new_writes_commits_and_never_overwrites(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A new policy is one commit; a name that is taken or hides a path is refused."""
+def test_new_writes_a_soft_draft_and_never_overwrites(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new policy stops nothing and is in no commit before a person says so; a name that is taken is refused."""
     code, envelope = ask(capsys, "new", "mine")
-    log = subprocess.run(["git", "log", "--format=%s", "-1"], capture_output=True, text=True, check=True, cwd=in_store)
+    status = subprocess.run(["git", "status", "-s"], capture_output=True, text=True, check=True, cwd=in_store).stdout
 
-    assert (code, Path(envelope["data"]["path"]).is_file(), log.stdout.strip()) == (0, True, "Add the policy mine")
+    assert (code, Path(envelope["data"]["path"]).is_file(), status) == (0, True, "?? policies/mine.yaml\n")
+    assert ask(capsys, "check", "--tool", "bash", "--arg", "command=example-program")[1]["data"]["decision"] == "warn"
     assert [ask(capsys, "new", name)[0] for name in ("mine", "../mine", "Mine")] == [2, 2, 2]
     assert ask(capsys, "test", "mine", "--require-coverage")[0] == 0
 

@@ -96,6 +96,23 @@ def test_a_change_of_meaning_needs_a_version(launch: Path, capsys: pytest.Captur
     assert commit(launch, capsys, "--bump", "minor", "-m", "Never")["data"]["version"] == "1.1.0"
 
 
+def test_the_tables_of_a_policy_are_committed_with_it(launch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fresh clone has the tests that passed here; those that fail keep the policy out, and others' tables stay."""
+    tables = launch / "policies" / "tests"
+    (tables / "launch.csv").write_text("policy,tool,expect\nlaunch,rocket,allow\n")
+    (tables / "all.yaml").write_text("tests:\n  - {name: a, policy: launch, call: {tool: kite}, expect: allow}\n")
+    (tables / "other.csv").write_text("policy,tool,expect\nmine,rocket,allow\n")
+    assert "policies/tests/launch.csv:2 'rocket'" in commit(launch, capsys, code=1)["diagnostics"][0]["message"]
+    (tables / "launch.csv").write_text("policy,tool,expect\nlaunch,rocket,ask\n")
+
+    assert commit(launch, capsys)["data"]["commit"] == git(launch, "rev-parse", "HEAD").strip()
+
+    files = git(launch, "show", "--name-only", "--format=").split()
+    assert files == ["policies/tests/all.yaml", "policies/tests/launch.csv"]
+    assert git(launch, "status", "--porcelain") == "?? policies/tests/other.csv\n"
+    assert commit(launch, capsys)["data"]["commit"] is None
+
+
 def test_a_policy_that_does_not_load_is_not_committed(launch: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The place is named."""
     change(launch, "effect: ask", "effect: asks")

@@ -35,7 +35,7 @@ texts = st.lists(st.sampled_from(["boil water", "boil the water", "pour", "wait"
         ({"version": "1.1.0"}, "version raised from 1.0.0 to 1.1.0", False),
         ({"version": "0.9.0"}, "version lowered from 1.0.0 to 0.9.0", True),
         ({"version": "1.0.10"}, "version raised from 1.0.0 to 1.0.10", False),
-        ({"version": None}, "version 1.0.0 removed", True),
+        ({"version": None}, "version 1.0.0 removed", False),
         ({"deprecated": "coffee is better"}, "deprecated: “coffee is better”", False),
         ({"superseded_by": "coffee"}, "superseded by coffee", False),
         ({"description": "Makes green tea."}, "description reworded: “Makes green tea.”", False),

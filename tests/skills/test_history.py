@@ -11,7 +11,8 @@ import pytest
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.skills.skill import SKILL, load_skill
-from memkit.use_cases.files import trace_file
+from memkit.store.file_history import present_version
+from memkit.use_cases.files import commit_file, trace_file
 from memkit.use_cases.lint import lint_store
 from memkit.use_cases.skills import draft_skill, roll_back_skill
 from memkit.use_cases.store import make_store
@@ -39,12 +40,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_a_new_skill_is_valid_and_one_commit(store: Path) -> None:
-    """The example loads, has no findings, and its commit says what it adds."""
+def test_a_new_skill_is_valid_and_waits_for_a_commit(store: Path) -> None:
+    """The example loads and has no findings; what a person made of it is committed when they say so."""
     path = draft_skill(store, "coffee")
 
-    assert load_skill(path).version == "0.1.0"
+    assert load_skill(path).version is None
     assert lint_store(None, [path]).findings == ()
+    assert git(store, "status", "--porcelain", "-z") == "?? skills/coffee.yaml\0"
+    assert commit_file(store, SKILL, "coffee").version == "0.1.0"
     assert git(store, "log", "-1", "--format=%s", "--name-only").split("\n") == [
         "Add the skill coffee",
         "",
@@ -52,6 +55,78 @@ def test_a_new_skill_is_valid_and_one_commit(store: Path) -> None:
         "",
     ]
     assert git(store, "status", "--porcelain") == ""
+
+
+def tea(store: Path, *steps: str, name: str = "green") -> None:
+    """Write the skill without a version."""
+    text = f"name: {name}\n\ndescription: Makes tea.\n\nsteps:\n" + "".join(f"  - {step}\n" for step in steps)
+    (store / "skills" / f"{name}.yaml").write_text(text)
+
+
+def versions(store: Path, name: str = "green") -> list[str | None]:
+    """Return the versions of a skill, newest first."""
+    return [revision.version for revision in trace_file(store, SKILL, name).revisions]
+
+
+def test_versions_follow_from_the_commits(store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What says something new counts up, what it said before has its old version; rollback and export take them."""
+    for steps, bump in ((["Boil"], None), (["Boil", "Pour"], None), (["Boil"], None), (["Wait"], "major")):
+        tea(store, *steps)
+        assert commit_file(store, SKILL, "green", bump=bump).commit
+    (store / "skills" / "green.yaml").write_text("# Slowly.\n" + (store / "skills" / "green.yaml").read_text())
+    assert commit_file(store, SKILL, "green").version == "1.0.0"
+    assert versions(store) == ["1.0.0", "1.0.0", "0.1.0", "0.2.0", "0.1.0"]
+
+    assert roll_back_skill(store, "green", "0.2.0").version == "0.2.0"
+    assert load_skill(store / "skills" / "green.yaml").steps == ("Boil", "Pour")
+    export = ["skill", "export", "green", "--store", str(store), "--out", str(tmp_path / "out")]
+    assert run(export) == 0
+    assert '"version": "0.2.0"' in (tmp_path / "out" / "green" / "SKILL.md").read_text()
+    capsys.readouterr()
+    assert run(["skill", "show", "green", "--json", "--store", str(store)]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["version"] == "0.2.0"
+    tea(store, "Boil", "Pour", "Drink")
+    assert present_version(store, SKILL, "green") is None
+    assert commit_file(store, SKILL, "green", bump="patch").version == "1.0.1"
+
+
+def test_a_merge_changes_no_version_of_the_branch_that_it_is_made_on(store: Path) -> None:
+    """What it brought in counts as one, whatever was when; git merges changes in different places by itself."""
+    tea(store, "Boil", "Wait", "Pour", "Drink")
+    commit_file(store, SKILL, "green")
+    git(store, "checkout", "-q", "-b", "side")
+    for last in ("Sip", "Slurp"):
+        tea(store, "Boil", "Wait", "Pour", last)
+        commit_file(store, SKILL, "green")
+    git(store, "checkout", "-q", "main")
+    tea(store, "Cook", "Wait", "Pour", "Drink")
+    commit_file(store, SKILL, "green")
+
+    git(store, "merge", "-q", "--no-edit", "side")
+
+    assert load_skill(store / "skills" / "green.yaml").steps == ("Cook", "Wait", "Pour", "Slurp")
+    found = {
+        revision.subject.split(":")[-1]: revision.version for revision in trace_file(store, SKILL, "green").revisions
+    }
+    assert found.pop("Merge branch 'side'") == "0.3.0"
+    assert sorted(map(str, found.values())) == ["0.1.0", "0.2.0", "None", "None"]
+
+
+def test_migrate_takes_versions_out_and_nothing_else(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The version stays what it was, comments and line ends too, and the next change counts on from it."""
+    path = store / "skills" / "tea.yaml"
+    text = path.read_text() + 'changelog:\n  - version: "2.0.0"\n    changes: Twice.\n# The end.\n'
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    git(store, "commit", "-qam", "Notes")
+
+    assert run(["migrate", "--store", str(store)]) == 0
+
+    said = "Done: let the versions of skills/tea.yaml follow from their commits."
+    assert capsys.readouterr().out.splitlines()[0] == said
+    assert path.read_bytes() == text[: text.index("version")].encode().replace(b"\n", b"\r\n") + b"# The end.\r\n"
+    assert versions(store, "tea")[0] == "2.0.0"
+    path.write_text(path.read_text().replace("Boil twice", "Boil once"))
+    assert commit_file(store, SKILL, "tea").version == "2.1.0"
 
 
 def test_a_new_skill_never_takes_the_place_of_another(store: Path) -> None:

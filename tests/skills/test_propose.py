@@ -17,7 +17,8 @@ from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import MOST_STEPS, WorkedCall, WorkedRequest, draft_text, worked
 from memkit.skills.running import placeholders
-from memkit.skills.skill import load_skill, read_skill, skill_findings
+from memkit.skills.skill import SKILL, read_skill, skill_findings
+from memkit.store.file_history import present_version
 from memkit.store.yaml import load_yaml
 
 
@@ -93,7 +94,7 @@ def test_a_merged_draft_lints_passes_its_checks_and_runs(teller: Teller, capsys:
     git(teller.store, "merge", "-q", "--no-edit", "memkit/skill-greet")
     where = ["--store", str(teller.store)]
 
-    assert load_skill(teller.store / "skills" / "greet.yaml").version == "0.1.0"
+    assert present_version(teller.store, SKILL, "greet") == "0.1.0"
     capsys.readouterr()
     assert run(["lint", "--json", *where]) in (0, 1)
     findings = json.loads(capsys.readouterr().out)["data"]["findings"]

@@ -13,10 +13,10 @@ from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import claim
 
 COMMANDS = [
-    ["skill", "new", "tea"],
-    ["policy", "new", "tea"],
+    ["skill", "commit", "tea"],
+    ["policy", "commit", "tea"],
     ["config", "set", "user", "ada"],
-    ["skill", "rollback", "virtual-memory", "1.0.0"],
+    ["skill", "rollback", "virtual-memory", "0.1.0"],
 ]
 
 
@@ -26,11 +26,13 @@ def git(root: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def changed(store: Path) -> Path:
+def changed(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """Return a store in which every command of ``COMMANDS`` has something to change."""
     skill = store / "skills" / "virtual-memory.yaml"
-    skill.write_text(skill.read_text().replace('\nversion: "1.0.0"', '\nversion: "1.1.0"'))
+    skill.write_text(skill.read_text().replace("when_to_use:", "when_to_use:\n  - Always."))
     git(store, "commit", "-qam", "Count on")
+    assert [run([kind, "new", "tea", "--store", str(store)]) for kind in ("skill", "policy")] == [0, 0]
+    capsys.readouterr()
     return store
 
 
@@ -67,15 +69,17 @@ def test_a_change_that_cannot_be_made_leaves_nothing(
     """Without room, identity or git the command exits 3 in one line, and given again it works."""
     assert callable(obstacle)
     claim(changed)
+    before = git(changed, "status", "--porcelain")
     with monkeypatch.context() as patch:
         obstacle(patch)
         assert run([*command, "--store", str(changed)]) == 3
     said = capsys.readouterr().err
     assert said.startswith("memkit: ") and said.count("\n") == 1
-    assert git(changed, "status", "--porcelain") == ""
+    assert git(changed, "status", "--porcelain") == before
 
     assert run([*command, "--store", str(changed)]) == 0
-    assert git(changed, "status", "--porcelain") == ""
+    others = [line for line in before.splitlines() if command[0][:5] not in line or "commit" not in command]
+    assert git(changed, "status", "--porcelain").splitlines() == others
 
 
 @pytest.mark.parametrize("command", COMMANDS[:3], ids=" ".join)
@@ -96,7 +100,7 @@ def test_a_change_in_the_middle_of_a_merge_is_taken_back(
     assert git(changed, "status", "--porcelain") == before
 
 
-@pytest.mark.parametrize("command", COMMANDS[:3], ids=" ".join)
+@pytest.mark.parametrize("command", [["skill", "new", "tea"], ["policy", "new", "tea"], COMMANDS[2]], ids=" ".join)
 def test_a_store_that_is_no_repository_can_be_changed(command: list[str], store: Path) -> None:
     """Where there is no git history, the file alone is written."""
     (store / ".git").rename(store.parent / "elsewhere")

@@ -102,7 +102,9 @@ def test_on_a_detached_head_the_commit_is_made_and_the_danger_said(
     assert rollback(repository, kind) == 0
     assert [one["code"] for one in json.loads(capsys.readouterr().out)["diagnostics"]] == ["detached"]
     assert version_of(repository, kind) == "1.0.0"
-    assert run([kind, "new", "other", "--json", "--store", str(repository)]) == 0
+    assert run([kind, "new", "other", "--store", str(repository)]) == 0
+    capsys.readouterr()
+    assert run([kind, "commit", "other", "--json", "--store", str(repository)]) == 0
     assert [one["code"] for one in json.loads(capsys.readouterr().out)["diagnostics"]] == ["detached"]
 
 
@@ -300,6 +302,7 @@ def test_a_repository_without_a_commit_has_no_history(kind: str, store: Path) ->
     assert run([kind, "history", "x", "--store", str(store)]) == 1
     assert run([kind, "rollback", "x", "1.0.0", "--store", str(store)]) == 1
     assert run([kind, "new", "x", "--store", str(store)]) == 0
+    assert run([kind, "commit", "x", "--store", str(store)]) == 0
     assert run([kind, "history", "x", "--store", str(store)]) == 0
 
 

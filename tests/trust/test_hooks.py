@@ -54,15 +54,15 @@ def test_a_hook_refuses_in_a_trusted_store_and_the_file_stays_as_it_was(hooked: 
     assert mark.read_text() == "ran\nran\n"
 
 
-def test_a_new_file_that_a_hook_refuses_is_not_there(hooked: Path, ask: Ask) -> None:
-    """Neither in the work tree nor in git's index."""
+def test_a_new_file_that_a_hook_refuses_is_in_no_commit(hooked: Path, ask: Ask) -> None:
+    """The person's file stays as they wrote it, and git's index forgets it."""
     ask("trust", "--yes")
     (hooked / "skills/old.yaml").write_text("# forbidden\n")
+    ask("policy", "new", "careful")
 
-    ask("policy", "new", "careful", code=3)
+    ask("policy", "commit", "careful", code=3)
 
-    assert not (hooked / "policies/careful.yaml").exists()
-    assert "careful" not in git(hooked, "status", "--porcelain")
+    assert git(hooked, "status", "--porcelain", "policies") == "?? policies/careful.yaml\n"
 
 
 def test_without_trust_a_commit_is_made_without_hooks_and_says_so(hooked: Path, mark: Path, ask: Ask) -> None:
@@ -120,12 +120,14 @@ def test_a_folder_of_hooks_that_the_repository_names_counts(store: Path, mark: P
     assert ask("trust", "--show", *at, code=1)["data"]["allows"][0]["kind"] == "hook"
     ask("trust", "--yes", *at)
     ask("skill", "new", "walk", *at)
+    ask("skill", "commit", "walk", *at)
     assert mark.read_text() == "ran\n"
     git(store, "config", "--unset", "core.hooksPath")
     git(store, "config", "--global", "core.hooksPath", str(store / "hooks"))
     try:
         assert ask("trust", "--show", *at)["data"]["allows"] == []
         ask("skill", "new", "run", *at)
+        ask("skill", "commit", "run", *at)
     finally:
         git(store, "config", "--global", "--unset", "core.hooksPath")
     assert mark.read_text() == "ran\n"

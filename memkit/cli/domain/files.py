@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, commit_findings, note_option
+from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.domains.files import DOMAIN
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from memkit.drawing.interface import Form
     from memkit.lint.interface import Finding, LintReport
     from memkit.runtime.htn.core import Domain, Method, Operator, When
+    from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
 
 # ``memkit domain new``.
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 @click.argument("name")
 @click.pass_obj
 def new(front: Front, name: str) -> None:
-    """Start the domain NAME from an example, with a first problem that tests it, and commit both."""
+    """Start the domain NAME from an example, with a first problem that tests it; both are in no commit yet."""
     from memkit.use_cases.domains import draft_domain
 
-    root = front.root
-    path, problem = draft_domain(root, name)
-    data = {"name": name, "path": str(path), "problem": str(problem)}
-    told = f"Wrote {path} and {problem}. Edit them, then run 'memkit domain check {name}' and 'domain test {name}'."
-    front.answer(data, told, diagnostics=commit_findings(front, root))
+    path, problem = draft_domain(front.root, name)
+    told = [
+        f"Wrote {path} and {problem}.",
+        f"Edit them, then: memkit domain check {name}; memkit domain test {name}; memkit domain commit {name}",
+    ]
+    front.answer({"name": name, "path": str(path), "problem": str(problem)}, told)
 
 
 # ``memkit domain list`` and ``show``.
@@ -205,15 +206,15 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 @click.command("commit", cls=MemkitCommand)
 @click.argument("name")
+@bump_option
 @note_option
 @click.pass_obj
-def commit(front: Front, name: str, note: str | None) -> None:
-    """Commit what you changed in the domain NAME if its problems pass, with a message that says what that is."""
-    from memkit.use_cases.domains import accept_domain
-    from memkit.use_cases.files import commit_file
+def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
+    """Commit what you changed in the domain NAME and in its problems, if these come out; the message says what."""
+    from memkit.use_cases.domains import commit_domain
 
     root = front.root
-    answer_commit(front, root, commit_file(root, DOMAIN, name, note=note, accept=partial(accept_domain, root)))
+    answer_commit(front, root, commit_domain(root, name, bump=bump, note=note))
 
 
 @click.command("history", cls=MemkitCommand)
@@ -228,19 +229,20 @@ def history(front: Front, name: str) -> None:
 
 @click.command("rollback", cls=MemkitCommand)
 @click.argument("name")
-@click.argument("commit_id", metavar="COMMIT")
+@click.argument("version")
 @click.pass_obj
-def rollback(front: Front, name: str, commit_id: str) -> None:
-    """Bring the domain NAME back to what it was in COMMIT if its problems pass, as a new commit."""
+def rollback(front: Front, name: str, version: str) -> None:
+    """Bring the domain NAME back to VERSION (or to a commit) if its problems pass, as a new commit."""
     from memkit.use_cases.domains import roll_back_domain
 
     root = front.root
-    answer_rollback(front, root, roll_back_domain(root, name, commit_id))
+    answer_rollback(front, root, roll_back_domain(root, name, version))
 
 
 # ``memkit domain convert``.
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 
 
 @click.command("convert", cls=MemkitCommand)
@@ -264,9 +266,9 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 
 @click.command("graph", cls=MemkitCommand)
 @click.argument("name", metavar="FILE|NAME")
-@click.option("--svg", type=_FILE, metavar="FILE", help="Draw it as SVG.")
-@click.option("--dot", type=_FILE, metavar="FILE", help="Draw it in Graphviz' DOT language.")
-@click.option("--mermaid", type=_FILE, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
+@click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
+@click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
+@click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
 @click.pass_obj
 def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
     """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
@@ -275,11 +277,19 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
     asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
     files = {form: path for form, path in asked.items() if path is not None}
     if not files:
-        raise UsageError("Nothing to draw. Name a file: --svg FILE, --dot FILE or --mermaid FILE.")
+        raise UsageError("Nothing to draw. Name a file, or - to print it: --svg FILE, --dot FILE or --mermaid FILE.")
+    printed = [form for form, path in files.items() if str(path) == "-"]
+    if len(printed) > 1 or (printed and front.json):
+        raise UsageError("Only one drawing can be printed, and not within --json. Name a file for the others.")
     drawings = draw_domain(name, files, root=store_if_any(front))
     rows = [
         {"form": form, "path": str(files[form]), "shown": drawing.shown, "nodes": drawing.nodes}
         for form, drawing in drawings.items()
     ]
-    lines = [f"Drew {files[form]}. {drawing.folded}".rstrip() for form, drawing in drawings.items()]
+    told = [
+        f"Drew {files[form]}. {drawing.folded}".rstrip() for form, drawing in drawings.items() if form not in printed
+    ]
+    for line in told if printed else ():
+        front.note(line)
+    lines = drawings[printed[0]].text.rstrip("\n").split("\n") if printed else told
     front.answer({"name": name, "drawings": rows}, lines)

@@ -18,6 +18,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
+from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import SCOPES, TYPES
 from memkit.terminal import one_line, tainted
 
@@ -102,8 +103,8 @@ def list_command(
         session_id=session,
         status=status or "held",
         as_of=as_of,
-        limit=None if limit is None else limit + 1,
     )
+    records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
     truncated = limit is not None and len(records) > limit
     shown = records[:limit] if limit is not None else records
     data: dict[str, Any] = {"records": [record.to_data() for record in shown]}

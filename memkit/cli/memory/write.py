@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from memkit.cli.arguments import given_text
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option
 from memkit.cli.persons import require_person
@@ -50,7 +51,7 @@ def add(
     importance: float | None,
     **fields: Any,
 ) -> None:
-    """Offer TEXT to long-term memory and print what the write gate decided."""
+    """Offer TEXT to long-term memory and print what the write gate decided; - reads TEXT from standard input."""
     from memkit.use_cases.memory import remember
 
     if fields["scope"] == "session" and not session:
@@ -58,7 +59,7 @@ def add(
     workspace = front.workspace
     if importance is None:
         importance = workspace.settings["importance"]
-    draft = Draft(text=text, type=kind, tags=tags, importance=importance, **fields)
+    draft = Draft(text=given_text(text), type=kind, tags=tags, importance=importance, **fields)
     report_decision(front, remember(workspace, draft, user=workspace.user(user), session=session, turn=turn))
 
 
@@ -72,10 +73,11 @@ def add(
 @reason_option
 @click.pass_obj
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
-    """Put TEXT in the place of record ID; the old wording stays in the history."""
+    """Put TEXT (- reads standard input) in the place of record ID; the old wording stays in the history."""
     from memkit.use_cases.memory import supersede_record
 
-    decision = supersede_record(front.workspace, stored_record(front, record_id, user), text, reason=reason)
+    record = stored_record(front, record_id, user)
+    decision = supersede_record(front.workspace, record, given_text(text), reason=reason)
     report_decision(front, decision, extra={"supersedes": record_id})
 
 

@@ -15,7 +15,6 @@ from memkit.cli.file_history import (
     answer_rollback,
     answer_trace,
     bump_option,
-    commit_findings,
     note_option,
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
@@ -28,10 +27,10 @@ from memkit.use_cases.policies import (
     LOSSES,
     ExportedPolicies,
     Losses,
-    accept_policy,
     check_policy,
     checked_data,
     checked_lines,
+    commit_policy,
     count_verdicts,
     draft_policy,
     export_policies,
@@ -54,12 +53,13 @@ if TYPE_CHECKING:
 @click.argument("name")
 @click.pass_obj
 def new(front: Front, name: str) -> None:
-    """Start the policy NAME from an example that passes its own tests, and commit it."""
-    root = front.root
-    path = draft_policy(root, name)
-    data = {"name": name, "path": str(path)}
-    told = f"Wrote {path}. Edit it, then run 'memkit policy test {name}'."
-    front.answer(data, told, diagnostics=commit_findings(front, root))
+    """Start the policy NAME from an example that passes its own tests; it is soft, and in no commit yet."""
+    path = draft_policy(front.root, name)
+    told = [
+        f"Wrote {path}. It only warns about a program that nobody has, until you say what it is about.",
+        f"Edit it, make it hard, then: memkit policy test {name}; memkit policy commit {name}",
+    ]
+    front.answer({"name": name, "path": str(path)}, told)
 
 
 # ``memkit policy list``, ``show``, ``search`` and ``stats``.
@@ -156,14 +156,13 @@ def _line(found: PolicyFile) -> str:
 @note_option
 @click.pass_obj
 def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
-    """Commit what you changed in the policy NAME if it passes its own tests, with a message that says what that is.
+    """Commit what you changed in the policy NAME and in its tables, if it passes its tests; the message says what.
 
-    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
+    version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
-    from memkit.use_cases.files import commit_file
-
     root = front.root
-    answer_commit(front, root, commit_file(root, POLICY, name, bump=bump, note=note, accept=accept_policy))
+    answer_commit(front, root, commit_policy(root, name, bump=bump, note=note))
 
 
 @click.command("history", cls=MemkitCommand)

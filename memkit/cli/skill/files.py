@@ -95,14 +95,11 @@ skip_option = click.option("--skip-checks", is_flag=True, help="Commit without r
 @click.argument("name")
 @click.pass_obj
 def new(front: Front, name: str) -> None:
-    """Start the skill NAME from an example, and commit it."""
+    """Start the skill NAME from an example; it is in no commit yet."""
     from memkit.use_cases.skills import draft_skill
 
-    root = front.root
-    path = draft_skill(root, name)
-    data = {"name": name, "path": str(path)}
-    told = f"Wrote {path}. Edit it, then run 'memkit skill commit {name} --bump minor'."
-    front.answer(data, told, diagnostics=commit_findings(front, root))
+    path = draft_skill(front.root, name)
+    front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then: memkit skill commit {name}")
 
 
 @click.command("rollback", cls=MemkitCommand)
@@ -128,7 +125,8 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
     """Commit what you changed in the skill NAME if its checks pass, with a message that says what that is.
 
-    A change of meaning needs a higher version: write it yourself, or let --bump do it.
+    The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
+    version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
     from memkit.use_cases.files import commit_file
     from memkit.use_cases.skills import accept_skill

@@ -65,12 +65,12 @@ def beside_others(files: Collection) -> Iterator[Finding]:
 def _since(file: Checked, before: Mapping[str, Any], family: str, files: Collection) -> Iterator[Finding]:
     now = file.data
     old, new = before.get("version"), now.get("version")
-    if not isinstance(old, str):
+    if not isinstance(old, str) or new is None:  # it follows from git then
         return
-    if new is None or _number(new) < _number(old):
+    if _number(new) < _number(old):
         if files.is_rolled_back(file):
             return
-        message = f"The version was {old} in {files.since}, and is {new or 'gone'}. Versions only rise."
+        message = f"The version was {old} in {files.since}, and is {new}. Versions only rise."
         yield file.found(family + "402", message, ("version",))
     elif new == old and _content(before) != _content(now):
         message = (
@@ -174,16 +174,17 @@ RULES = (
     _of_policies(
         "MKP401",
         "unchanged-policy-version",
-        "A policy's content changed since the last commit, and its version did not.",
-        "A verdict in an account names the policy; its version says which text decided. Tests, version and change log "
-        "do not count. `memkit lint --since COMMIT` compares with another commit.",
+        "A policy's content changed since the last commit, and the version that it states did not.",
+        "Who reads a version takes it for the text that it stood in. Tests, version and change log do not count. "
+        "`memkit lint --since COMMIT` compares with another commit. A policy that states none has the one that follows "
+        "from its commits; `memkit migrate` takes stated ones out.",
         "A new exception under the version that is committed already.",
         _VERSIONED_POLICY,
     ),
     _of_policies(
         "MKP402",
         "lowered-policy-version",
-        "A policy's version is lower than in the last commit, or gone.",
+        "The version that a policy states is lower than in the last commit.",
         "Versions only rise, so that the higher one is the newer one. To go back, use `memkit policy rollback`: a file "
         "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
@@ -227,16 +228,17 @@ RULES = (
     _of_skills(
         "MKS401",
         "unchanged-version",
-        "A skill's content changed since the last commit, and its version did not.",
+        "A skill's content changed since the last commit, and the version that it states did not.",
         "Who uses version 1.1.0 relies on what it says. `memkit lint --since COMMIT` compares with another commit, "
-        "such as the one that a pull request starts from. Version and change log themselves do not count.",
+        "such as the one that a pull request starts from. Version and change log themselves do not count. A skill that "
+        "states none has the one that follows from its commits; `memkit migrate` takes stated ones out.",
         "A new step under the version that is committed already.",
         _VERSIONED_SKILL,
     ),
     _of_skills(
         "MKS402",
         "lowered-version",
-        "A skill's version is lower than in the last commit, or gone.",
+        "The version that a skill states is lower than in the last commit.",
         "Versions only rise, so that the higher one is the newer one. To go back, use `memkit skill rollback`: a file "
         "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",

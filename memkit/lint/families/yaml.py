@@ -178,6 +178,15 @@ RULES = (
         _GOOD,
     ),
     _rule(
+        "MKY019",
+        "unsettled-merge",
+        "A merge left both sides in the file, between marks.",
+        "Nobody decided yet which of them holds, so nothing of the file does: a policy set with such a file denies "
+        "everything. `memkit git setup` lets git merge what does not contradict, and name the clauses that do.",
+        _HEAD + "<<<<<<< HEAD\nsteps: [Find the lead]\n=======\nsteps: [Find the dog]\n>>>>>>> other\n",
+        _GOOD,
+    ),
+    _rule(
         "MKY009",
         "link-out-of-store",
         "The file is a symbolic link to something outside of the store.",

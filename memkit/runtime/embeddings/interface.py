@@ -44,8 +44,8 @@ class MissingLibrary(EmbeddingError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Search by meaning needs pip install 'memkit-agent[embeddings]' (in a generated project: pip install "
-            "model2vec onnxruntime tokenizers); or set retrieval.vectors to off."
+            "Search by meaning needs libraries: pip install model2vec onnxruntime tokenizers numpy (the extra "
+            "memkit-agent[embeddings]); or set retrieval.vectors to off."
         )
 
 

@@ -10,7 +10,7 @@ from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
-from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, parse_time, to_text
+from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, kept_time, parse_time, to_text
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,
@@ -534,6 +534,8 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     data |= _stamp(origin, id=id, now=now)
     taken = IMPORTED_FIELDS if kind_of(origin.actor) == "import" else BESIDE_DRAFT
     data |= {key: brought[key] for key in taken if brought.get(key) is not None}
+    created = str(data["created_at"])
+    data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any zone
     data |= judgement.record_fields
     if judgement.decision == "quarantined":
         data["trust"] = "quarantined"
