@@ -14,6 +14,7 @@ from .fencing import check_words, fence, new_marker
 from .interface import JSON, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
 from .model_view import ModelView
+from .outcomes import TaskOutcome
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
@@ -73,10 +74,7 @@ class AgentLoop:
         self.toolbox = toolbox
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
-        self.tasks = TaskMemory(
-            self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None),
-            steered=lambda: self.toolbox.books.ledger.taint,
-        )  # fmt: skip
+        self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
         self.told = Announcements(host.listen)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
@@ -212,9 +210,13 @@ class AgentLoop:
         """Choose how to do ``task`` and do it, step by step under policy, planning anew where a step fails.
 
         ``more`` goes to the planner's executor, such as ``observe``, ``journal`` and ``max_replans``. A task that names
-        an evaluator is evolved.
+        an evaluator is evolved. What came of it is remembered, with the task it belongs to where one runs.
         """
-        return run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
+        run = run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
+        judged = run.outcome(task)
+        if judged is not None and self.tasks.episode is None:
+            self.tasks.conclude(judged)
+        return run
 
     def start_task(self, task: str) -> None:
         """Begin a task; its steps stand in the prompt from now on."""
@@ -231,7 +233,19 @@ class AgentLoop:
         """
         return self.tasks.end_task(success, outcome)
 
-    def _remember_outcome(self, text: str, tags: Sequence[str]) -> str | None:
-        insert = getattr(self.toolbox.memory, "archival_memory_insert", None)
-        self.toolbox.memory.note_taint(self.working.taint)
-        return None if insert is None else str(insert(text, type="outcome", tags=list(tags)))
+    def _remember_outcome(self, outcome: TaskOutcome, taint: Sequence[str]) -> str | None:
+        """Offer an outcome to the gate; where the model told one itself in this turn, it only moves confidence."""
+        memory: Any = self.toolbox.memory
+        if not hasattr(memory, "remember_outcome"):
+            return None
+        memory.note_taint(taint)
+        self.toolbox.books.collect()
+        if any(told.get("type") == "outcome" for told in self.toolbox.books.ledger.written()):
+            memory.learn(outcome.used, outcome.succeeded, outcome.text)
+            return None
+        with self.toolbox.repeatable(self.journal.key_of(f"call-{self.turn_id}-0")):
+            kept: str | None = memory.remember_outcome(
+                outcome.text, outcome.succeeded, outcome.used,
+                action=outcome.action, outcome=outcome.outcome, lesson=outcome.lesson,
+            )  # fmt: skip
+        return kept

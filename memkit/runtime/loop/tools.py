@@ -130,6 +130,14 @@ class Tools:
             in_core: Iterable[str] = getattr(self.memory, "core_taint", tuple)()
             self.books.taint((*in_core, *((BROUGHT,) if brought.strip() else ())))
 
+    def acted(self) -> list[Mapping[str, JSON]]:
+        """Return the calls of this turn to tools that act outside of the session, secrets masked."""
+        outside = (call for call in self.books.ledger.calls if self._is_foreign(str(call["name"])))
+        return [self.memory.masked(dict(call)) for call in outside]
+
+    def _is_foreign(self, name: str) -> bool:
+        return name in self._tools and self._tools[name].foreign
+
     # --- what is judged
 
     def judge(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
@@ -273,7 +281,7 @@ class Tools:
         text = ""
         with AnsweredErrors(everything=tool.foreign) as errors, named_step(key.name if key else None):
             if tool.serial:
-                with self.books.serial, self._repeatable(key):
+                with self.books.serial, self.repeatable(key):
                     text = tool.run(given)
             else:
                 text = tool.run(given)
@@ -285,7 +293,7 @@ class Tools:
             self.books.taint((f"tool:{tool.spec.name}",) if tool.open_world else ())
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
-    def _repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
+    def repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
         """Let the memory tools write under a key, where they can."""
         under: Callable[[CallKey], AbstractContextManager[None]] | None = getattr(self.memory, "under_key", None)
         return nullcontext() if under is None or key is None else under(key)

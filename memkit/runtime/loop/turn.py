@@ -170,7 +170,7 @@ class Turn:
         if working.task is not None:
             working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
-        self.agent.tasks.use(citations)
+        self.agent.tasks.judge_turn(self.text, books.user_text, self.agent.toolbox.acted(), citations)
         message = books.receipts(reply.text)
         if message:
             self.add({"role": "assistant", "content": message})

@@ -47,9 +47,10 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
         raise LoopError(f"A goal is {', '.join(STATUS)}, and not {wrong!r:.40}.")
     if end and end not in ENDED:
         raise LoopError(f"A task ends as {' or '.join(ENDED)}, and not {end!r:.40}.")
-    if task and (task != working.task or working.current_phase in ENDED):
+    is_over = working.task is None or tasks.episode is None or working.current_phase in ENDED
+    if task and (task != working.task or is_over):
         tasks.start_task(task)
-    elif working.task is None or tasks.episode is None:
+    elif is_over:
         raise LoopError("No task is at hand. Name one: working_memory(task=…).")
     for text, status in goals.items():
         working.mark_goal(text, status)
@@ -65,7 +66,7 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
             working.decide(made.question, made.answer)
     working.variables |= {_short(name): _short(value) for name, value in (args.get("variables") or {}).items()}
     if end:
-        working.current_phase, tasks.episode = str(end), None
+        tasks.note_end(end == "done", _short(args.get("result")) or str(end))
     working.trim()
     tasks.on_change()
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from ..gate.duplicates import likeness
-from ..gate.extraction import draft_from_tool, says_own_words
+from ..gate.extraction import INFERRED_CONFIDENCE, OUTCOME_IMPORTANCE, draft_from_tool, says_own_words
 from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
@@ -340,6 +340,34 @@ class MemoryTools:
             self._record("learn", ids=learned, success=success)
         return learned
 
+    def remember_outcome(
+        self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str
+    ) -> str | None:
+        """Offer what came of a task, told by ``text`` and in three keys, and let it move what the task relied on.
+
+        Returns the record's id, None where the user agreed to nothing; raises Refused with the gate's reasons.
+        """
+        if not self.consented():
+            return None
+        told: dict[str, JSON] = {"action": action, "outcome": outcome, "lesson": lesson}
+        self._origin = self._origin._replace(first_id=self._first_id(OUTCOME, told))
+        origin = self._stamped()
+        first_id = origin.first_id
+        decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
+        if decision is None:
+            tag = "succeeded" if succeeded else "failed"
+            draft = Draft(
+                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
+                source="learned", extra=told,
+            )  # fmt: skip
+            if origin.actor == "agent":
+                origin = origin._replace(parents=union(origin.parents, tuple(used)))
+            decision = self.archive.offer(draft, origin)
+            self._origin = self._origin._replace(first_id=None)
+            if decision.decision != "refused":
+                self.learn(used, succeeded, f"a task that used it {tag}")
+        return self._concluded(OUTCOME, decision, type="outcome") or None
+
     def conversation_search(
         self, query: str, limit: int | None = None, *, top_k: int | None = None
     ) -> list[SessionTurn]:
@@ -568,7 +596,9 @@ class MemoryTools:
         return True
 
 
-WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace"})
+OUTCOME = "outcome"
+"""The operation by which the loop tells what came of a task."""
+WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", OUTCOME})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
 
 
