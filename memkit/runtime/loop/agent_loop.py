@@ -28,6 +28,7 @@ from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
 
 if TYPE_CHECKING:
     from .chores import Chores
+    from .task_run import AnyStep, KeptSteps, TaskRun
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 
@@ -79,6 +80,8 @@ class AgentLoop:
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
+        self._runs: dict[str, KeptSteps] = {}
+        """The tasks that were run where nothing is kept on a disk."""
         self.view = ModelView(self)
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
@@ -218,6 +221,22 @@ class AgentLoop:
             self.tasks.conclude(judged)
         return run
 
+    def run(self, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
+        """Do the steps of a task in order, each once over any number of kills, and remember what came of it.
+
+        A step is an instruction to this agent, a function, a name with a function, or a `TaskStep`, whose idempotency
+        key lets it be done again after it was cut off. Where long-term memory lies on the disk the journal does, too.
+
+        Raises:
+            SessionInUse: Another process runs the task.
+            LoopError: There are no steps, or two of one name.
+        """
+        from .task_run import KeptSteps, run_task
+
+        folder = getattr(self.memory.archive, "state_folder", None)
+        kept = KeptSteps(task_id, folder) if folder else self._runs.setdefault(task_id, KeptSteps(task_id, None))
+        return run_task(self, kept, task_id, steps)
+
     def start_task(self, task: str) -> None:
         """Begin a task; its steps stand in the prompt from now on."""
         self.tasks.start_task(task)
@@ -243,7 +262,8 @@ class AgentLoop:
         if any(told.get("type") == "outcome" for told in self.toolbox.books.ledger.written()):
             memory.learn(outcome.used, outcome.succeeded, outcome.text)
             return None
-        with self.toolbox.repeatable(self.journal.key_of(f"call-{self.turn_id}-0")):
+        key = self.journal.key_of(f"call-{self.turn_id}-0")
+        with self.toolbox.repeatable(key):
             kept: str | None = memory.remember_outcome(
                 outcome.text, outcome.succeeded, outcome.used,
                 action=outcome.action, outcome=outcome.outcome, lesson=outcome.lesson,

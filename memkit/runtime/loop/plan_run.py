@@ -55,11 +55,10 @@ class PlanRun:
 
     @property
     def succeeded(self) -> bool:
-        """Return whether a plan was found and every step done, or a program was found."""
+        """Return whether a plan was found and went through to its end, or a program was found."""
         if self.program is not None:
             return True
-        went_through = self.failed is None and not self.reason and not self.undone
-        return self.plan is not None and self.plan["outcome"] == "found" and went_through
+        return self.plan is not None and self.plan["outcome"] == "found" and self.failed is None and not self.reason
 
     def outcome(self, task: Any) -> TaskOutcome | None:
         """Return what came of carrying ``task`` out; None where that says nothing, as nothing was done for a step."""

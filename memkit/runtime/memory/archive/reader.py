@@ -85,6 +85,11 @@ class ArchiveReader:
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
+    @property
+    def state_folder(self) -> Path | None:
+        """Return the folder of what this clone is in the middle of; None for an archive in memory."""
+        return state_folder(self._path) if self._path else None
+
     @cached_property
     def _access(self) -> "AccessCounts":
         """Return how often each record was used, on this machine."""
