@@ -24,7 +24,7 @@ from .context import MainContext, Message
 from .fence import fence, fence_turns
 from .recall import RecallMemory
 from .sessions import KNOWN, SessionTurn
-from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, specs_with
 from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
@@ -304,8 +304,8 @@ class MemoryTools:
         new = f"{old}\n{line}" if old else line
         if not line.strip():
             return self._unchanged("core_memory_append", section, "there is no text to add")
-        if len(new) > self.main.section_limit:
-            why = f"{section} would have {len(new):,} characters and may have {self.main.section_limit:,}"
+        if len(new) > self.main.limit_of(section):
+            why = f"{section} would have {len(new):,} characters and may have {self.main.limit_of(section):,}"
             return self._unchanged("core_memory_append", section, why)
         return self._edit_core("core_memory_append", section, new)
 
@@ -323,8 +323,8 @@ class MemoryTools:
             return self._unchanged(
                 "core_memory_replace", section, "that would leave it empty; say what should stand there"
             )
-        if len(changed) > self.main.section_limit:
-            why = f"{section} would have {len(changed):,} characters and may have {self.main.section_limit:,}"
+        if len(changed) > self.main.limit_of(section):
+            why = f"{section} would have {len(changed):,} characters and may have {self.main.limit_of(section):,}"
             return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
 
@@ -383,11 +383,11 @@ class MemoryTools:
 
     def specs(self) -> list[dict[str, Any]]:
         """Return name, description and JSON schema of the five tools."""
-        return [dict(spec) for spec in SPECS]
+        return [dict(spec) for spec in specs_with(self.main.core)]
 
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
-        checked = checked_arguments(name, args)
+        checked = checked_arguments(name, args, self.main.core)
         if name == "archival_memory_insert" and self._origin.actor == "agent":
             pieces = facts(checked["text"])
             if len(pieces) > 1:
