@@ -150,6 +150,7 @@ CONTEXT_TOKENS = 6000
 
 _SETTINGS = f"""
 context: {{max_tokens: {CONTEXT_TOKENS}}}
+core: {{sections: {{preferences: {{limit: 80}}}}}}
 """
 _TOOL = """\
   - name: flaky

@@ -227,9 +227,19 @@ class Session:
         self._cut_off_after, agent.turn_id = None, turn.turn_id
         if terms.account is not None:
             agent.inject_observation(told, "journal")
+        self._do_again_what_the_session_lost(turn)
         if isinstance(tools := agent.toolbox.memory, MemoryTools):
             tools.recall.append(terms.user, terms.session, turn.turn_id, "error", told, ("tool:journal",))
         self.journal.closed()
+
+    def _do_again_what_the_session_lost(self, turn: OpenTurn) -> None:
+        """Put into working memory what the model noted in a turn that does not go on; what steered it then, stays."""
+        books = self.agent.toolbox.books
+        for call in (call for answer in turn.answers for call in answer.tool_calls):
+            found = turn.finished.get(call.id)
+            if found is not None and not found["error"] and call.id not in turn.masked:
+                books.taint((found.get("books") or {}).get("taint", ("tool:journal",)))
+                self.agent.toolbox.play_again(call.name, call.args)
 
     # --- turns
 

@@ -76,6 +76,7 @@ class AgentLoop:
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
         self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
+        self.toolbox.tasks = self.tasks
         self.told = Announcements(host.listen)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None

@@ -111,7 +111,8 @@ def outcome_of_calls(calls: Iterable[Mapping[str, JSON]]) -> TaskOutcome | None:
     last = {str(call["name"]): call for call in made}
     unmended = [call for call in broken if last[str(call["name"])]["error"]]
     failed = (unmended or broken)[-1]
-    name, error = str(failed["name"]), told_by(failed)
+    name = str(failed["name"])
+    error = told_by(failed).removeprefix(f"{name} failed with ")
     if unmended:
         return TaskOutcome(call_told(failed), f"{name} failed", f"{name} failed with: {error}", False)
     return TaskOutcome(

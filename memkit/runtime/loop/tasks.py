@@ -150,17 +150,17 @@ class TaskMemory:
             if self.attempt is not None and verdict is not None and self.episode is None:
                 tried, self.attempt = self.attempt, None
                 worked = "worked" if verdict else "did not work"
-                told = TaskOutcome(
-                    tried.action, f"the user said that it {worked}", f"this {worked}", verdict, tuple(tried.used)
-                )
-                self._conclude(told, tried.taint)
+                told = f"the user said that it {worked}"
+                lesson = f"{tried.action} {worked}"
+                self._conclude(TaskOutcome(tried.action, told, lesson, verdict, tuple(tried.used)), tried.taint)
             failed = outcome_of_calls(calls) if self.episode is None else None
             if failed is not None:
                 self.attempt = None
                 self._conclude(failed, self._steered())
             elif calls or cited:
                 done = ", ".join(map(call_told, calls))
-                action = excerpt(" ".join(f"{asked or ''}{': ' * bool(asked and done)}{done}".split()), SHOWN)
+                request = " ".join((asked or "").split()).rstrip(" .!")
+                action = excerpt(f"{request}: {done}" if request and done else request or done, SHOWN * 2)
                 self.attempt = Attempt(action, tuple(cited), tuple(self._steered()))
 
     def _judge_task(self, verdict: bool | None, said: str) -> bool:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 from .books import Books
 from .bound import (
@@ -32,6 +33,9 @@ from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import JSON, CallKey, FollowsTurns, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
 from .taint import BROUGHT, parted
+
+if TYPE_CHECKING:
+    from .tasks import TaskMemory
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""
@@ -73,6 +77,8 @@ class Tools:
         self.books = Books(memory, host.observe)
         self.hears_consent = True
         """Whether what the user says about being remembered is taken down."""
+        self.tasks: TaskMemory | None = None
+        """What the agent works at that has this toolbox."""
         self.deadline = Deadline()
         """When the running turn has to end, and with it the tools of the host."""
         self._consent = consent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .bound import BoundTool
 from .errors import LoopError
@@ -10,6 +11,9 @@ from .fencing import excerpt
 from .interface import JSON, ToolSpec
 from .tasks import ENDED, TaskMemory
 from .tiers import LINE, DecisionMade, working_lines
+
+if TYPE_CHECKING:
+    from .tools import Tools
 
 NAME = "working_memory"
 STATUS = ("open", "done", "dropped")
@@ -25,12 +29,18 @@ PROPERTIES: Mapping[str, JSON] = {
 }
 
 
-def working_memory_tool(tasks: TaskMemory) -> BoundTool:
-    """Return the tool over the working memory of ``tasks``; the same call twice leaves what one leaves."""
+def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
+    """Return the tool over the working memory of ``tasks``, or of the agent that has a toolbox.
+
+    The same call twice leaves what one leaves.
+    """
 
     def keep(args: Mapping[str, JSON]) -> str:
-        update(tasks, args)
-        return "\n".join(working_lines(tasks.working))
+        own = tasks if isinstance(tasks, TaskMemory) else tasks.tasks
+        if own is None:
+            raise LoopError("No agent works here.")
+        update(own, args)
+        return "\n".join(working_lines(own.working))
 
     return BoundTool(ToolSpec(NAME, ABOUT, {"type": "object", "properties": dict(PROPERTIES)}), keep, replayed=True)
 
