@@ -18,7 +18,9 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
+from memkit.runtime.memory.archive.overview import EXPIRED
 from memkit.runtime.memory.record.fields import SCOPES, TYPES
+from memkit.runtime.memory.record.record import has_expired
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
 @click.option("--session", help="Only from this session.")
-@click.option("--status", type=SuggestingChoice(STATUSES), help="Only in this state (default: live).")
+@click.option("--status", type=SuggestingChoice((*STATUSES, EXPIRED)), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option(
@@ -92,16 +94,17 @@ def list_command(
         asked = archive.records(user_id=owner, types=types, tags=tags, scope=scope, session_id=session)
         _answer_open(front, open_questions(asked, archive.records(user_id=owner)))
         return
-    records = archive.records(
+    found = archive.records(
         user_id=owner,
         types=types,
         tags=tags,
         scope=scope,
         session_id=session,
-        status=status or "held",
+        status="live" if status == EXPIRED else status or "held",
         as_of=as_of,
-        limit=None if limit is None else limit + 1,
     )
+    is_timely = as_of is not None or status not in (None, "live", EXPIRED)
+    records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
     truncated = limit is not None and len(records) > limit
     shown = records[:limit] if limit is not None else records
     data: dict[str, Any] = {"records": [record.to_data() for record in shown]}

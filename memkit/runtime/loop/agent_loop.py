@@ -19,12 +19,12 @@ from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .reply import IDLE, AgentResponse, Intent
-from .taint import taint_in
+from .taint import joined, taint_in
 from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
 from .turn import Acts, Turn
-from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
+from .virtual_context import INSTRUCTION, Block, Found, VirtualContextMemory, ranked
 
 if TYPE_CHECKING:
     from .chores import Chores
@@ -145,11 +145,23 @@ class AgentLoop:
             return self.heartbeat()
         return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
-    def inject_observation(self, text: str, source: str = "environment") -> None:
-        """Add what a tool or the surroundings report to the prompt, as data that taints."""
-        check_words(text, "an observation")
-        self.toolbox.books.taint((f"tool:{source}",))
-        self._show_data(text, source)
+    def inject_observation(self, found: str | Found | Sequence[Found], source: str = "environment") -> None:
+        """Add what a tool or the surroundings report to the prompt, as data that taints.
+
+        What ``memory.search`` returned goes in with the ids to cite, and taints only where it is tainted itself.
+        """
+        if isinstance(found, str) or not isinstance(found, Found | list | tuple):
+            check_words(found, "an observation")
+            self.toolbox.books.taint((f"tool:{source}",))
+            self._show_data(str(found), source)
+        elif pieces := [found] if isinstance(found, Found) else list(found):
+            self._show_found(pieces)
+
+    def _show_found(self, found: Sequence[Found]) -> None:
+        books, ids = self.toolbox.books, [one.id for one in found if one.id]
+        books.taint(joined(*(one.taint for one in found)))
+        books.recalled({"op": "recall", "tier": "archive", "query": "", "ids": ids})
+        self._show_data("\n".join(one.line for one in found), "memory")
 
     def _show_data(self, text: str, source: str) -> None:
         self.view.add(data_message(fence(text, source, new_marker())))

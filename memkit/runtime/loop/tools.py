@@ -296,7 +296,8 @@ class Tools:
             text = errors.message
         if tool.foreign:
             text = fence(excerpt(text, RESULT_LIMIT), tool.spec.name, self._marker())
-            self.books.taint((f"tool:{tool.spec.name}",) if tool.open_world else ())
+            if tool.open_world:
+                self.books.taint((f"tool:{tool.spec.name}", *source_of(given, text)))
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
     def repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
@@ -315,6 +316,20 @@ class Tools:
         close = difflib.get_close_matches(name, self._tools, n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
+
+
+WEB = re.compile(r"https?://[^\s<>\"'`\\]{1,500}[^\s<>\"'`\\.,;:!?)\]}]")
+
+
+def source_of(args: Mapping[str, JSON], text: str) -> list[str]:
+    """Return the address that a tool's result came from: the one it was asked for, or the only one it names.
+
+    >>> source_of({"url": "https://example.org/a"}, "See https://example.net."), source_of({}, "See https://a.example.")
+    (['https://example.org/a'], ['https://a.example'])
+    """
+    asked = [str(value) for value in args.values() if isinstance(value, str) and WEB.fullmatch(value)]
+    named = list(dict.fromkeys(asked or WEB.findall(text)))
+    return named if len(named) == 1 else []
 
 
 def own_words(text: str | None) -> str | None:

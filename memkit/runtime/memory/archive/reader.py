@@ -363,7 +363,7 @@ class ArchiveReader:
         from .overview import census
 
         with self._reading():
-            return census(self._corpora(user_id), user_id)
+            return census(self._corpora(user_id), self._clock(), user_id)
 
     def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
         """Return the ids of the records that this user recalled most on this machine, each with how often."""

@@ -246,9 +246,19 @@ class MemoryTools:
                 supersedes=supersedes,
                 today=self.archive.today(),
             )
+            if draft.source == "inferred":
+                draft = draft._replace(source_url=_only_address(origin.tainted_by))
             decision = self.archive.offer(draft, origin, consented=self.consented())
             taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
+            if decision.decision == "refused" and decision.reasons[0].code == "transient":
+                taken["passing"] = said
         return self._concluded("archival_memory_insert", decision, **taken)
+
+    def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
+        """Return where records come from that an answer cites."""
+        found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
+        told = ("id", "session_id", "turn_id", "source_url")
+        return [{name: getattr(record, name) for name in told} for record in found]
 
     def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
         """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
@@ -634,6 +644,12 @@ def _taken(event: Mapping[str, Any]) -> str:
 
 def _why(event: Mapping[str, Any]) -> str:
     return "".join(f" {reason['message']}" for reason in event.get("reasons", ()))
+
+
+def _only_address(taint: Sequence[str]) -> str | None:
+    """Return the address of the page that steered a text, where there was one and no other."""
+    addresses = [origin for origin in taint if origin.startswith(("https://", "http://"))]
+    return addresses[0] if len(addresses) == 1 else None
 
 
 NUMBER_BITS = 16
