@@ -151,7 +151,7 @@ class TaskMemory:
                 tried, self.attempt = self.attempt, None
                 worked = "worked" if verdict else "did not work"
                 told = f"the user said that it {worked}"
-                lesson = f"{tried.action} {worked}"
+                lesson = f"this way it {worked}"
                 self._conclude(TaskOutcome(tried.action, told, lesson, verdict, tuple(tried.used)), tried.taint)
             failed = outcome_of_calls(calls) if self.episode is None else None
             if failed is not None:
