@@ -14,7 +14,7 @@ from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.log.shards import branch_mark
-from memkit.runtime.memory.record.stamps import parse_duration, seconds_before
+from memkit.runtime.memory.record.lines import parse_duration, seconds_before
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.commit_logs import BranchLog

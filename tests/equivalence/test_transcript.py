@@ -116,7 +116,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
     ),
     "working": (
         lambda account: [
-            list(statuses(account)), [list(turn["seen"].values()) for turn in account.turns[1:2]], verdicts(account)[-1],
+            list(statuses(account)), [list(account.turns[1]["seen"].values())], verdicts(account)[-1],
         ],
         [
             ["The task “move house” succeeded: moved. Lesson: done by: call the agency."],

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..index.corpus import CorpusIndex
-from ..record.record import Record, has_expired, is_for, is_valid
+from ..record.record import EXPIRED, Record, has_expired, is_for, is_valid
 from ..settings import MemorySettings
 from ..tiers.core import core_edits
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
-EXPIRED = "expired"
 COUNTED = ("type", "trust", "actor", "scope", "source")
 """Fields of live records whose values are counted."""
 

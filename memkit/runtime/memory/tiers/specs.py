@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..record.errors import ArchiveError
-from ..record.fields import TYPES
+from ..record.record import TYPES
 from ..settings import GIVEN_SECTIONS
 
 MAX_RESULTS = 50
