@@ -252,7 +252,7 @@ GOAL = regex(
 
 
 INTRODUCED = regex(
-    rf"^(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?[\s,.!–—-]+(?P<own>[Ii](?:'m| am) "
+    rf"^(?i:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?[\s,.!–—-]+(?P<own>[Ii](?:'m| am) "
     rf"(?P<v>(?!{NATION}\b)(?:(?:de|van|von) )?{UP}[\w'-]+(?: {UP}[\w'-]+){{0,2}}))(?=\s*(?:[.!]|$|, (?:and )?[Ii]\b))",
 )
 """A greeting with the name of who greets, which elsewhere might be anything: "I'm Confused", "I'm Ishmael"."""

@@ -13,19 +13,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .bound import AnsweredErrors, named_step
+from .config import Host
 from .errors import LoopError
 from .fencing import excerpt
 from .interface import JSON, CallKey, ToolCall
 from .journal import DONE, RUN
 from .journal_file import Entry, JournalFile
 from .outcomes import SHOWN
+from .reply import AgentResponse
 from .tasks import EXCERPT
-
-if TYPE_CHECKING:
-    from .agent_loop import AgentLoop
+from .tiers import WorkingMemory
+from .tools import Tools
+from .virtual_context import VirtualContextMemory
 
 NOTHING_DONE = "nothing was done for it"
 UNKNOWN = "it had begun when the program was cut off, and nobody knows what came of it"
@@ -64,6 +66,27 @@ class TaskRun:
     def succeeded(self) -> bool:
         """Return whether every step is done."""
         return self.outcome == "done"
+
+
+class Worker(Protocol):
+    """What a task needs of the agent that does it; ``AgentLoop`` says of each what it is."""
+
+    host: Host
+    toolbox: Tools
+    memory: VirtualContextMemory
+    working: WorkingMemory
+
+    def start_task(self, task: str) -> None:
+        """Begin a task."""
+
+    def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
+        """Record a step of it."""
+
+    def end_task(self, success: bool, outcome: str) -> str | None:
+        """End it and return the id of its outcome."""
+
+    def carry_out(self, instruction: str) -> AgentResponse:
+        """Do in a turn what the host program asks for."""
 
 
 class KeptSteps:
@@ -110,7 +133,7 @@ class KeptSteps:
         return bool(of_step) and of_step[-1] == "started"
 
 
-def run_task(agent: AgentLoop, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
+def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
     """Do the steps that were not done yet, in order, up to the first that does not succeed."""
     wanted = [_step(step) for step in steps]
     keys = [step.key or step.name for step in wanted]
@@ -125,7 +148,7 @@ def run_task(agent: AgentLoop, kept: KeptSteps, task_id: str, steps: Sequence[An
         kept.close()
 
 
-def _carried_on(agent: AgentLoop, kept: KeptSteps, task_id: str, steps: list[tuple[str, TaskStep]]) -> TaskRun:
+def _carried_on(agent: Worker, kept: KeptSteps, task_id: str, steps: list[tuple[str, TaskStep]]) -> TaskRun:
     done = kept.done()
     named = {step.name: done[key] for key, step in steps if key in done}
     if len(named) == len(steps) and (ended := kept.last("ended")):
@@ -157,7 +180,7 @@ def _carried_on(agent: AgentLoop, kept: KeptSteps, task_id: str, steps: list[tup
     return TaskRun(task_id, named, "done", record=_ended(agent, kept, True, f"all {len(steps)} steps were carried out"))
 
 
-def _ended(agent: AgentLoop, kept: KeptSteps, success: bool, told: str) -> str | None:
+def _ended(agent: Worker, kept: KeptSteps, success: bool, told: str) -> str | None:
     """Judge the task once: a kill between the record of the outcome and the journal's last line repeats neither."""
     begun = kept.last("begin") or {"moment": 0}
     key = CallKey(str(agent.working.task), int(begun["moment"]), len(kept.entries))
@@ -168,7 +191,7 @@ def _ended(agent: AgentLoop, kept: KeptSteps, success: bool, told: str) -> str |
     return record
 
 
-def _done(agent: AgentLoop, step: TaskStep, key: str) -> tuple[str, bool]:
+def _done(agent: Worker, step: TaskStep, key: str) -> tuple[str, bool]:
     """Do a step and return what came of it, and whether it failed."""
     answer: Any = None
     with AnsweredErrors(everything=True) as errors, named_step(key):
@@ -180,7 +203,7 @@ def _done(agent: AgentLoop, step: TaskStep, key: str) -> tuple[str, bool]:
     return ("it returned False", True) if answer is False else (str(answer if answer is not None else "done"), False)
 
 
-def _instructed(agent: AgentLoop, instruction: str) -> tuple[str, bool]:
+def _instructed(agent: Worker, instruction: str) -> tuple[str, bool]:
     """Let the agent do a step in a turn; where it called no tool, nothing was done."""
     reply = agent.carry_out(instruction)
     calls = {str(call["name"]): call for call in reply.tool_calls}
