@@ -40,7 +40,7 @@ def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None = 
 
     What nothing closed and holds no longer is ``expired``: no answer to anything, and retired by the next sweep.
     """
-    status: Counter[str] = Counter(dict.fromkeys((*STATUSES, EXPIRED), 0))
+    status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
     live: list[Record] = []
     tombstones, core = Counter({"rejected": 0, "erased": 0}), 0
     for corpus in corpora:
