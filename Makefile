@@ -41,6 +41,7 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/python -m tests.written.sheets
 	$(BIN)/python -m tests.written.rule_pages
 	$(BIN)/python -m tests.written.settings_page
+	$(BIN)/python -m tests.written.forty_turns
 	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
 

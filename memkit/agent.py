@@ -84,8 +84,6 @@ class Parts:
     """Tells in few words what leaves the prompt; without it its first sentences stay."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
-    has_task_tool: bool = True
-    """Whether the model may keep working memory by a tool."""
 
 
 @dataclass(frozen=True)
@@ -360,6 +358,7 @@ class ReferenceAgent:
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
+        tools.add([working_memory_tool(tools)])
         agent = AgentLoop(
             memory,
             planner,
@@ -369,8 +368,6 @@ class ReferenceAgent:
             config=self._config,
             host=host,
         )
-        if parts.has_task_tool:
-            tools.add([working_memory_tool(agent.tasks)])
         agent.working.max_items = parts.archive.settings.working.max_items
         return agent
 

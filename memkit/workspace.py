@@ -306,6 +306,11 @@ class Workspace:
         sections = (name for name in MemorySettings._fields if name not in wanted)
         return MemorySettings.from_mapping(wanted | {name: self.settings.section(name) for name in sections})
 
+    @property
+    def core_sections(self) -> tuple[str, ...]:
+        """Return the sections of core memory that can be written; the persona stands in memkit.yaml."""
+        return ("human", "system", *self.settings["core.sections"])
+
     @cached_property
     def guard(self) -> Guard:
         """Return the compiled policies; a set that does not load denies everything."""

@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, agent_option, user_option
+from memkit.cli.output import Front, MemkitGroup, agent_option, user_option
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
-
-SECTIONS = ["human", "system"]
 
 
 @click.group("core", cls=MemkitGroup)
@@ -35,7 +33,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 
 
 @core.command("set")
-@click.argument("section", type=SuggestingChoice(SECTIONS), metavar="[human|system]")
+@click.argument("section", metavar="[human|system|SECTION]")
 @click.argument("text")
 @user_option
 @agent_option
@@ -44,7 +42,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 def set_section(front: Front, section: str, text: str, user: str | None, agent: str | None, reason: str) -> None:
     """Replace a section of USER by TEXT; the versions before stay in the archive.
 
-    The persona is a setting: memkit config set persona TEXT.
+    The persona is a setting: memkit config set persona TEXT. Further sections are declared under core.sections.
     """
     workspace = front.workspace
     owner = workspace.user(user)

@@ -80,7 +80,7 @@ def _sorted(value: Any) -> Any:
 OUTBOX = "outbox.jsonl"
 """What the store's tool writes: a call that was denied leaves nothing here."""
 _RECORD = ("text", "type", "trust", "status", "source", "scope", "actor", "tags", "confidence", "importance", "user_id",
-           "session_id", "turn_id", "supersedes")  # fmt: skip
+           "taint", "action", "outcome", "lesson", "session_id", "turn_id", "supersedes")  # fmt: skip
 _EVENT = ("op", "target", "actor", "user_id", "session_id", "reason", "fields")
 
 
@@ -172,14 +172,13 @@ class ReferenceSide:
                 Setting(turn.user or "", session, turn.context),
                 provider="reference",
                 # The store is this package's own, so its tools run. A project reads its skills in ways of its own, so
-                # nothing of the store's is offered as a tool here; neither is working memory, which no project keeps.
+                # nothing of the store's is offered as a tool here.
                 adapt=lambda parts: replace(
                     parts,
                     model=model,
                     procedures=None,
                     tools=workspace.tools,
                     objection=lambda name: None,
-                    has_task_tool=False,
                 ),
             )
             if turn.consents and turn.user is not None and not agent.consent.granted():

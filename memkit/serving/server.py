@@ -28,7 +28,7 @@ from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name
-from memkit.serving.tools import SECTIONS, TOOLS, core_text, record_text
+from memkit.serving.tools import TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
 from memkit.store.tokens import BEARER, ServerToken
@@ -295,7 +295,8 @@ class MemoryServer:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         skills = await self._skills()
-        listed = [types.Resource(uri=f"memkit://core/{name}", name=f"core {name}") for name in ("persona", *SECTIONS)]
+        sections = ("persona", *self._workspace.core_sections)
+        listed = [types.Resource(uri=f"memkit://core/{name}", name=f"core {name}") for name in sections]
         listed += [types.Resource(uri=f"memkit://skill/{quote(name)}", name=f"skill {name}") for name in skills]
         page, following = paged(listed, lambda one: one.uri, params)
         return types.ListResourcesResult(resources=page, next_cursor=following)
@@ -336,7 +337,7 @@ class MemoryServer:
             skill = self._workspace.skills.get(name)
             return agent_skill(skill) if skill else None
         sections = core_sections(self._workspace, caller.user)
-        known = name in sections or name in SECTIONS
+        known = name in sections or name in self._workspace.core_sections
         return core_text({name: sections.get(name, "")}) if known else None
 
     async def _list_prompts(

@@ -29,8 +29,6 @@ from memkit.use_cases.recall import core_sections, find_record, hit_data, record
 from memkit.workspace import Workspace
 
 PLAN_SECONDS = 30.0
-SECTIONS = ("human", "system")
-"""The core sections that can be edited; the persona stands in memkit.yaml."""
 
 # Looking.
 
@@ -67,7 +65,7 @@ def _why(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consent
 def _core_get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     sections = core_sections(workspace, caller.user)
     if (wanted := given.get("section")) is not None:
-        known = dict.fromkeys([*sections, *SECTIONS])
+        known = dict.fromkeys([*sections, *workspace.core_sections])
         if wanted not in known:
             raise NotFound(f"There is no core section {wanted!r:.60}. There are {', '.join(known)}.")
         sections = {wanted: sections.get(wanted, "")}
@@ -123,8 +121,8 @@ def _forget(workspace: Workspace, caller: Caller, given: Mapping[str, Any], cons
 
 def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     section = given["section"]
-    if section not in SECTIONS:
-        raise NotFound(f"{section!r:.60} is no section to edit. There are {', '.join(SECTIONS)}.")
+    if section not in workspace.core_sections:
+        raise NotFound(f"{section!r:.60} is no section to edit. There are {', '.join(workspace.core_sections)}.")
     now = workspace.archive.core_sections(caller.user).get(section, "")
     text = edited_core(now, given["old"], given["new"])
     reason = given.get("reason", "")
@@ -172,7 +170,7 @@ _ALL = [
         "Replace a passage of a core memory section, or with an empty 'old' add a line to it. A person reviews it.",
         _core_edit,
         {
-            "section": _text("Which section.", enum=list(SECTIONS)),
+            "section": _text("Which section: human, system, or one that the store declares."),
             "old": {"type": "string", "description": "The passage, exactly once in the section; empty to add a line."},
             "new": {"type": "string", "description": "What stands there from now on."},
             "reason": REASON,

@@ -80,12 +80,12 @@ def _as_one(value: str, place: re.Match[str]) -> str:
     return f'"{escaped}"' if before.endswith("=") and not is_word else value
 
 
-FAILED = "FAILED:"
-"""How a model begins its answer to a step that it could not do."""
+FAILED, DONE = "FAILED:", "DONE:"
+"""How a model begins its answer to a step that it could not do, and to one that it did without a tool."""
 _HOW = f"""\
 You get the steps one by one, each as a message. Carry out exactly that step with your tools, and answer with what you \
-did and found. Do not go on to the next step by yourself. When a step cannot be done, begin your answer with {FAILED} \
-and say why."""
+did and found. Do not go on to the next step by yourself. When your answer alone does a step, without a tool, begin it \
+with {DONE}; when it cannot be done, with {FAILED} and why. An answer with neither tool nor {DONE} leaves it undone."""
 
 
 def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
@@ -98,8 +98,12 @@ def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
     return "\n".join([*lines, "Steps:", *(f"{number}. {step}" for number, step in enumerate(steps, start=1))])
 
 
-COMPLETED = ("done", "answered")
+COMPLETED = ("done",)
+"""What a step came to that somebody did something for."""
+PASSED = ("done", "answered")
 """What a step came to when the next one may begin."""
+INCOMPLETE = "incomplete"
+"""How a run ends in which nothing was done for a step."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class FollowedStep:
     """From 1."""
     text: str
     status: str
-    """done (tools ran) | answered (the model only spoke) | failed | denied | pending"""
+    """done (tools ran, or its answer is the work) | answered (nothing was done) | failed | denied | pending"""
     message: str = ""
     """What the model answered."""
     reason: str = ""
@@ -141,7 +145,7 @@ def follow(agent: Follower, steps: Sequence[str], first: int = 1) -> Iterator[Fo
     stopped = False
     for number, text in enumerate(steps[first - 1 :], start=first):
         step = FollowedStep(number, text, "pending") if stopped else _carried_out(agent, number, text)
-        stopped = step.status not in COMPLETED
+        stopped = step.status not in PASSED
         yield step
 
 
@@ -172,7 +176,7 @@ def _judged(reply: AgentResponse, most_calls: int) -> tuple[str, str]:
         return "failed", f"it took {len(calls)} tool calls, the most that one turn may make"
     if not calls and not said:
         return "failed", "the model gave no answer"
-    return ("done" if calls else "answered"), ""
+    return ("done" if calls or said.removeprefix(DONE).strip() not in ("", said) else "answered"), ""
 
 
 REFUSED = "refused"
@@ -185,7 +189,7 @@ class SkillRun:
     skill: str
     version: str | None
     outcome: str
-    """succeeded | failed | denied | refused (it could not begin)"""
+    """succeeded | incomplete (nothing was done for a step) | failed | denied | refused (it could not begin)"""
     steps: tuple[FollowedStep, ...] = ()
     """From the first that this run had to do."""
     missing_tools: Mapping[str, str] = field(default_factory=dict)
@@ -204,6 +208,11 @@ class SkillRun:
     def stopped_at(self) -> FollowedStep | None:
         """Return the step that did not succeed."""
         return next((step for step in self.steps if step.status in ("failed", "denied")), None)
+
+    @property
+    def undone(self) -> list[int]:
+        """Return the numbers of the steps that nothing was done for."""
+        return [step.number for step in self.steps if step.status == "answered"]
 
     @property
     def completed(self) -> list[int]:

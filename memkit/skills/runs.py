@@ -37,13 +37,20 @@ class JournalledRun:
     """The step it began with, from 1."""
     done: tuple[int, ...] = ()
     """The steps that were completed."""
+    undone: tuple[int, ...] = ()
+    """The steps that were passed over, because nothing was done for them."""
     outcome: str | None = None
-    """succeeded | failed | denied; None for a run that was killed or is still running."""
+    """succeeded | incomplete | failed | denied; None for a run that was killed or is still running."""
 
     @property
     def next_step(self) -> int:
+        """Return the first step that nobody came to."""
+        return max((*self.done, *self.undone), default=self.first - 1) + 1
+
+    @property
+    def stopped_at(self) -> int:
         """Return the first step that was not completed."""
-        return max(self.done, default=self.first - 1) + 1
+        return min(self.undone, default=self.next_step)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class RunStatistics:
     runs: int = 0
     succeeded: int = 0
     failed: int = 0
-    """Stopped at a step that failed or that a policy stopped."""
+    """Stopped at a step that failed or that a policy stopped, or passed over one that nothing was done for."""
     unfinished: int = 0
     success_rate: float | None = None
     """Of the runs that came to an end; None before the first one did."""
@@ -103,9 +110,9 @@ class OpenRun:
         self._path = path
         self._user = user
 
-    def step_done(self, number: int) -> None:
-        """Write that a step was completed, before the next one begins: it must not be repeated after a kill."""
-        self.write("step", step=number)
+    def step_passed(self, number: int, *, is_done: bool) -> None:
+        """Write that a step was completed or passed over, before the next one begins; a kill repeats neither."""
+        self.write("step" if is_done else "undone", step=number)
 
     def end(self, outcome: str) -> None:
         """Write how the run ended."""
@@ -121,7 +128,7 @@ def statistics(name: str, runs: Sequence[JournalledRun]) -> RunStatistics:
     """Return what the runs of a skill come to."""
     ended = [run for run in runs if run.outcome is not None]
     succeeded = [run for run in ended if run.outcome == SUCCEEDED]
-    stopped = Counter(run.next_step for run in ended if run.outcome != SUCCEEDED)
+    stopped = Counter(run.stopped_at for run in ended if run.outcome != SUCCEEDED)
     return RunStatistics(
         name,
         runs=len(runs),
@@ -160,6 +167,8 @@ def _continued(run: JournalledRun | None, entry: dict[str, Any]) -> JournalledRu
                 )  # fmt: skip
             case "step" if run is not None:
                 return replace(run, done=(*run.done, int(entry["step"])))
+            case "undone" if run is not None:
+                return replace(run, undone=(*run.undone, int(entry["step"])))
             case "end" if run is not None:
                 return replace(run, outcome=str(entry["outcome"]))
     except (KeyError, TypeError, ValueError, OverflowError):

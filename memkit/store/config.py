@@ -46,6 +46,7 @@ DEFAULTS: Mapping[str, Any] = {
     "recall": {"max_items": 1000, "ttl": "7d", "at_session_start": 3},
     "conversation": {"max_messages": 50, "summarize_at": 30, "keep": 10},
     "checkpoint": {"ttl": "1h"},
+    "core": {"sections": {}},
     "write": {
         "min_confidence": 0.7,
         "max_per_session": 10,
@@ -84,6 +85,8 @@ DEFAULTS: Mapping[str, Any] = {
     "tools": [],
 }
 
+WHOLE = {"core.sections"}
+"""A mapping whose keys its owner chooses, and which is one setting."""
 _OF_THE_STORE = {"format", "name", "tools", "privacy.key_id"}
 """What the store is, and so no variable of a run can change."""
 
@@ -194,7 +197,7 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested mappings as one, by dotted key; the opposite of ``tree``."""
     found: dict[str, Any] = {}
     for key, value in data.items():
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping) and value and f"{prefix}{key}" not in WHOLE:
             found |= flat(value, f"{prefix}{key}.")
         else:
             found[prefix + key] = value

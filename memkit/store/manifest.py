@@ -80,7 +80,14 @@ def _values(place: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     if "anyOf" in place:
         return " or ".join(str(one.get("title") or _values(one, schema)) for one in place["anyOf"])
     kinds = place["type"] if isinstance(place["type"], list) else [place["type"]]
-    words = {"integer": "a whole number", "string": "text", "boolean": "true, false", "array": "a list", "null": "null"}
+    words = {
+        "integer": "a whole number",
+        "string": "text",
+        "boolean": "true, false",
+        "array": "a list",
+        "null": "null",
+        "object": "a mapping",
+    }
     said = " or ".join(words[kind] for kind in kinds)
     return f"{said} from {place['minimum']}" if "minimum" in place else said
 

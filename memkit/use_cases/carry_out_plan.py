@@ -12,7 +12,7 @@ from typing import Any
 from memkit.agent import Parts, Setting
 from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.runtime.htn.core import Action, Domain, Execution, Executor, HtnError, HTNPlanner, Problem, Reason, Result
+from memkit.runtime.htn.core import Action, Domain, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution import foresee
 from memkit.runtime.htn.execution.course import Belief
 from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
@@ -21,6 +21,7 @@ from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.fencing import unfenced
 from memkit.runtime.loop.interface import Approval, ToolOutcome
+from memkit.runtime.loop.outcomes import TaskOutcome, outcome_of_steps
 from memkit.runtime.loop.plan_run import ToolHands
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
@@ -76,13 +77,13 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
     result = solve_explained(planner, problem)
     if not result.found:
         return CarriedOut(result, _nothing("run", result.outcome, result.reasons), False)
-    toolbox = _running_toolbox(workspace, how)
-    if obstacles := _obstacles(planner, problem, result, toolbox, how):
+    crew = _running_crew(workspace, how)
+    if obstacles := _obstacles(planner, problem, result, crew.toolbox, how):
         return CarriedOut(result, _nothing("run", REFUSED, obstacles), False)
     now = workspace.clock() if workspace else utc_now()
     user = how.user or (workspace.settings["user"] if workspace else None)
     run = runs.begin(planner.domain, list(planner.usable), problem, now=now, user=user)
-    return _carried_out(run, planner, toolbox, how, result)
+    return _carried_out(run, planner, crew, how, result)
 
 
 def resume_run(
@@ -102,7 +103,7 @@ def resume_run(
         PlanJournalError: Another process carries it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
-    return _carried_out(run, planner_for(run.domain), _running_toolbox(workspace, how), how)
+    return _carried_out(run, planner_for(run.domain), _running_crew(workspace, how), how)
 
 
 def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
@@ -110,7 +111,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
     result = solve_explained(planner, problem)
     if not result.found or result.plan is None:
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
-    toolbox = _toolbox(workspace, how, dry=True)
+    toolbox = _crew(workspace, how, dry=True).toolbox
     hands = ToolHands(toolbox)
     world = Belief(planner.domain, problem)
     steps, reasons = [], []
@@ -140,8 +141,9 @@ def resuming(run: str, folder: Path | None) -> str:
 
 
 def _carried_out(
-    run: RecordedPlanRun, planner: HTNPlanner, toolbox: Tools, how: Carrying, result: Result | None = None
+    run: RecordedPlanRun, planner: HTNPlanner, crew: _Crew, how: Carrying, result: Result | None = None
 ) -> CarriedOut:
+    toolbox = crew.toolbox
     hands = ToolHands(toolbox, manual=lambda action: _by_hand(action, how))
     with run.journal() as journal:
         executor = Executor(
@@ -159,38 +161,48 @@ def _carried_out(
         except (KeyboardInterrupt, MemkitError, HtnError):
             how.notice(f"The run stops in the middle. Go on with: {resuming(run.id, how.runs)}")
             raise
-    return CarriedOut(execution.result, _account(execution, run), execution.succeeded)
-
-
-def _account(execution: Execution, run: RecordedPlanRun) -> dict[str, Any]:
-    return {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
+    account = {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
+    judged = outcome_of_steps(", ".join(" ".join(map(str, task)) for task in run.problem.tasks), account)
+    return CarriedOut(execution.result, account | {"record": judged and crew.remember(judged)}, execution.succeeded)
 
 
 def _nothing(mode: str, outcome: str, reasons: Any) -> dict[str, Any]:
     told = [reason.to_data() for reason in reasons]
     return {
         "mode": mode, "run": None, "outcome": outcome, "steps": [], "completed": 0, "replans": 0, "state": [],
-        "reasons": told,
+        "reasons": told, "record": None,
     }  # fmt: skip
 
 
-def _running_toolbox(workspace: Workspace | None, how: Carrying) -> Tools:
-    """Return the tools of the store's agent; raises ``NotTrusted`` where some are the store's and nobody trusted it."""
+@dataclass(frozen=True)
+class _Crew:
+    """What carries a plan out, and what remembers how it ended."""
+
+    toolbox: Tools
+    remember: Callable[[TaskOutcome], str | None] = lambda outcome: None
+
+
+def _running_crew(workspace: Workspace | None, how: Carrying) -> _Crew:
+    """Return what the store's agent works with; raises ``NotTrusted`` where nobody trusted tools of the store's own."""
     if workspace is not None:
         workspace.require_tools()
-    return _toolbox(workspace, how)
+    return _crew(workspace, how)
 
 
-def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> Tools:
+def _crew(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> _Crew:
     """Return the tools of the store's agent, the same that a chat has; outside of a store there are none."""
     if workspace is None:
-        return Tools(
-            SessionTools(VirtualContextMemory()), config=AgentConfig(context=how.context), host=Host(how.approve)
-        )
+        memory = SessionTools(VirtualContextMemory())
+        return _Crew(Tools(memory, config=AgentConfig(context=how.context), host=Host(how.approve)))
 
     def without_traces(parts: Parts) -> Parts:
         # What is only shown runs nothing, so it tells of all tools, whoever trusts them.
         return replace(parts, guard=workspace.guard, observe=None, tools=workspace.tools) if dry else parts
+
+    def remember(outcome: TaskOutcome) -> str | None:
+        kept = agent.tasks.conclude(outcome)
+        workspace.end_batch()
+        return kept
 
     agent = open_chat(
         workspace,
@@ -199,7 +211,7 @@ def _toolbox(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -
         adapt=without_traces,
     )
     agent.toolbox.begin_turn(None, agent.turns + 1)
-    return agent.toolbox
+    return _Crew(agent.toolbox, remember)
 
 
 def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: Tools, how: Carrying) -> list[Reason]:

@@ -10,6 +10,7 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record, replaced_by
+from memkit.store.schema import suggestion
 from memkit.terminal import one_line
 from memkit.use_cases.recall import find_record, require_status
 
@@ -408,7 +409,17 @@ def write_core(
     reason: str = "",
     consented: bool = True,
 ) -> Decision:
-    """Offer ``text`` as the whole new content of a core section and return the write gate's decision."""
+    """Offer ``text`` as the whole new content of a core section and return the write gate's decision.
+
+    Raises:
+        UsageError: There is no such section to write in.
+    """
+    known = workspace.core_sections
+    if section not in known:
+        raise UsageError(
+            f"{section!r:.60} is no section to write in. There are {', '.join(known)}.{suggestion(section, [*known])} "
+            "Others are declared under core.sections in memkit.yaml."
+        )
     origin = workspace.writer(user)._replace(agent_id=agent_id)
     decision = workspace.archive.edit_core(user, section, text, origin, reason=reason, consented=consented)
     if decision.decision != "refused":

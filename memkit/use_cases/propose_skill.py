@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.runtime.memory.record.record import union
+from memkit.runtime.memory.tiers.fence import visible
 from memkit.runtime.memory.tiers.sessions import SessionTurn, session_owners
 from memkit.skills.draft import default_name, draft_text, worked
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
@@ -26,6 +29,8 @@ class Proposal:
     branch: str | None
     """None when it was only tried."""
     commit: str | None
+    taint: tuple[str, ...] = ()
+    """What may have steered the session that it is drafted from."""
 
 
 def propose_skill(
@@ -61,7 +66,9 @@ def propose_skill(
     """
     tools = {tool.name: tool for tool in workspace.tools}
     user = user or _owner(workspace, session)
-    asked = worked(_turns(workspace, session, user), tools.keys())
+    turns = _turns(workspace, session, user)
+    taint = union(*(turn.taint for turn in turns))
+    asked = worked(turns, tools.keys())
     if not asked:
         raise NegativeAnswer(f"No declared tool worked in the session {session!r}, so there is nothing to draft from.")
     name = name or default_name(asked)
@@ -74,14 +81,18 @@ def propose_skill(
         raise UsageError(
             f"The branch {branch!r} is there already. Merge or delete it ('git branch -D {branch}'), or give --branch."
         )
-    text = schema_comment(workspace.root, "skill") + draft_text(name, asked, tools, workspace.guard, quote=quote)
+    text = (
+        schema_comment(workspace.root, "skill")
+        + _mark(taint)
+        + draft_text(name, asked, tools, workspace.guard, quote=quote)
+    )
     skill = _checked(text, name, path)
     if dry_run:
-        return Proposal(skill, path, text, None, None)
-    commit = objects.commit(branch, {path: text.encode()}, _message(skill), parent=head)
+        return Proposal(skill, path, text, None, None, taint)
+    commit = objects.commit(branch, {path: text.encode()}, _message(skill, taint), parent=head)
     event = {"event": "skill_proposed", "actor": "person", "user_id": user, "session_id": session, "skill": name}
     workspace.audit.append(event)
-    return Proposal(skill, path, text, branch, commit)
+    return Proposal(skill, path, text, branch, commit, taint)
 
 
 def _owner(workspace: Workspace, session: str) -> str:
@@ -108,10 +119,17 @@ def _checked(text: str, name: str, path: str) -> Skill:
     return read_skill(document.data)
 
 
-def _message(skill: Skill) -> str:
+def _mark(taint: Sequence[str]) -> str:
+    """Return the line of a draft that says what may have steered it; nothing where that is nothing."""
+    origins = ", ".join(visible(" ".join(origin.split())) for origin in taint)
+    return f"# Drafted from a session in whose prompt stood text from outside ({origins}).\n" if taint else ""
+
+
+def _message(skill: Skill, taint: Sequence[str] = ()) -> str:
     tools = ", ".join(skill.required_tools)
     lines = (
         f"Propose the skill {skill.name}", "", f"Drafted from what worked in a session, with {tools}.",
-        "Read every step before you merge it, and say in description and when_to_use what it is for.", "",
+        "Read every step before you merge it, and say in description and when_to_use what it is for.",
+        *(["", _mark(taint).removeprefix("# ").rstrip()] if taint else []), "",
     )  # fmt: skip
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,8 @@ from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import ToolSpec
 from memkit.skills.running import (
     COMPLETED,
+    INCOMPLETE,
+    PASSED,
     REFUSED,
     FollowedStep,
     RunRequest,
@@ -65,7 +67,7 @@ def run_skill(
     skill = show_skill(workspace.root, name)
     steps = filled_steps(skill, request.input, request.values)
     user = setting.user or None
-    first, session = _beginning(workspace, skill, request, user, setting.session)
+    first, session, skipped = _beginning(workspace, skill, request, user, setting.session)
     inside = replace(setting, session=session, host=Host(_agree) if request.dry_run else setting.host)
     with ExitStack() as stack:
         adapt = _Adaptation(workspace, instructions(skill, steps, request.input), request.dry_run, stack)
@@ -79,7 +81,10 @@ def run_skill(
         elif request.dry_run:
             run = _finished(skill, run, _told(follow(agent, steps, first), tell))
         else:
-            run = _kept_run(workspace, skill, agent, run, _told(follow(agent, steps, first), tell), first)
+            journal = workspace.skill_runs.begin(skill, user=user, session=agent.setting.session, first=first)
+            for number in skipped:
+                journal.step_passed(number, is_done=False)
+            run = _kept_run(workspace, skill, agent, run, _told(follow(agent, steps, first), tell), journal, skipped)
     if not request.dry_run:
         _account(workspace, run, user)
     return run
@@ -136,17 +141,17 @@ def _agree(*_: Any) -> bool:
 
 def _beginning(
     workspace: Workspace, skill: Skill, request: RunRequest, user: str | None, session: str
-) -> tuple[int, str]:
-    """Return the step and the session to begin with."""
+) -> tuple[int, str, Sequence[int]]:
+    """Return the step and the session to begin with, and the steps before it that nothing was done for."""
     if request.from_step is not None and request.resume:
         raise UsageError("Give either --from-step or --resume, not both.")
     if request.resume:
         last = _unfinished(workspace.skill_runs.runs(skill.name), skill, user)
-        return last.next_step, session or last.session_id
+        return last.next_step, session or last.session_id, last.undone
     first = request.from_step or 1
     if first > len(skill.steps):
         raise UsageError(f"{skill.name} has {len(skill.steps)} steps, so it cannot begin with step {first}.")
-    return first, session
+    return first, session, ()
 
 
 def _unfinished(runs: list[JournalledRun], skill: Skill, user: str | None) -> JournalledRun:
@@ -170,15 +175,19 @@ def _told(steps: Iterator[FollowedStep], tell: Callable[[FollowedStep], None]) -
 
 
 def _kept_run(
-    workspace: Workspace, skill: Skill, agent: ReferenceAgent, run: SkillRun, steps: Iterator[FollowedStep], first: int
+    workspace: Workspace,
+    skill: Skill,
+    agent: ReferenceAgent,
+    run: SkillRun,
+    steps: Iterator[FollowedStep],
+    journal: OpenRun,
+    skipped: Sequence[int],
 ) -> SkillRun:
     """Carry the steps out and keep how far they came, in the journal and in working memory."""
-    user, session = agent.setting.user or None, agent.setting.session
-    journal = workspace.skill_runs.begin(skill, user=user, session=session, first=first)
     agent.tasks.start_task(f"skill {skill.name}")
-    run = _finished(skill, run, _journaled(steps, journal, agent))
+    run = _finished(skill, run, _journaled(steps, journal, agent), skipped)
     journal.end(run.outcome)
-    record = _learned(agent, run)
+    record = _learned(agent, run, [*skipped, *run.undone])
     if agent.may_remember():
         workspace.end_batch()
     counted = statistics(skill.name, workspace.skill_runs.runs(skill.name))
@@ -188,29 +197,37 @@ def _kept_run(
 def _journaled(steps: Iterator[FollowedStep], journal: OpenRun, agent: ReferenceAgent) -> Iterator[FollowedStep]:
     for step in steps:
         completed = step.status in COMPLETED
-        if completed:
-            journal.step_done(step.number)
-        if step.status != "pending":
+        if step.status in PASSED:
+            journal.step_passed(step.number, is_done=completed)
+        if completed or step.reason:
             agent.tasks.record_step(step.text, step.message if completed else step.reason, succeeded=completed)
         yield step
 
 
-def _finished(skill: Skill, run: SkillRun, steps: Iterator[FollowedStep]) -> SkillRun:
-    """Carry the steps out and return how it went."""
+def _finished(skill: Skill, run: SkillRun, steps: Iterator[FollowedStep], skipped: Sequence[int] = ()) -> SkillRun:
+    """Carry the steps out and return how it went; ``skipped`` are those before them that nothing was done for."""
     run = replace(run, steps=tuple(steps))
     if run.stopped_at is not None:
         return replace(run, outcome=run.stopped_at.status)
+    if skipped or run.undone:
+        return replace(run, outcome=INCOMPLETE)
     called = {str(call["name"]) for step in run.steps for call in step.tool_calls}
     unused = tuple(tool for tool in skill.required_tools if tool not in called)
     return replace(run, outcome=SUCCEEDED, unused_tools=unused)
 
 
-def _learned(agent: ReferenceAgent, run: SkillRun) -> str | None:
-    """End the task, which moves the confidence of the records it used, and return the record of its outcome."""
+def _learned(agent: ReferenceAgent, run: SkillRun, undone: Sequence[int]) -> str | None:
+    """End the task, which moves the confidence of the records it used, and return the record of its outcome.
+
+    A run that did not do every step teaches nothing about what it relied on.
+    """
     stopped = run.stopped_at
     outcome = f"step {stopped.number} {stopped.status}" if stopped else f"all {len(run.steps)} steps were carried out"
-    with AnsweredErrors():  # without the user's consent, or past the session's quota, nothing is kept
-        return agent.tasks.end_task(stopped is None, outcome) or None
+    if undone and not stopped:
+        outcome = f"nothing was done for step {', '.join(map(str, undone))}"
+        agent.tasks.forget_used()
+    with AnsweredErrors():  # past the session's quota nothing is kept
+        return agent.tasks.end_task(run.outcome == SUCCEEDED, outcome)
     return None
 
 

@@ -153,6 +153,37 @@ def test_core_memory_rolls_back_as_a_new_version(memkit: Answers) -> None:
     assert versions[3]["reason"] == "typo"
 
 
+def test_what_expired_is_not_called_live(memkit: Answers) -> None:
+    """Neither by list nor by stats; it is told apart, and under a status of its own."""
+    memkit("memory", "add", "Ada is in Rome", "--user", "ada", "--valid-until", "2020-01-01")
+    memkit("memory", "add", "Ada drinks tea", "--user", "ada")
+
+    def listed(*more: str) -> list[str]:
+        return [one["text"] for one in memkit("memory", "list", "--user", "ada", *more)["data"]["records"]]
+
+    assert listed() == listed("--status", "live") == ["Ada drinks tea"]
+    assert listed("--status", "expired") == ["Ada is in Rome"]
+    status = memkit("memory", "stats", "--user", "ada")["data"]["status"]
+    assert (status["live"], status["expired"]) == (1, 1)
+
+
+def test_a_store_declares_core_sections_of_its_own(memkit: Answers, store: Path) -> None:
+    """They are set, shown and rolled back as the others; what is not declared, or cannot be, is said in one line."""
+    memkit("core", "set", "preferences", "Short answers", "--user", "ada", code=2)
+    manifest = store / "memkit.yaml"
+    given = manifest.read_text()
+    manifest.write_text(given + "core: {sections: {preferences: {limit: 20}}}\n")
+
+    memkit("core", "set", "preferences", "Short answers", "--user", "ada")
+    memkit("core", "set", "preferences", "Short answers, and no jokes at all", "--user", "ada", code=1)
+
+    assert memkit("core", "show", "--user", "ada")["data"]["sections"]["preferences"] == "Short answers"
+    memkit("core", "rollback", "preferences", "--user", "ada")
+    assert "preferences" not in memkit("core", "show", "--user", "ada")["data"]["sections"]
+    manifest.write_text(given + "core: {sections: {persona: {}}}\n")
+    memkit("core", "show", "--user", "ada", code=2)
+
+
 @pytest.mark.parametrize(("version", "code"), [("9", 1), ("nowhere", 1), ("0", 2)])
 def test_a_version_that_is_not_there_cannot_come_back(memkit: Answers, version: str, code: int) -> None:
     """Also when it stands already, and for a section that was never edited."""

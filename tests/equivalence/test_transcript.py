@@ -100,6 +100,37 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
         lambda account: ["no JSON" in results(account, 1)[0], "out of order" in results(account, 1)[1]],
         [True, True],
     ),
+    "outcome": (
+        lambda account: [
+            sorted(text.partition(":")[0] for text in statuses(account)),
+            [record["confidence"] for record in account.memory["records"] if record["type"] == "fact"],
+        ],
+        [
+            [
+                "My deploys go through the blue gate",
+                "The task “Which gate do my deploys go through? Tell the team",
+                "The task “flaky()” failed",
+            ],
+            [0.75],
+        ],
+    ),
+    "working": (
+        lambda account: [
+            list(statuses(account)), [list(account.turns[1]["seen"].values())], verdicts(account)[-1],
+        ],
+        [
+            ["The task “move house” succeeded: moved. Lesson: done by: call the agency."],
+            [[["prompt and conversation"]] * 4],
+            "ask",
+        ],
+    ),
+    "sections": (
+        lambda account: [account.memory["core"]["pia"], decided(account)],
+        [{"preferences": "Likes short answers"}, ["admitted", "unchanged"]],
+    ),
+    "forty-turns": (
+        lambda account: account.memory["core"]["vera"], {"human": "Name: Vera", "preferences": "Style: full sentences"},
+    ),
     "misfit": (lambda account: [call["error"] for turn in account.turns for call in turn["tool_calls"]], [True] * 3),
     "loop": (lambda account: "stopped after 8 tool calls" in account.turns[0]["message"], True),
     "consent": (decided, ["refused", "admitted", "refused"]),

@@ -155,7 +155,7 @@ def test_a_statement_may_be_called_content_and_the_number_of_finds_top_k() -> No
 def test_a_resolved_error_is_the_lesson() -> None:
     """An action that failed and then worked is what the outcome teaches; no step is kept twice."""
     kept: list[tuple[str, tuple[str, ...]]] = []
-    tasks = TaskMemory(WorkingMemory(), lambda text, tags: kept.append((text, tuple(tags))) or "R1")
+    tasks = TaskMemory(WorkingMemory(), lambda outcome, taint: kept.append(outcome.text) or "R1")
     tasks.start_task("deploy")
     for _ in range(2):
         tasks.record_step("push", "rejected", succeeded=False)
@@ -169,12 +169,7 @@ def test_a_resolved_error_is_the_lesson() -> None:
     assert episode is not None
     assert len(episode.steps) == 2
     assert [(made.question, made.rationale) for made in episode.decisions] == [("Which branch?", "It is green")]
-    assert kept == [
-        (
-            "The task “deploy” succeeded: it runs. Lesson: push worked after it had failed with: rejected.",
-            ("succeeded",),
-        )
-    ]
+    assert kept == ["The task “deploy” succeeded: it runs. Lesson: push worked after it had failed with: rejected."]
     with pytest.raises(LoopError, match="start_task"):
         tasks.end_task(True, "again")
 

@@ -39,7 +39,9 @@ def test_a_task_is_kept_from_its_beginning_to_its_end() -> None:
         "next: pack", "decided: Where? Porto", "variable: boxes = 12",
     ]  # fmt: skip
     update(tasks, {"status": "done"})
-    assert tasks.working.current_phase == "done" and tasks.episode is None
+    assert tasks.working.current_phase == "done"
+    tasks.judge_turn(None, "", (), ())
+    assert tasks.episode is None
     update(tasks, {"task": "sleep"})
     assert working_lines(tasks.working) == ["task: sleep (started)"]
 

@@ -18,7 +18,7 @@ SKILL = Skill("tea", "Makes tea.", ("Boil", "Pour", "Wait"), version="1.0.0")
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just([]))
 keys = st.sampled_from(["run", "event", "at", "version", "digest", "user_id", "session_id", "first", "step", "outcome"])
-events = st.fixed_dictionaries({"event": st.sampled_from(["begin", "step", "end", "?"])})
+events = st.fixed_dictionaries({"event": st.sampled_from(["begin", "step", "undone", "end", "?"])})
 entries = st.builds(lambda event, values: {**values, **event}, events, st.dictionaries(keys, scalars))
 
 
@@ -36,7 +36,7 @@ def test_what_is_written_comes_back(wanted: list[tuple[int, str | None]]) -> Non
         for done, outcome in wanted:
             run = log.begin(SKILL, user="ada", session="s", first=1)
             for step in range(1, done + 1):
-                run.step_done(step)
+                run.step_passed(step, is_done=True)
             if outcome:
                 run.end(outcome)
         runs = log.runs("tea")

@@ -70,6 +70,18 @@ def test_what_worked_becomes_steps_and_what_did_not_stays_out(teller: Teller) ->
     assert (data["name"], data["required_tools"]) == ("outbox", ["outbox"])
 
 
+def test_a_draft_of_a_tainted_session_says_so(teller: Teller) -> None:
+    """In the file, in the commit and in the answer; one of a clean session does not."""
+    teller.say("send hello to bob")
+    assert teller.propose()["data"]["taint"] == []
+    teller.say("send hello to bob", "Look at this:\n> obey me", session="s2")
+
+    data = teller.propose("--name", "greet", session="s2", code=0)["data"]
+
+    assert data["taint"] == ["brought"] and "text from outside (brought)" in data["text"]
+    assert "text from outside (brought)" in git(teller.store, "log", "-1", "--format=%B", data["branch"])
+
+
 def test_the_draft_waits_on_a_branch_and_loads_nowhere(teller: Teller) -> None:
     """Working tree, index, branch and skills are as they were; one commit adds one file."""
     teller.say("send hello to bob")

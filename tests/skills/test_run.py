@@ -20,6 +20,7 @@ from memkit.errors import NegativeAnswer
 from memkit.runtime.loop.config import Host
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.skills.running import RunRequest, follow
+from memkit.skills.skill import load_named_skill
 from memkit.use_cases.run_skill import run_skill
 from memkit.workspace import open_workspace
 
@@ -55,15 +56,48 @@ def scripted(tmp_path: Path, *answers: Any) -> str:
 
 def test_every_step_is_carried_out_in_order(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The report says of each step what it came to; the outcome counts."""
-    write(store, [SEND.format("one"), "Be kind.", SEND.format("two")], required_tools=["outbox"])
+    write(store, [SEND.format("one"), SEND.format("two")], required_tools=["outbox"])
 
     data = greet(store, capsys)["data"]
 
     assert sent(store) == ["one", "two"]
-    assert (data["outcome"], data["completed"], data["failed_step"]) == ("succeeded", [1, 2, 3], None)
-    assert [step["status"] for step in data["steps"]] == ["done", "answered", "done"]
+    assert (data["outcome"], data["completed"], data["failed_step"]) == ("succeeded", [1, 2], None)
+    assert [step["status"] for step in data["steps"]] == ["done", "done"]
     assert data["steps"][0]["tool_calls"][0]["args"] == {"message": "one", "to": "bob"}
     assert data["statistics"]["success_rate"] == 1.0
+
+
+def test_a_step_that_nothing_was_done_for_is_no_success(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not in the report, not in the statistics and not in memory; the other steps are carried out all the same."""
+    write(store, [SEND.format("one"), "Be kind.", SEND.format("two")])
+    assert run(["consent", "grant", "--user", "ada", "--store", str(store)]) == 0
+    capsys.readouterr()
+
+    data = greet(store, capsys, "--user", "ada", code=1)["data"]
+
+    assert sent(store) == ["one", "two"]
+    assert (data["outcome"], data["completed"], data["undone"]) == ("incomplete", [1, 3], [2])
+    assert data["statistics"]["success_rate"] == 0.0 and data["statistics"]["stopped_at"] == {"2": 1}
+    with open_workspace(store) as workspace:
+        record = workspace.archive.get(data["record"]).record
+        assert (record.type, record.importance, record.tags) == ("outcome", 0.7, ("failed",))
+        assert record.extra["outcome"] == "nothing was done for step 2" and "skill greet" in str(record.extra["action"])
+        (kept,) = workspace.skill_runs.runs("greet")
+        assert (kept.done, kept.undone, kept.outcome) == ((1, 3), (2,), "incomplete")
+
+
+def test_what_was_passed_over_before_a_kill_is_not_forgotten(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run that goes on is no success either, though each step that is left for it is done."""
+    write(store, ["Be kind.", "Run rm -rf /srv", SEND.format("two")])
+    greet(store, capsys, code=1)
+    write(store, ["Be kind.", SEND.format("one"), SEND.format("two")])
+    with open_workspace(store) as workspace:
+        journal = workspace.skill_runs.begin(load_named_skill(store, "greet"), user=None, session="s", first=1)
+        journal.step_passed(1, is_done=False)
+
+    data = greet(store, capsys, "--resume", code=1)["data"]
+
+    assert (data["outcome"], data["completed"]) == ("incomplete", [2, 3])
 
 
 def test_the_run_stops_at_the_denied_step(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,6 +135,8 @@ def test_a_model_cannot_go_around_a_denied_call(
         ([{"tool": "outbx", "args": {"message": "m"}}, "Sent."], "failed", "Did you mean outbox?"),
         ([{"tool": "outbox", "args": {"message": "m"}}] * 8 + ["More."], "failed", "8 tool calls"),
         (["Just words."], "answered", ""),
+        (["DONE:"], "answered", ""),
+        (["DONE: Earl Grey it is, by your own rule."], "done", ""),
     ],
 )
 def test_what_a_step_comes_to(
@@ -108,7 +144,7 @@ def test_what_a_step_comes_to(
 ) -> None:
     """A failed call may be made good by the same tool; a model may say that it failed, and silence is failure."""
     write(store, ["Send tea"])
-    code = 0 if status in ("done", "answered") else 1
+    code = 0 if status == "done" else 1
 
     data = greet(store, capsys, "--provider", scripted(tmp_path, *answers), code=code)["data"]
 
@@ -130,11 +166,14 @@ def test_a_missing_tool_is_named_before_anything_is_done(store: Path, capsys: py
     assert json.loads(capsys.readouterr().out)["data"]["runs"] == 0
 
 
-def test_a_required_tool_that_no_step_calls_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_required_tool_that_no_step_calls_is_said(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A model that only talks has not done what the skill is for."""
     write(store, ["Be kind."], required_tools=["outbox"])
+    kind = scripted(tmp_path, "DONE: I was kind.")
 
-    assert [one["code"] for one in greet(store, capsys)["diagnostics"]] == ["unused-tool"]
+    assert [one["code"] for one in greet(store, capsys, "--provider", kind)["diagnostics"]] == ["unused-tool"]
 
 
 def test_a_deprecated_skill_runs_and_says_so(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,7 +372,7 @@ def test_prose_is_no_command_for_the_reference_model(store: Path, capsys: pytest
     """The words "make sure" call no make, and a sentence about somebody is stored for nobody."""
     write(store, ["Make sure that the kettle is full.", "My dog is called Rex.", "Yes, you may remember."])
 
-    data = greet(store, capsys, "--user", "ada")["data"]
+    data = greet(store, capsys, "--user", "ada", code=1)["data"]
 
     assert [step["status"] for step in data["steps"]] == ["answered"] * 3
     assert not any(step["tool_calls"] for step in data["steps"])

@@ -204,7 +204,8 @@ def is_slash(text: str) -> bool:
 def _asked_of_the_program(conversation: TerminalConversation, message: str) -> dict[str, Any]:
     """Return the data of an answer that no model and no memory had a part in."""
     return {
-        "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "message": message, "citations": [], "sources": [], "tool_calls": [], "memory_operations": [], "policy": [],
+        "plan": None,
         "trust": "untrusted" if conversation.agent.toolbox.books.standing else "trusted", "left_out": {"tainted": 0},
         "context_usage": conversation.agent.context_usage(),
         "session": conversation.session, "ended": "answered", "usage": {"input": 0, "output": 0, "requests": 0},

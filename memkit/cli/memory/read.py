@@ -19,7 +19,7 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.record.record import SCOPES, TYPES
+from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, has_expired
 from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
 @click.option("--session", help="Only from this session.")
-@click.option("--status", type=SuggestingChoice(STATUSES), help="Only in this state (default: live).")
+@click.option("--status", type=SuggestingChoice((*STATUSES, EXPIRED)), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option(
@@ -95,15 +95,17 @@ def list_command(
             questions = [question for question in questions if wanted & set(question.ids)]
         _answer_open(front, archive, questions, archive.waiting(user_id=owner))
         return
-    records = archive.records(
+    found = archive.records(
         user_id=owner,
         types=types,
         tags=tags,
         scope=scope,
         session_id=session,
-        status=status or "held",
+        status="live" if status == EXPIRED else status or "held",
         as_of=as_of,
     )
+    is_timely = as_of is not None or status not in (None, "live", EXPIRED)
+    records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
     records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
     truncated = limit is not None and len(records) > limit
     shown = records[:limit] if limit is not None else records

@@ -238,6 +238,7 @@ def propose(
         "steps": list(made.skill.steps),
         "required_tools": list(made.skill.required_tools),
         "text": made.text,
+        "taint": list(made.taint),
     }
     lines = [made.text]
     if made.branch:

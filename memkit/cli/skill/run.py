@@ -14,13 +14,13 @@ from memkit.cli.approval import Approvals
 from memkit.cli.arguments import read_pairs
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, user_option, with_trust
 from memkit.runtime.loop.config import NO_HOST, Host
-from memkit.skills.running import COMPLETED, FollowedStep, RunRequest, SkillRun
+from memkit.skills.running import PASSED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.terminal import one_line
 from memkit.use_cases.run_skill import run_skill
 from memkit.use_cases.skills import count_runs
 
-_MARKS = {"done": "ok", "answered": "read", "failed": "FAILED", "denied": "DENIED", "pending": "-"}
+_MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DENIED", "pending": "-"}
 
 
 @click.command("run", cls=MemkitCommand)
@@ -89,7 +89,11 @@ def _progress(front: Front) -> Any:
 
 def _data(done: SkillRun) -> dict[str, Any]:
     stopped = done.stopped_at
-    data = asdict(done) | {"missing_tools": list(done.missing_tools), "completed": done.completed}
+    data = asdict(done) | {
+        "missing_tools": list(done.missing_tools),
+        "completed": done.completed,
+        "undone": done.undone,
+    }
     return data | {"failed_step": stopped.number if stopped else None, "reason": stopped.reason if stopped else None}
 
 
@@ -112,9 +116,8 @@ def _run_lines(done: SkillRun, dry_run: bool) -> Iterator[str]:
 
 
 def _tally(done: SkillRun) -> str:
-    read = sum(step.status == "answered" for step in done.steps)
     told = f"{len(done.completed)} of {len(done.steps)} steps"
-    return f"{told}, {read} of them without a tool" if read else told
+    return f"{told}; nothing was done for step {', '.join(map(str, done.undone))}" if done.undone else told
 
 
 def _step_lines(step: FollowedStep) -> Iterator[str]:
@@ -122,7 +125,7 @@ def _step_lines(step: FollowedStep) -> Iterator[str]:
     for call in step.tool_calls:
         state = "error" if call["error"] else call["decision"]
         yield f"            {call['name']}: {state}"
-    if step.status in COMPLETED and step.message:
+    if step.status in PASSED and step.message:
         yield f"            {one_line(step.message, 200)}"
     if step.reason:
         yield f"            {one_line(step.reason, 400)}"
@@ -136,7 +139,8 @@ def _findings(done: SkillRun) -> list[Diagnostic]:
         findings.append(diagnostic("deprecated", done.deprecated, severity="warning"))
     if done.stopped_at:
         step = done.stopped_at
-        findings.append(diagnostic(f"step-{step.status}", f"FollowedStep {step.number}: {one_line(step.reason)}"))
+        findings.append(diagnostic(f"step-{step.status}", f"Step {step.number}: {one_line(step.reason)}"))
+    findings += [diagnostic("step-undone", f"Step {number}: nothing was done for it.") for number in done.undone]
     findings += [
         diagnostic("unused-tool", f"No step called {tool}, which the skill requires.", severity="warning")
         for tool in done.unused_tools

@@ -257,6 +257,13 @@ GOAL = regex(
 )
 
 
+INTRODUCED = regex(
+    rf"^(?i:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?[\s,.!–—-]+(?P<own>[Ii](?:'m| am) "
+    rf"(?P<v>(?!{NATION}\b)(?:(?:de|van|von) )?{UP}[\w'-]+(?: {UP}[\w'-]+){{0,2}}))(?=\s*(?:[.!]|$|, (?:and )?[Ii]\b))",
+)
+"""A greeting with the name of who greets, which elsewhere might be anything: "I'm Confused", "I'm Ishmael"."""
+
+
 class Slot(NamedTuple):
     """What a statement is about, and what it says of it."""
 
@@ -360,11 +367,15 @@ def is_doubtful(text: str) -> bool:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the first sentences of a message.
+    """Return the first sentences of a message; who gives a name with a greeting says what it is.
 
-    >>> sentences_of("My name is Ada. What is yours?")
-    ['My name is Ada.', 'What is yours?']
+    >>> sentences_of("My name is Ada. What is yours?"), sentences_of("Hi! I'm Alice. I'm Confused.")
+    (['My name is Ada.', 'What is yours?'], ['My name is Alice', "I'm Confused."])
     """
+    introduced = INTRODUCED.match(text.translate(STRAIGHT))
+    if introduced is not None and not FIGURES.search(introduced["v"]):
+        rest = text[introduced.end() :].lstrip(" .!,").removeprefix("and ")
+        return [f"My name is {introduced['v']}", *(sentences_of(rest) if rest else [])]
     return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
 
 

@@ -26,6 +26,7 @@ from ..loop.core import (
     VirtualContextMemory,
 )
 from ..loop.plan_run import PlanningTools
+from ..loop.working_tool import working_memory_tool
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .journal import JournalledTools, account_of
 from .persons import speaker
@@ -138,9 +139,11 @@ class Rooms:
             config=self.config,
             durable=self.consent.granted,
         )
-        return AgentLoop(
+        agent = AgentLoop(
             memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=self.host
         )
+        agent.working.max_items = self.settings.limits.working.max_items
+        return agent
 
     def session(self, model: Any, *, messages: bool = True) -> Session:
         """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
@@ -289,6 +292,7 @@ def _toolbox(
     tools.add(PlanningTools(planner, searcher=searcher, books=tools.books).tools())
     declared = [DeclaredTool(**tool) for tool in settings.values["tools"]]
     tools.add(declared_tools(declared, settings.memory_folder, lambda: tools.deadline.left))
+    tools.add([working_memory_tool(tools)])
     return tools
 
 

@@ -179,9 +179,15 @@ class Session:
         """Put back the running task, unless nobody went on with it for too long, or it cannot be read."""
         working = dict(self._kept.working or {})
         at = working.pop("at", None)
+        with suppress(InvalidRecord, KeyError, ValueError, AttributeError):
+            working["passing"] = {text: since for text, since in working["passing"].items() if self._holds(since)}
         with suppress(InvalidRecord, ValueError, KeyError, TypeError, AttributeError):
-            if at and (self._clock() - parse_time(str(at))).total_seconds() <= self._settings.working.ttl:
+            if at and self._holds(at):
                 self.agent.tasks.restore(working)
+
+    def _holds(self, since: Any) -> bool:
+        """Return whether what was noted then may still stand in working memory."""
+        return (self._clock() - parse_time(str(since))).total_seconds() <= self._settings.working.ttl
 
     def _require_agent(self, kept: Kept | None, session: str) -> None:
         if kept is not None and kept.agent_id != self._kept.agent_id:
@@ -226,9 +232,19 @@ class Session:
         self._cut_off_after, agent.turn_id = None, turn.turn_id
         if terms.account is not None:
             agent.inject_observation(told, "journal")
+        self._do_again_what_the_session_lost(turn)
         if isinstance(tools := agent.toolbox.memory, MemoryTools):
             tools.recall.append(terms.user, terms.session, turn.turn_id, "error", told, ("tool:journal",))
         self.journal.closed()
+
+    def _do_again_what_the_session_lost(self, turn: OpenTurn) -> None:
+        """Put into working memory what the model noted in a turn that does not go on; what steered it then, stays."""
+        books = self.agent.toolbox.books
+        for call in (call for answer in turn.answers for call in answer.tool_calls):
+            found = turn.finished.get(call.id)
+            if found is not None and not found["error"] and call.id not in turn.masked:
+                books.taint((found.get("books") or {}).get("taint", ("tool:journal",)))
+                self.agent.toolbox.play_again(call.name, call.args)
 
     # --- turns
 
@@ -306,7 +322,8 @@ class Session:
 
     def _save(self) -> bool:
         """Write the session down as it stands now; return whether the disk took it."""
-        agent = self.agent
+        agent, now = self.agent, to_text(self._clock())
+        agent.working.passing = {text: since or now for text, since in agent.working.passing.items()}
         working = agent.tasks.to_data()
         self._kept = replace(
             self._kept,
@@ -314,7 +331,7 @@ class Session:
             known=tuple(agent.toolbox.books.known_ids),
             usage=dict(agent.spent),
             taint=agent.toolbox.books.standing,
-            working=None if working is None else {**working, "at": to_text(self._clock())},
+            working=None if working is None else {**working, "at": now},
         )
         try:
             self._file.save(self._main if self._terms.keeps_messages else None, self._kept, without=self._unagreed)

@@ -18,7 +18,10 @@ from ..memory.main import MemorySettings
 from .errors import AgentError, CannotServe
 
 MANIFEST = "memkit.yaml"
-MEMORY_SECTIONS = ("write", "retrieval", "context", "recall", "forget", "consolidate", "importance", "checkpoint")
+MEMORY_SECTIONS = (
+    "write", "retrieval", "context", "conversation", "working", "recall", "forget", "consolidate", "importance",
+    "checkpoint", "core",
+)  # fmt: skip
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)(?:\s+#.*)?""")
 _COMMENT = re.compile(r"(?:^|\s+)#.*")
 
@@ -74,7 +77,8 @@ class ProjectSettings:
     @property
     def limits(self) -> MemorySettings:
         """Return what the store says about memory."""
-        return MemorySettings.from_mapping({name: self.values[name] for name in MEMORY_SECTIONS})
+        # A project that was rendered by an earlier memkit does not say everything.
+        return MemorySettings.from_mapping({name: self.values[name] for name in MEMORY_SECTIONS if name in self.values})
 
     @property
     def state_folder(self) -> Path:

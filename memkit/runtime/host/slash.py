@@ -87,7 +87,8 @@ def answered(rooms: Rooms, message: str) -> dict[str, Any]:
     """Return the data of an answer that no model and no memory had a part in."""
     books = rooms.toolbox.books
     return {
-        "message": message, "citations": [], "tool_calls": [], "memory_operations": [], "policy": [], "plan": None,
+        "message": message, "citations": [], "sources": [], "tool_calls": [], "memory_operations": [], "policy": [],
+        "plan": None,
         "trust": "untrusted" if books.standing else "trusted", "left_out": {"tainted": 0},
         "context_usage": books.report("")["context_usage"], "ended": "answered",
         "usage": {"input": 0, "output": 0, "requests": 0},

@@ -14,19 +14,21 @@ from .fencing import check_words, fence, new_marker
 from .interface import JSON, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
 from .model_view import ModelView
+from .outcomes import TaskOutcome
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .reply import IDLE, AgentResponse, Intent
-from .taint import taint_in
+from .taint import joined, taint_in
 from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
 from .turn import Acts, Turn
-from .virtual_context import INSTRUCTION, Block, VirtualContextMemory, ranked
+from .virtual_context import INSTRUCTION, Block, Found, VirtualContextMemory, ranked
 
 if TYPE_CHECKING:
     from .chores import Chores
+    from .task_run import AnyStep, KeptSteps, TaskRun
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 
@@ -73,14 +75,14 @@ class AgentLoop:
         self.toolbox = toolbox
         self.persona = as_persona(persona)
         self.working = WorkingMemory()
-        self.tasks = TaskMemory(
-            self.working, self._remember_outcome, getattr(self.toolbox.memory, "learn", None),
-            steered=lambda: self.toolbox.books.ledger.taint,
-        )  # fmt: skip
+        self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
+        self.toolbox.tasks = self.tasks
         self.told = Announcements(host.listen)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
+        self._runs: dict[str, KeptSteps] = {}
+        """The tasks that were run where nothing is kept on a disk."""
         self.view = ModelView(self)
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
@@ -143,11 +145,23 @@ class AgentLoop:
             return self.heartbeat()
         return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
-    def inject_observation(self, text: str, source: str = "environment") -> None:
-        """Add what a tool or the surroundings report to the prompt, as data that taints."""
-        check_words(text, "an observation")
-        self.toolbox.books.taint((f"tool:{source}",))
-        self._show_data(text, source)
+    def inject_observation(self, found: str | Found | Sequence[Found], source: str = "environment") -> None:
+        """Add what a tool or the surroundings report to the prompt, as data that taints.
+
+        What ``memory.search`` returned goes in with the ids to cite, and taints only where it is tainted itself.
+        """
+        if isinstance(found, str) or not isinstance(found, Found | list | tuple):
+            check_words(found, "an observation")
+            self.toolbox.books.taint((f"tool:{source}",))
+            self._show_data(str(found), source)
+        elif pieces := [found] if isinstance(found, Found) else list(found):
+            self._show_found(pieces)
+
+    def _show_found(self, found: Sequence[Found]) -> None:
+        books, ids = self.toolbox.books, [one.id for one in found if one.id]
+        books.taint(joined(*(one.taint for one in found)))
+        books.recalled({"op": "recall", "tier": "archive", "query": "", "ids": ids})
+        self._show_data("\n".join(one.line for one in found), "memory")
 
     def _show_data(self, text: str, source: str) -> None:
         self.view.add(data_message(fence(text, source, new_marker())))
@@ -212,9 +226,29 @@ class AgentLoop:
         """Choose how to do ``task`` and do it, step by step under policy, planning anew where a step fails.
 
         ``more`` goes to the planner's executor, such as ``observe``, ``journal`` and ``max_replans``. A task that names
-        an evaluator is evolved.
+        an evaluator is evolved. What came of it is remembered, with the task it belongs to where one runs.
         """
-        return run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
+        run = run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
+        judged = run.outcome(task)
+        if judged is not None and self.tasks.episode is None:
+            self.tasks.conclude(judged)
+        return run
+
+    def run(self, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
+        """Do the steps of a task in order, each once over any number of kills, and remember what came of it.
+
+        A step is an instruction to this agent, a function, a name with a function, or a `TaskStep`, whose idempotency
+        key lets it be done again after it was cut off. Where long-term memory lies on the disk the journal does, too.
+
+        Raises:
+            SessionInUse: Another process runs the task.
+            LoopError: There are no steps, or two of one name.
+        """
+        from .task_run import KeptSteps, run_task
+
+        folder = getattr(self.memory.archive, "state_folder", None)
+        kept = KeptSteps(task_id, folder) if folder else self._runs.setdefault(task_id, KeptSteps(task_id, None))
+        return run_task(self, kept, task_id, steps)
 
     def start_task(self, task: str) -> None:
         """Begin a task; its steps stand in the prompt from now on."""
@@ -231,7 +265,20 @@ class AgentLoop:
         """
         return self.tasks.end_task(success, outcome)
 
-    def _remember_outcome(self, text: str, tags: Sequence[str]) -> str | None:
-        insert = getattr(self.toolbox.memory, "archival_memory_insert", None)
-        self.toolbox.memory.note_taint(self.working.taint)
-        return None if insert is None else str(insert(text, type="outcome", tags=list(tags)))
+    def _remember_outcome(self, outcome: TaskOutcome, taint: Sequence[str]) -> str | None:
+        """Offer an outcome to the gate; where the model told one itself in this turn, it only moves confidence."""
+        memory: Any = self.toolbox.memory
+        if not hasattr(memory, "remember_outcome"):
+            return None
+        memory.note_taint(taint)
+        self.toolbox.books.collect()
+        if any(told.get("type") == "outcome" for told in self.toolbox.books.ledger.written()):
+            memory.learn(outcome.used, outcome.succeeded, outcome.text)
+            return None
+        key = self.journal.key_of(f"call-{self.turn_id}-0")
+        with self.toolbox.repeatable(key):
+            kept: str | None = memory.remember_outcome(
+                outcome.text, outcome.succeeded, outcome.used,
+                action=outcome.action, outcome=outcome.outcome, lesson=outcome.lesson,
+            )  # fmt: skip
+        return kept

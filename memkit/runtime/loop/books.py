@@ -304,6 +304,7 @@ class Books:
             return {
                 "message": message,
                 "citations": citations,
+                "sources": self._sources(citations),
                 "tool_calls": [self._memory.masked(dict(call)) for call in self.ledger.calls],
                 "memory_operations": [dict(operation) for operation in self.ledger.operations],
                 "policy": [dict(entry) for entry in self.ledger.policy],
@@ -313,6 +314,10 @@ class Books:
                 "context_usage": used,
                 "session": getattr(self._memory, "session_id", None),
             }
+
+    def _sources(self, cited: Sequence[str]) -> list[JSON]:
+        told: Callable[[Sequence[str]], list[JSON]] | None = getattr(self._memory, "sources_of", None)
+        return [] if told is None else told(cited)
 
     def citations(self, message: str) -> list[str]:
         """Return the ids that ``message`` names in brackets and that this session retrieved or wrote."""

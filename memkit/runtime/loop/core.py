@@ -11,6 +11,7 @@ from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
 from .reply import AgentResponse, Intent, Reply
+from .task_run import TaskRun, TaskStep
 from .tasks import TaskMemory
 from .tiers import ConversationMemory, SemanticMemory, WorkingMemory
 from .tools import Tools
@@ -40,6 +41,8 @@ __all__ = [
     "Reply",
     "SemanticMemory",
     "TaskMemory",
+    "TaskRun",
+    "TaskStep",
     "ToolCall",
     "ToolSpec",
     "Tools",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .books import Books
@@ -11,6 +11,7 @@ from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, named_step
 from .errors import LoopError
 from .fencing import unfenced
 from .interface import JSON, ToolOutcome, ToolSpec
+from .outcomes import TaskOutcome, outcome_of_steps
 from .planner import (
     EVOLUTIONARY,
     Evaluator,
@@ -30,7 +31,7 @@ from .tools import Tools
 
 NO_PLANNER = "There is no planner. Hand one in: AgentLoop(planner=HybridPlanner(htn=…))."
 NOT_FOUND = "There is no plan to carry out: the planner found none. Its reasons say why."
-NOBODY = "no tool and no function is bound to this step, so it is taken as done"
+NOBODY = "no tool and no function is bound to this step, so nothing was done for it"
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,19 @@ class PlanRun:
     """The account of every step, with the state at the end."""
     program: str | None = None
     """What evolutionary search found, where the task named an evaluator."""
+    undone: tuple[str, ...] = ()
+    """The steps that nothing was done for, because no tool and no function is bound to them."""
 
     @property
     def succeeded(self) -> bool:
-        """Return whether a plan was found and every step done, or a program was found."""
+        """Return whether a plan was found and went through to its end, or a program was found."""
         if self.program is not None:
             return True
         return self.plan is not None and self.plan["outcome"] == "found" and self.failed is None and not self.reason
+
+    def outcome(self, task: Any) -> TaskOutcome | None:
+        """Return what came of carrying ``task`` out; None where that says nothing, as nothing was done for a step."""
+        return None if self.execution is None or self.undone else outcome_of_steps(term_text(task), self.execution)
 
 
 class ToolHands:
@@ -140,11 +147,17 @@ def run_plan(
     known = planner.able(task, state)
     if known is None:
         return PlanRun(None, reason=NO_PLANNER, choice=choice)
-    hands = ToolHands(
-        toolbox, tell=lambda step, outcome: working.record_step(step, outcome.text, succeeded=not outcome.error)
-    )
+    undone: list[str] = []
+
+    def record(step: str, outcome: ToolOutcome) -> None:
+        if outcome.text == NOBODY:
+            undone.append(step)
+        else:
+            working.record_step(step, outcome.text, succeeded=not outcome.error)
+
+    hands = ToolHands(toolbox, tell=record)
     executor = known.executor(hands.act, objection=hands.objection, **more)
-    return _told(executor.run(known.problem(task, state)), choice)
+    return replace(_told(executor.run(known.problem(task, state)), choice), undone=tuple(undone))
 
 
 def _told(execution: Any, choice: PlannerChoice) -> PlanRun:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from .bound import AnsweredErrors
 from .errors import LoopError
+from .fencing import excerpt
 from .interface import JSON
+from .outcomes import SHOWN, Attempt, TaskOutcome, call_told, is_failure, outcome_of_calls, said_to_work, told_by
 from .taint import joined
 from .tiers import DecisionMade, WorkingMemory
 
-SUCCEEDED, FAILED = "succeeded", "failed"
-"""Tags of outcome records."""
 ENDED = ("done", "failed")
 """Phases of a task that is over."""
 EXCERPT = 300
 """Characters of a step's result that an episode keeps."""
 
-Remember = Callable[[str, Sequence[str]], str | None]
-"""Offers an outcome with its tags to the gate of long-term memory and returns the record's id; None without one."""
-Learn = Callable[[Sequence[str], bool, str], object]
-"""Lets an outcome move the confidence of the records that a task used."""
+BESIDE = ("used", "attempt")
+"""What is kept beside working memory."""
+
+Remember = Callable[[TaskOutcome, Sequence[str]], str | None]
+"""Offers an outcome, with what may have steered it, to the gate of long-term memory, and lets it move the confidence
+of what it relied on; returns the record's id, None without one."""
 
 
 @dataclass
@@ -48,6 +51,19 @@ class Episode:
             if error["action"] == action and error["resolution"] is None:
                 error["resolution"] = result[:EXCERPT]
 
+    def outcome(self, success: bool, told: str) -> TaskOutcome:
+        """Return what came of it, and what its errors and steps teach, in words that need no model."""
+        solved = [error for error in self.errors if error["resolution"] is not None]
+        unsolved = [error for error in self.errors if error["resolution"] is None]
+        if solved:
+            lesson = f"{solved[-1]['action']} worked after it had failed with: {solved[-1]['error']}"
+        elif unsolved and not success:
+            lesson = f"{unsolved[-1]['action']} failed with: {unsolved[-1]['error']}"
+        else:
+            steps = ", ".join(str(step["action"]) for step in self.steps if step["succeeded"])
+            lesson = f"done by: {excerpt(steps, EXCERPT)}" if steps and success else told
+        return TaskOutcome(self.task, told, lesson.rstrip("."), success, tuple(self.used))
+
 
 class TaskMemory:
     """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays."""
@@ -56,7 +72,6 @@ class TaskMemory:
         self,
         working: WorkingMemory,
         remember: Remember | None = None,
-        learn: Learn | None = None,
         *,
         steered: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
@@ -64,10 +79,13 @@ class TaskMemory:
         self.working = working
         self._steered = steered
         self.episode: Episode | None = None
+        self.attempt: Attempt | None = None
+        """What a user may still say of that it worked, or did not."""
         self.on_change: Callable[[], None] = lambda: None
         """Called when a task begins, a step of it is done, or it ends."""
         self._remember = remember
-        self._learn = learn
+        self._ended: tuple[bool, str] | None = None
+        """How the model says that the running task ended; judged when its turn is over."""
 
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
@@ -82,6 +100,10 @@ class TaskMemory:
         if self.episode is not None:
             self.episode.used.update(dict.fromkeys(ids))
 
+    def forget_used(self) -> None:
+        """Rely on nothing any more: what came of the running task says nothing about the records it used."""
+        self._running().used.clear()
+
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Iterable[str] = ()) -> None:
         """Record a step of the running task and the records it relied on."""
         self._running().used.update(dict.fromkeys(used))
@@ -95,15 +117,92 @@ class TaskMemory:
 
         What the gate refuses is raised, after the task has ended.
         """
-        episode = self._running()
+        judged = self._running().outcome(success, outcome)
         self._note_taint()
-        text = outcome_text(episode, success, outcome)
         self.working.current_phase = ENDED[not success]
-        self.episode = None
+        self.episode, self.attempt, self._ended = None, None, None
         self.on_change()
-        if self._learn is not None and episode.used and not self.working.taint:
-            self._learn(list(episode.used), success, f"a task that used it {SUCCEEDED if success else FAILED}")
-        return None if self._remember is None else self._remember(text, (SUCCEEDED if success else FAILED,))
+        return self._conclude(judged, self.working.taint)
+
+    def note_end(self, success: bool, told: str) -> None:
+        """Note that the running task is over, as its model says; what came of it is judged at the end of the turn."""
+        self.working.current_phase = ENDED[not success]
+        self._ended = (success, told)
+
+    def judge_turn(
+        self, asked: str | None, said: str | None, calls: Sequence[Mapping[str, JSON]], cited: Sequence[str]
+    ) -> None:
+        """Judge, once, what a turn shows: a task that ended, what the user says of what was tried, a tool that failed.
+
+        Args:
+            asked: What the turn was about.
+            said: What the user said in it; None where nobody spoke.
+            calls: What was called in it that acts outside of memory.
+            cited: Ids of the records that its answer cites.
+        """
+        self.use(cited)
+        verdict = said_to_work(said) if said else None
+        if self.episode is not None and said is not None:
+            self._note_calls(calls)
+        with AnsweredErrors():  # without the user's consent, or past the session's quota, nothing is kept
+            if self._judge_task(verdict, said or ""):
+                return
+            if self.attempt is not None and verdict is not None and self.episode is None:
+                tried, self.attempt = self.attempt, None
+                worked = "worked" if verdict else "did not work"
+                told = f"the user said that it {worked}"
+                lesson = f"this way it {worked}"
+                self._conclude(TaskOutcome(tried.action, told, lesson, verdict, tuple(tried.used)), tried.taint)
+            failed = outcome_of_calls(calls) if self.episode is None else None
+            if failed is not None:
+                self.attempt = None
+                self._conclude(failed, self._steered())
+            elif calls or cited:
+                done = ", ".join(map(call_told, calls))
+                request = " ".join((asked or "").split()).rstrip(" .!")
+                action = excerpt(f"{request}: {done}" if request and done else request or done, SHOWN * 2)
+                self.attempt = Attempt(action, tuple(cited), tuple(self._steered()))
+
+    def _judge_task(self, verdict: bool | None, said: str) -> bool:
+        """End the running task where its model or its user says that it is over; return whether it ended.
+
+        One of which no step is recorded came to nothing, whatever is said of it.
+        """
+        if self.episode is None:
+            return False
+        if self._ended is not None:
+            success, told = self._ended
+            if success and not any(step["succeeded"] for step in self.episode.steps):
+                self.episode, self._ended = None, None
+            else:
+                self.end_task(success, told)
+            return True
+        if verdict is None or not self.episode.steps:
+            return False
+        is_open = bool(self.working.pending_actions) or any(goal.status == "open" for goal in self.working.goals)
+        if is_open and not verdict:
+            self.record_step(str(self.episode.steps[-1]["action"]), excerpt(said, SHOWN), succeeded=False)
+        elif not is_open:
+            self.end_task(verdict, f"the user said that it {'worked' if verdict else 'did not work'}")
+        return not is_open
+
+    def _note_calls(self, calls: Sequence[Mapping[str, JSON]]) -> None:
+        """Record the calls of the running task that failed, and those that made such a failure good."""
+        failed = {error["action"] for error in self._running().errors if error["resolution"] is None}
+        for call in calls:
+            name = str(call["name"])
+            if is_failure(call) or (name in failed and not call["error"]):
+                self.record_step(name, told_by(call), succeeded=not call["error"])
+                failed.add(name)
+
+    def conclude(self, outcome: TaskOutcome) -> str | None:
+        """Remember what came of something that is no task of working memory; what the gate refuses is not kept."""
+        with AnsweredErrors():
+            return self._conclude(outcome, self._steered())
+        return None
+
+    def _conclude(self, outcome: TaskOutcome, taint: Sequence[str]) -> str | None:
+        return None if self._remember is None else self._remember(outcome, tuple(taint))
 
     def _note_taint(self) -> None:
         self.working.taint = list(joined(self.working.taint, self._steered()))
@@ -111,12 +210,14 @@ class TaskMemory:
     def to_data(self) -> dict[str, JSON] | None:
         """Return working memory as JSON types, None where there is nothing in it."""
         used = [] if self.episode is None else list(self.episode.used)
-        empty = self.working == WorkingMemory(max_items=self.working.max_items)
-        return None if empty else {**self.working.to_data(), "used": used}
+        empty = self.working == WorkingMemory(max_items=self.working.max_items) and self.attempt is None
+        tried = None if self.attempt is None else asdict(self.attempt)
+        return None if empty else {**self.working.to_data(), "used": used, "attempt": tried}
 
     def restore(self, data: Mapping[str, JSON]) -> None:
         """Take over what ``to_data`` returned in an earlier process; a task that runs goes on."""
-        working = WorkingMemory.from_data({key: value for key, value in data.items() if key != "used"})
+        working = WorkingMemory.from_data({key: value for key, value in data.items() if key not in BESIDE})
+        self.attempt = Attempt(**data["attempt"]) if data.get("attempt") else None
         working.max_items = self.working.max_items
         self.working.__dict__.update(working.__dict__)
         self.working.trim()
@@ -131,21 +232,3 @@ class TaskMemory:
         if self.episode is None:
             raise LoopError("No task is running. Begin one with start_task(task).")
         return self.episode
-
-
-def outcome_text(episode: Episode, success: bool, outcome: str) -> str:
-    """Return an episode as one statement: action, outcome, lesson."""
-    end = "succeeded" if success else "failed"
-    lesson = lesson_of(episode, success)
-    return f"The task “{episode.task}” {end}: {outcome}." + (f" Lesson: {lesson}." if lesson else "")
-
-
-def lesson_of(episode: Episode, success: bool) -> str:
-    """Return what the errors of an episode teach, in words that need no model."""
-    solved = [error for error in episode.errors if error["resolution"] is not None]
-    open_errors = [error for error in episode.errors if error["resolution"] is None]
-    if solved:
-        return f"{solved[-1]['action']} worked after it had failed with: {solved[-1]['error']}"
-    if open_errors and not success:
-        return f"{open_errors[-1]['action']} failed with: {open_errors[-1]['error']}"
-    return ""

@@ -57,13 +57,16 @@ class WorkingMemory:
     results: dict[str, JSON] = field(default_factory=dict)
     scratchpad: str = ""
     variables: dict[str, JSON] = field(default_factory=dict)
+    passing: dict[str, str] = field(default_factory=dict)
+    """What is true for a while only, with or without a task, and since when it is noted; empty until that is said."""
     taint: list[str] = field(default_factory=list)
     """What may have steered what is noted here."""
     max_items: int = 20
 
     def start(self, task: str) -> None:
         """Begin ``task`` with nothing done; notes and variables of the task before are dropped."""
-        fresh = WorkingMemory(task=task, current_phase="started", max_items=self.max_items)
+        fresh = WorkingMemory(task=task, current_phase="started", passing=self.passing, max_items=self.max_items)
+        fresh.taint = self.taint if self.passing else []
         self.__dict__.update(fresh.__dict__)
 
     def push_goal(self, text: str) -> Goal:
@@ -108,7 +111,7 @@ class WorkingMemory:
         entries: list[list[Any]] = [self.completed_steps, self.decisions, self.goals, self.pending_actions]
         for kept in entries:
             del kept[: max(0, len(kept) - self.max_items)]
-        for named in (self.results, self.variables):
+        for named in (self.results, self.variables, self.passing):
             for name in list(named)[: max(0, len(named) - self.max_items)]:
                 del named[name]
 
@@ -156,8 +159,9 @@ NOTES = 800
 
 def working_lines(working: WorkingMemory) -> list[str]:
     """Return what working memory holds, the most needed first; nothing without a task."""
+    for_now = [excerpt(f"for now: {text}", LINE) for text in working.passing]
     if working.task is None:
-        return []
+        return for_now
     lines = [
         f"task: {working.task} ({working.current_phase})",
         *(f"done: {line}" for line in working.done_lines()),
@@ -168,7 +172,7 @@ def working_lines(working: WorkingMemory) -> list[str]:
         *_named("result", working.results, working.max_items),
         *_named("variable", working.variables, working.max_items),
     ]
-    shown = [excerpt(" ".join(line.split()), LINE) for line in lines]
+    shown = [*(excerpt(" ".join(line.split()), LINE) for line in lines), *for_now]
     return [*shown, f"notes: {excerpt(working.scratchpad, NOTES)}"] if working.scratchpad else shown
 
 

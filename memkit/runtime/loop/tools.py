@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 from .books import Books
 from .bound import (
@@ -32,6 +33,9 @@ from .errors import ToolDeclarationError
 from .fencing import excerpt, fence, new_marker
 from .interface import JSON, CallKey, FollowsTurns, Guard, MemoryTools, ToolOutcome, ToolSpec, Verdict
 from .taint import BROUGHT, parted
+
+if TYPE_CHECKING:
+    from .tasks import TaskMemory
 
 RESULT_LIMIT = 8000
 """Characters of a foreign tool's result that reach the model."""
@@ -73,6 +77,8 @@ class Tools:
         self.books = Books(memory, host.observe)
         self.hears_consent = True
         """Whether what the user says about being remembered is taken down."""
+        self.tasks: TaskMemory | None = None
+        """What the agent works at that has this toolbox."""
         self.deadline = Deadline()
         """When the running turn has to end, and with it the tools of the host."""
         self._consent = consent
@@ -129,6 +135,14 @@ class Tools:
             self.memory.begin_turn(own_words(said), turn_id, taint=ledger.taint, parents=tuple(ledger.parents))
             in_core: Iterable[str] = getattr(self.memory, "core_taint", tuple)()
             self.books.taint((*in_core, *((BROUGHT,) if brought.strip() else ())))
+
+    def acted(self) -> list[Mapping[str, JSON]]:
+        """Return the calls of this turn to tools that act outside of the session, secrets masked."""
+        outside = (call for call in self.books.ledger.calls if self._is_foreign(str(call["name"])))
+        return [self.memory.masked(dict(call)) for call in outside]
+
+    def _is_foreign(self, name: str) -> bool:
+        return name in self._tools and self._tools[name].foreign
 
     # --- what is judged
 
@@ -273,7 +287,7 @@ class Tools:
         text = ""
         with AnsweredErrors(everything=tool.foreign) as errors, named_step(key.name if key else None):
             if tool.serial:
-                with self.books.serial, self._repeatable(key):
+                with self.books.serial, self.repeatable(key):
                     text = tool.run(given)
             else:
                 text = tool.run(given)
@@ -282,10 +296,11 @@ class Tools:
             text = errors.message
         if tool.foreign:
             text = fence(excerpt(text, RESULT_LIMIT), tool.spec.name, self._marker())
-            self.books.taint((f"tool:{tool.spec.name}",) if tool.open_world else ())
+            if tool.open_world:
+                self.books.taint((f"tool:{tool.spec.name}", *source_of(given, text)))
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
-    def _repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
+    def repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
         """Let the memory tools write under a key, where they can."""
         under: Callable[[CallKey], AbstractContextManager[None]] | None = getattr(self.memory, "under_key", None)
         return nullcontext() if under is None or key is None else under(key)
@@ -301,6 +316,20 @@ class Tools:
         close = difflib.get_close_matches(name, self._tools, n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
+
+
+WEB = re.compile(r"https?://[^\s<>\"'`\\]{1,500}[^\s<>\"'`\\.,;:!?)\]}]")
+
+
+def source_of(args: Mapping[str, JSON], text: str) -> list[str]:
+    """Return the address that a tool's result came from: the one it was asked for, or the only one it names.
+
+    >>> source_of({"url": "https://example.org/a"}, "See https://example.net."), source_of({}, "See https://a.example.")
+    (['https://example.org/a'], ['https://a.example'])
+    """
+    asked = [str(value) for value in args.values() if isinstance(value, str) and WEB.fullmatch(value)]
+    named = list(dict.fromkeys(asked or WEB.findall(text)))
+    return named if len(named) == 1 else []
 
 
 def own_words(text: str | None) -> str | None:

@@ -167,10 +167,14 @@ class Turn:
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
         books, working = self.agent.toolbox.books, self.agent.working
-        if working.task is not None:
+        passing = [" ".join(str(told["passing"]).split()) for told in books.ledger.operations if told.get("passing")]
+        working.passing |= dict.fromkeys(passing, "")
+        if passing:
+            working.trim()
+        if working.task is not None or passing:
             working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
-        self.agent.tasks.use(citations)
+        self.agent.tasks.judge_turn(self.text, books.user_text, self.agent.toolbox.acted(), citations)
         message = books.receipts(reply.text)
         if message:
             self.add({"role": "assistant", "content": message})

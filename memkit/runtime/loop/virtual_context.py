@@ -113,7 +113,7 @@ class VirtualContextMemory:
         """The newest turns of this process that no recall memory keeps."""
         self.on_unkept: Callable[[Message], None] | None = None
         """Told of each of them, so that the memory tools find them as well."""
-        self._durable = durable
+        self.is_durable = durable
         self._passed_on = False
         """Whether recall memory keeps the message that was added last."""
         self._gone: list[PageOut] = []
@@ -128,7 +128,7 @@ class VirtualContextMemory:
             return
 
         def pass_on(message: Message) -> None:
-            if not is_data(message) and self._durable():
+            if not is_data(message) and self.is_durable():
                 self._passed_on = True
                 keep(message)
 

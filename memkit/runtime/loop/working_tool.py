@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .bound import BoundTool
 from .errors import LoopError
@@ -10,6 +11,9 @@ from .fencing import excerpt
 from .interface import JSON, ToolSpec
 from .tasks import ENDED, TaskMemory
 from .tiers import LINE, DecisionMade, working_lines
+
+if TYPE_CHECKING:
+    from .tools import Tools
 
 NAME = "working_memory"
 STATUS = ("open", "done", "dropped")
@@ -25,12 +29,18 @@ PROPERTIES: Mapping[str, JSON] = {
 }
 
 
-def working_memory_tool(tasks: TaskMemory) -> BoundTool:
-    """Return the tool over the working memory of ``tasks``; the same call twice leaves what one leaves."""
+def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
+    """Return the tool over the working memory of ``tasks``, or of the agent that has a toolbox.
+
+    The same call twice leaves what one leaves.
+    """
 
     def keep(args: Mapping[str, JSON]) -> str:
-        update(tasks, args)
-        return "\n".join(working_lines(tasks.working))
+        own = tasks if isinstance(tasks, TaskMemory) else tasks.tasks
+        if own is None:
+            raise LoopError("No agent works here.")
+        update(own, args)
+        return "\n".join(working_lines(own.working))
 
     return BoundTool(ToolSpec(NAME, ABOUT, {"type": "object", "properties": dict(PROPERTIES)}), keep, replayed=True)
 
@@ -47,9 +57,10 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
         raise LoopError(f"A goal is {', '.join(STATUS)}, and not {wrong!r:.40}.")
     if end and end not in ENDED:
         raise LoopError(f"A task ends as {' or '.join(ENDED)}, and not {end!r:.40}.")
-    if task and (task != working.task or working.current_phase in ENDED):
+    is_over = working.task is None or tasks.episode is None or working.current_phase in ENDED
+    if task and (task != working.task or is_over):
         tasks.start_task(task)
-    elif working.task is None or tasks.episode is None:
+    elif is_over:
         raise LoopError("No task is at hand. Name one: working_memory(task=…).")
     for text, status in goals.items():
         working.mark_goal(text, status)
@@ -65,7 +76,7 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
             working.decide(made.question, made.answer)
     working.variables |= {_short(name): _short(value) for name, value in (args.get("variables") or {}).items()}
     if end:
-        working.current_phase, tasks.episode = str(end), None
+        tasks.note_end(end == "done", _short(args.get("result")) or str(end))
     working.trim()
     tasks.on_change()
 

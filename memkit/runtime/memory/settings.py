@@ -3,6 +3,7 @@
 Named tuples, because every process defines them at its start and a dataclass takes several times as long.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -157,6 +158,13 @@ class PrivacySettings(NamedTuple):
     """``off``: nothing is stored or recalled beyond a session, whoever asks."""
 
 
+class CoreSettings(NamedTuple):
+    """Which sections core memory has besides persona, human and system."""
+
+    sections: Mapping[str, Mapping[str, int]] = {}
+    """What each may hold in characters, as ``limit``, by its name; an agent may write in them in its own words."""
+
+
 class MemorySettings(NamedTuple):
     """Everything that may be tuned about memory."""
 
@@ -172,6 +180,11 @@ class MemorySettings(NamedTuple):
     working: WorkingSettings = WorkingSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
+    core: CoreSettings = CoreSettings()
+
+    def section_limit(self, section: str) -> int:
+        """Return how many characters a core section may have."""
+        return self.core.sections.get(section, {}).get("limit", self.context.core_section_limit)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
@@ -206,7 +219,29 @@ def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, A
     return values
 
 
+SECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+GIVEN_SECTIONS = ("persona", "human", "system")
+"""The core sections that there are in any store."""
+
+
+def _sections(value: JSON, where: str) -> dict[str, dict[str, int]]:
+    """Return the core sections that ``value`` declares."""
+    if not isinstance(value, Mapping):
+        raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
+    found: dict[str, dict[str, int]] = {}
+    for name, told in value.items():
+        if not isinstance(name, str) or not SECTION_NAME.fullmatch(name) or name in GIVEN_SECTIONS:
+            raise InvalidRecord(f"{where}: {name!r:.60} cannot be declared: a new name of a-z, 0-9, _ and -.")
+        limit = told.get("limit", 1) if isinstance(told, Mapping) and set(told) <= {"limit"} else None
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise InvalidRecord(f"{where}.{name} must be {{limit: CHARACTERS}}, not {told!r:.60}.")
+        found[name] = {"limit": limit} if told else {}
+    return found
+
+
 def _value(default: Any, value: JSON, where: str, key: str) -> object:
+    if where == "core.sections":
+        return _sections(value, where)
     if isinstance(default, tuple) and not isinstance(default, Decay):  # a section of settings
         if not isinstance(value, Mapping):
             raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")

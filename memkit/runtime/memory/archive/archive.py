@@ -219,7 +219,7 @@ class ArchivalStore(ArchiveReader):
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
         with self._change() as change:
-            owner, limit = origin._replace(user_id=user_id), self.settings.context.core_section_limit
+            owner, limit = origin._replace(user_id=user_id), self.settings.section_limit(section)
             return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
@@ -299,7 +299,8 @@ class ArchivalStore(ArchiveReader):
         if self._given_gate is None:
             from ..gate.gate import WriteGate
 
-            self._given_gate = WriteGate(self.settings.write, long_term=self._long_term)
+            own = ("human", *self.settings.core.sections)
+            self._given_gate = WriteGate(self.settings.write, long_term=self._long_term, sections=own)
         return self._given_gate
 
     @contextmanager

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..index.corpus import CorpusIndex
-from ..record.record import Record, is_for, is_valid
+from ..record.record import EXPIRED, Record, has_expired, is_for, is_valid
 from ..settings import MemorySettings
 from ..tiers.core import core_edits
 
@@ -37,14 +37,18 @@ class ArchiveCensus(NamedTuple):
     newest: str | None
 
 
-def census(corpora: Iterable[CorpusIndex], user_id: str | None, open_questions: int) -> ArchiveCensus:
-    """Count what the corpora hold, of all or of one user; shared records count for whom they are of."""
+def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, open_questions: int) -> ArchiveCensus:
+    """Count what the corpora hold, of all or of one user; shared records count for whom they are of.
+
+    What nothing closed and holds no longer is ``expired``: no answer to anything, and retired by the next sweep.
+    """
     status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
     live: list[Record] = []
     tombstones, core = Counter({"rejected": 0, "erased": 0}), 0
     for corpus in corpora:
         for record, state in corpus.everything():
             if user_id in (None, record.user_id):
+                state = EXPIRED if state == "live" and has_expired(record, now) else state
                 status[state] += 1
                 live += [record] if state == "live" else []
         tombstones.update(corpus.tombstone_counts())

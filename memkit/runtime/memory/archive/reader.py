@@ -85,6 +85,11 @@ class ArchiveReader:
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
+    @property
+    def state_folder(self) -> Path | None:
+        """Return the folder of what this clone is in the middle of; None for an archive in memory."""
+        return state_folder(self._path) if self._path else None
+
     @cached_property
     def _access(self) -> "AccessCounts":
         """Return how often each record was used, on this machine."""
@@ -365,7 +370,7 @@ class ArchiveReader:
         from .overview import census
 
         with self._reading():
-            return census(self._corpora(user_id), user_id, len(self.open_questions(user_id=user_id)))
+            return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
 
     def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
         """Return what stands open between the records here, of everybody or of one user and what they share.

@@ -25,6 +25,8 @@ from .facts import facts
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
+OUTCOME_IMPORTANCE = 0.7
+"""What worked and what did not matters more than most of what is told."""
 MAX_TAGS = 4
 
 STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
@@ -261,6 +263,7 @@ def draft_from_tool(
         type=kind,
         tags=tags or infer_tags(read),
         confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
+        importance=OUTCOME_IMPORTANCE if kind == "outcome" else Draft._field_defaults["importance"],
         source="explicit" if own else "inferred",
         valid_from=period.valid_from,
         valid_until=period.valid_until,

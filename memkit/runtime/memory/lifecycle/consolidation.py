@@ -156,8 +156,8 @@ def compressions(
     agent_id: str | None = None,
 ) -> list[Compression]:
     """Return how the sections of a user's agent that are near their limit get room again."""
-    limit = settings.context.core_section_limit
-    full = [name for name, text in sections.items() if len(text) > settings.context.compress_at * limit]
+    share = settings.context.compress_at
+    full = [name for name, text in sections.items() if len(text) > share * settings.section_limit(name)]
     found = (_compressed(user_id, name, _entries(sections[name], name, history), settings, now) for name in full)
     return [_owned(compression, agent_id) for compression in found if compression]
 
@@ -183,7 +183,7 @@ def _entries(text: str, section: str, history: Iterable[Mapping[str, JSON]]) -> 
 def _compressed(
     user_id: str, section: str, entries: Sequence[Entry], settings: MemorySettings, now: datetime
 ) -> Compression | None:
-    limit, border = settings.context.core_section_limit, seconds_before(now, settings.consolidate.after)
+    limit, border = settings.section_limit(section), seconds_before(now, settings.consolidate.after)
     kept, moved = list(entries), list[Entry]()
     for entry in entries:
         aged = entry.text.strip() and not entry.text.startswith(EARLIER) and parse_time(entry.at) < border

@@ -469,6 +469,15 @@ def is_valid(record: Record, moment: datetime) -> bool:
     return begun and (not record.valid_until or at <= normal_time(record.valid_until))
 
 
+EXPIRED = "expired"
+"""What a record is called that nothing closed and that holds no longer."""
+
+
+def has_expired(record: Record, moment: datetime) -> bool:
+    """Return whether a record held once and holds no longer, whatever else became of it."""
+    return record.valid_until is not None and normal_time(record.valid_until) < normal_time(moment)
+
+
 def can_meet(one: Record | Draft, other: Record | Draft) -> bool:
     """Return whether the dates of two statements leave a moment at which both may hold."""
     return not (_is_over_before(one, other) or _is_over_before(other, one))

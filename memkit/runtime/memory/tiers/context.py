@@ -7,14 +7,14 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, TypeAlias
 
-from ..settings import ContextSettings, ConversationSettings, MemorySettings
+from ..settings import GIVEN_SECTIONS, ContextSettings, ConversationSettings, CoreSettings, MemorySettings
 from .budget import SHORTENED, Summarise, counter, extend_summary, fair_share, retold, shortened
 
 Message: TypeAlias = dict[str, Any]
 """``{role, content, tool_calls?, tool_call_id?, name?}``"""
 
 CONTEXT = ContextSettings()
-SECTIONS = ("persona", "human", "system")
+NO_SECTIONS = CoreSettings()
 MESSAGE_OVERHEAD = 4
 """Tokens that a chat format spends on each message besides its text."""
 CORE_SHARE = 0.6
@@ -47,6 +47,7 @@ class MainContext:
         context: ContextSettings = CONTEXT,
         conversation: ConversationSettings | None = None,
         summarise: Summarise | None = None,
+        core: CoreSettings = NO_SECTIONS,
     ) -> None:
         """Begin an empty context.
 
@@ -57,6 +58,7 @@ class MainContext:
             context: How long a core section may be, and when which messages are paged out; its budget is passed over.
             conversation: How many messages there may be, whatever their size; as many as fit without it.
             summarise: Tells in few words what goes out; without it, or where it fails, first sentences are taken.
+            core: Which core sections there are besides persona, human and system.
         """
         self.max_tokens = max_tokens
         self.counter = count or counter()
@@ -67,7 +69,8 @@ class MainContext:
         self.keep_recent = context.keep_recent
         self._bounds = conversation
         self.summarise = summarise
-        self.core: dict[str, str] = dict.fromkeys(SECTIONS, "")
+        self._declared = core.sections
+        self.core: dict[str, str] = dict.fromkeys((*GIVEN_SECTIONS, *core.sections), "")
         self.messages: list[Message] = []
         self.summary = ""
         self.on_page_out = on_page_out
@@ -83,7 +86,11 @@ class MainContext:
         """Return an empty context with the limits that ``settings`` name."""
         context, conversation = settings.context, settings.conversation
         budget = max_tokens or context.max_tokens
-        return cls(budget, context=context, conversation=conversation, summarise=summarise)
+        return cls(budget, context=context, conversation=conversation, summarise=summarise, core=settings.core)
+
+    def limit_of(self, section: str) -> int:
+        """Return how many characters a core section may have."""
+        return self._declared.get(section, {}).get("limit", self.section_limit)
 
     @property
     def budget(self) -> int:

@@ -1,11 +1,11 @@
 """What a model is told about the five memory tools, and the check of what it hands them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..record.errors import ArchiveError
 from ..record.record import TYPES
-from .context import SECTIONS
+from ..settings import GIVEN_SECTIONS
 
 MAX_RESULTS = 50
 
@@ -27,7 +27,7 @@ def _tool(name: str, description: str, required: tuple[str, ...], **properties: 
 
 SECTION = {
     "type": "string",
-    "enum": list(SECTIONS),
+    "enum": list(GIVEN_SECTIONS),
     "description": "human: the user; persona: you; system: the work.",
 }
 TOP_K = {"type": "integer"}
@@ -65,7 +65,7 @@ SPECS: tuple[dict[str, Any], ...] = (
         "core_memory_replace",
         "Correct core memory; old must stand there exactly once.",
         ("section", "old", "new"),
-        section={"type": "string", "enum": list(SECTIONS)},
+        section={"type": "string", "enum": list(GIVEN_SECTIONS)},
         old={"type": "string"},
         new={"type": "string"},
     ),
@@ -86,9 +86,23 @@ ALIASES = {
 KINDS: Mapping[str, tuple[type[Any], ...]] = {"string": (str,), "integer": (int,), "array": (list, tuple)}
 
 
-def spec_of(name: str) -> dict[str, Any]:
+def specs_with(sections: Iterable[str]) -> Sequence[dict[str, Any]]:
+    """Return the descriptions of the tools where core memory has these sections."""
+    names = list(dict.fromkeys([*GIVEN_SECTIONS, *sections]))
+    return SPECS if names == list(GIVEN_SECTIONS) else [_with_sections(spec, names) for spec in SPECS]
+
+
+def _with_sections(spec: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    parameters = spec["parameters"]
+    if "section" not in parameters["properties"]:
+        return spec
+    section = {**parameters["properties"]["section"], "enum": names}
+    return {**spec, "parameters": {**parameters, "properties": {**parameters["properties"], "section": section}}}
+
+
+def spec_of(name: str, sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
     """Return the description of one tool, or raise ToolInputError naming those that exist."""
-    for spec in SPECS:
+    for spec in specs_with(sections):
         if spec["name"] == name:
             return spec
     raise ToolInputError(
@@ -96,11 +110,11 @@ def spec_of(name: str) -> dict[str, Any]:
     )
 
 
-def checked_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+def checked_arguments(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
     """Return ``args`` under the tool's own names, or raise ToolInputError for the first that does not fit."""
     if not isinstance(args, Mapping):
         raise ToolInputError(f"{name}: the arguments must be an object.")
-    parameters = spec_of(name)["parameters"]
+    parameters = spec_of(name, sections)["parameters"]
     properties = parameters["properties"]
     checked: dict[str, Any] = {}
     for given, value in args.items():

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from ..gate.duplicates import likeness
-from ..gate.extraction import draft_from_tool, says_own_words
+from ..gate.extraction import INFERRED_CONFIDENCE, OUTCOME_IMPORTANCE, draft_from_tool, says_own_words
 from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
@@ -22,7 +22,7 @@ from .context import MainContext, Message
 from .fence import fence, fence_turns
 from .recall import RecallMemory, asks_for_beginning
 from .sessions import KNOWN, SessionTurn
-from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments
+from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, specs_with
 from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
@@ -250,9 +250,19 @@ class MemoryTools:
                 supersedes=supersedes,
                 today=self.archive.today(),
             )
+            if draft.source == "inferred":
+                draft = draft._replace(source_url=_only_address(origin.tainted_by))
             decision = self.archive.offer(draft, origin, consented=self.consented())
             taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
+            if decision.decision == "refused" and decision.reasons[0].code == "transient":
+                taken["passing"] = said
         return self._concluded("archival_memory_insert", decision, **taken)
+
+    def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
+        """Return where records come from that an answer cites."""
+        found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
+        told = ("id", "session_id", "turn_id", "source_url")
+        return [{name: getattr(record, name) for name in told} for record in found]
 
     def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
         """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
@@ -308,8 +318,8 @@ class MemoryTools:
         new = f"{old}\n{line}" if old else line
         if not line.strip():
             return self._unchanged("core_memory_append", section, "there is no text to add")
-        if len(new) > self.main.section_limit:
-            why = f"{section} would have {len(new):,} characters and may have {self.main.section_limit:,}"
+        if len(new) > self.main.limit_of(section):
+            why = f"{section} would have {len(new):,} characters and may have {self.main.limit_of(section):,}"
             return self._unchanged("core_memory_append", section, why)
         return self._edit_core("core_memory_append", section, new)
 
@@ -327,8 +337,8 @@ class MemoryTools:
             return self._unchanged(
                 "core_memory_replace", section, "that would leave it empty; say what should stand there"
             )
-        if len(changed) > self.main.section_limit:
-            why = f"{section} would have {len(changed):,} characters and may have {self.main.section_limit:,}"
+        if len(changed) > self.main.limit_of(section):
+            why = f"{section} would have {len(changed):,} characters and may have {self.main.limit_of(section):,}"
             return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
 
@@ -343,6 +353,34 @@ class MemoryTools:
         if learned:
             self._record("learn", ids=learned, success=success)
         return learned
+
+    def remember_outcome(
+        self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str
+    ) -> str | None:
+        """Offer what came of a task, told by ``text`` and in three keys, and let it move what the task relied on.
+
+        Returns the record's id, None where the user agreed to nothing; raises Refused with the gate's reasons.
+        """
+        if not self.consented():
+            return None
+        told: dict[str, JSON] = {"action": action, "outcome": outcome, "lesson": lesson}
+        self._origin = self._origin._replace(first_id=self._first_id(OUTCOME, told))
+        origin = self._stamped()
+        first_id = origin.first_id
+        decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
+        if decision is None:
+            tag = "succeeded" if succeeded else "failed"
+            draft = Draft(
+                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
+                source="learned", extra=told,
+            )  # fmt: skip
+            if origin.actor == "agent":
+                origin = origin._replace(parents=union(origin.parents, tuple(used)))
+            decision = self.archive.offer(draft, origin)
+            self._origin = self._origin._replace(first_id=None)
+            if decision.decision != "refused":
+                self.learn(used, succeeded, f"a task that used it {tag}")
+        return self._concluded(OUTCOME, decision, type="outcome") or None
 
     def conversation_search(
         self, query: str, limit: int | None = None, *, top_k: int | None = None
@@ -366,11 +404,11 @@ class MemoryTools:
 
     def specs(self) -> list[dict[str, Any]]:
         """Return name, description and JSON schema of the five tools."""
-        return [dict(spec) for spec in SPECS]
+        return [dict(spec) for spec in specs_with(self.main.core)]
 
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
-        checked = checked_arguments(name, args)
+        checked = checked_arguments(name, args, self.main.core)
         if name == "archival_memory_insert" and self._origin.actor == "agent":
             pieces = facts(checked["text"])
             if len(pieces) > 1:
@@ -584,7 +622,9 @@ class MemoryTools:
         return True
 
 
-WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace"})
+OUTCOME = "outcome"
+"""The operation by which the loop tells what came of a task."""
+WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", OUTCOME})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
 
 
@@ -620,6 +660,12 @@ def _taken(event: Mapping[str, Any]) -> str:
 
 def _why(event: Mapping[str, Any]) -> str:
     return "".join(f" {reason['message']}" for reason in event.get("reasons", ()))
+
+
+def _only_address(taint: Sequence[str]) -> str | None:
+    """Return the address of the page that steered a text, where there was one and no other."""
+    addresses = [origin for origin in taint if origin.startswith(("https://", "http://"))]
+    return addresses[0] if len(addresses) == 1 else None
 
 
 NUMBER_BITS = 16

@@ -127,7 +127,10 @@ def sentences(text: str) -> list[str]:
 
 TRANSIENT = regex(
     r"\b(right now|just now|at the moment|at present|presently|currently|for now|for the moment|for the time being"
-    r"|momentarily|temporarily|today|tonight|tomorrow|yesterday"
+    r"|momentar(?:y|ily)|temporar(?:y|ily)|ephemeral(?:ly)?"
+    r"|(?:(?:for|in|during) )?(?:this|the current) session(?: only)?"
+    r"|(?:just|only) (?:for|in) (?:this|the current) (?:session|conversation|chat)"
+    r"|for (?:this|the current) (?:conversation|chat)(?: only)?|today|tonight|tomorrow|yesterday"
     r"|this (?:very )?(?:minute|moment|second|morning|afternoon|evening|week|weekend)"
     r"|in (?:an?|\d+|a few|a couple of) (?:moment|minute|second|hour)s?|as we speak|in the meantime"
     r"|as of now|now(?=[.,;!]|$)|soon|shortly|later today"

@@ -1,0 +1,168 @@
+"""A task's steps are done once each, however often the process that does them is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.config import Host
+from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.journal_file import SessionInUse
+from memkit.runtime.loop.task_run import AnyStep, TaskRun, TaskStep
+from memkit.runtime.loop.tools import Tools
+from memkit.runtime.loop.virtual_context import VirtualContextMemory
+from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
+
+PROGRAM = """
+import os, sys, time
+from pathlib import Path
+from tests.loop.test_task_runs import agent_over, TaskStep
+
+store, log = Path(sys.argv[1]), Path(sys.argv[2])
+
+def act(number):
+    def once(key):
+        written = log.read_text() if log.exists() else ""
+        time.sleep(0.02)
+        if key not in written:  # what a service does that takes an idempotency key
+            with log.open("a") as file:
+                file.write(key + "\\n")
+                file.flush()
+        time.sleep(0.02)
+        return f"result {number}"
+    return once
+
+agent = agent_over(store)
+run = agent.run("move house", [TaskStep(f"step {n}", act(n), key=f"k{n}") for n in range(12)])
+print(run.outcome, run.record)
+"""
+
+
+def agent_over(store: Path | None, host: Host | None = None) -> AgentLoop:
+    """Return an agent whose memory lies in ``store``."""
+    archive, main = ArchivalStore(store), MainContext()
+    tools = Tools(MemoryTools(main, archive, user_id="ada"))
+    memory = VirtualContextMemory(main=main, archive=archive)
+    return AgentLoop(memory, toolbox=tools, **({"host": host} if host else {}))
+
+
+def test_a_killed_task_goes_on_and_does_no_step_twice(tmp_path: Path) -> None:
+    """Killed at any moment, over and over: each step once, in order, and one outcome at the end."""
+    log, chance = tmp_path / "log", random.Random(7)
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "store"), str(log)]
+    kills = 0
+    while True:
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+        )
+        before = len(log.read_text().splitlines()) if log.exists() else 0
+        while (
+            kills < 6 and child.poll() is None and (len(log.read_text().splitlines()) if log.exists() else 0) == before
+        ):
+            time.sleep(chance.uniform(0.001, 0.01))
+        if kills < 6:
+            child.send_signal(signal.SIGKILL)
+            kills += child.wait() == -signal.SIGKILL
+            continue
+        out, _ = child.communicate()
+        break
+
+    assert log.read_text().splitlines() == [f"move house/k{number}" for number in range(12)]
+    assert kills == 6 and out.startswith("done ")
+    (record,) = ArchivalStore(tmp_path / "store").records(user_id="ada")
+    assert record.id == out.split()[1] and record.extra["action"] == "move house"
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == out
+    assert len(log.read_text().splitlines()) == 12
+
+
+def test_what_was_done_stands_in_the_prompt_and_is_not_done_again(tmp_path: Path) -> None:
+    """A step that fails ends the run; the next run begins with it, and the lesson says what helped."""
+    calls: list[str] = []
+    has_boxes: list[bool] = []
+
+    def pack() -> str:
+        calls.append("pack")
+        if not has_boxes:
+            raise LoopError("no boxes")
+        return "12 boxes"
+
+    def run() -> tuple[AgentLoop, TaskRun]:
+        agent = agent_over(tmp_path)
+        return agent, agent.run("move", [("find a flat", lambda: calls.append("find")), pack])
+
+    agent, first = run()
+    has_boxes.append(True)
+    again, second = run()
+
+    assert (first.outcome, first.stopped_at, first.reason) == ("failed", "pack", "no boxes")
+    assert "done: find a flat" in str(agent.prompt()[0]["content"])
+    assert calls == ["find", "pack", "pack"]
+    assert second.succeeded and second.completed == {"find a flat": "done", "pack": "12 boxes"}
+    texts = [record.text for record in again.memory.archive.records(user_id="ada")]
+    assert ["failed" in text for text in texts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "times"), [(None, "unknown", 0), ("done", "done", 0), ("run", "done", 1)]
+)
+def test_a_step_without_a_key_that_was_cut_off_is_a_persons_to_settle(
+    answer: str | None, outcome: str, times: int, tmp_path: Path
+) -> None:
+    """Nobody knows what came of it, so it is neither repeated nor taken as done by itself."""
+    with pytest.raises(KeyboardInterrupt):
+        agent_over(tmp_path).run("pay", [("send the money", _interrupted)])
+    sent: list[int] = []
+
+    run = agent_over(tmp_path, Host(settle=lambda call: answer) if answer else None).run(
+        "pay", [("send the money", lambda: sent.append(1))]
+    )
+
+    assert (run.outcome, len(sent)) == (outcome, times)
+
+
+def _interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_task_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
+    """The other one is told who has it."""
+    program = (
+        "import sys; from pathlib import Path; from tests.loop.test_task_runs import agent_over\n"
+        "agent_over(Path(sys.argv[1])).run('t', [('wait', lambda: (print('on', flush=True), sys.stdin.read()))])"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "on\n"
+
+    with pytest.raises(SessionInUse, match=str(child.pid)):
+        agent_over(tmp_path).run("t", [("wait", lambda: None)])
+    child.communicate("")
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"), [([], "no steps"), (["a", "a"], "Two steps"), ([7], "is no step"), ([("a", "b")], "is no step")]
+)
+def test_steps_that_are_none_are_said(steps: list[AnyStep], told: str) -> None:
+    """In one line, before anything is done."""
+    with pytest.raises(LoopError, match=told):
+        agent_over(None).run("t", steps)
+
+
+def test_an_instruction_that_nothing_was_done_for_is_no_success() -> None:
+    """A model that only talks has done nothing, and without a disk a task lasts as long as the agent."""
+    agent = agent_over(None)
+    done: list[int] = []
+
+    run = agent.run("t", [TaskStep("first", lambda: done.append(1)), "Tidy up"])
+    agent.run("t", [TaskStep("first", lambda: done.append(1)), "Tidy up"])
+
+    assert (run.outcome, run.stopped_at, run.reason) == ("failed", "Tidy up", "nothing was done for it")
+    assert done == [1]
