@@ -14,7 +14,7 @@ from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageErro
 from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
-from memkit.runtime.memory.interface import StoreKeys
+from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer
@@ -53,6 +53,8 @@ INSTEAD = ", or leave it out with '--provider reference'"
 """How to talk to a store that nobody trusted."""
 LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
+NAMED = 3
+"""Lines that are wrong are said one by one; the rest is a number."""
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
 
@@ -86,6 +88,10 @@ class Workspace:
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
+        self.damage: list[ShardProblem] = []
+        """What was found wrong with the archive's lines, or moved back, while they were read."""
+        self.tells_damage = True
+        """False where the answer itself names it."""
 
     @cached_property
     def git(self) -> Git:
@@ -478,9 +484,23 @@ class Workspace:
 
     def _observed(self, event: Mapping[str, Any]) -> None:
         """Keep account of what the archive tells, and say what a person should know at once."""
+        if event["event"] == "damage":
+            self._heard(event["problems"])
+            return
         self.audit.append(event)
         if event["event"] == "torn":
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
+
+    def _heard(self, problems: Sequence[ShardProblem]) -> None:
+        """Say once which lines are withheld, missing or damaged; the first few by name."""
+        self.damage += problems
+        if not self.tells_damage:
+            return
+        for problem in problems[:NAMED]:
+            place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+            self.notice(f"{place}: {problem.code}: {problem.message}")
+        if len(problems) > NAMED:
+            self.notice(f"{len(problems) - NAMED} more lines: 'memkit fsck' names them all.")
 
     @property
     def _pending_file(self) -> Path:

@@ -84,12 +84,22 @@ class Front:
             code: The exit code where it differs from 0 (ok) and 1 (not ok).
         """
         if self.json:
-            click.echo(envelope(command_name(), data, ok=ok, diagnostics=diagnostics))
+            click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
         else:
             lines = text if isinstance(text, str) else "\n".join(text)
             if lines:
                 click.echo(harmless(lines))
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
+
+    def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
+        """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
+        places = {(one["code"], one["path"], one["line"]) for one in said}
+        found = self._workspace.damage if self._workspace else []
+        return [
+            diagnostic(one.code, one.message, severity="warning", path=one.path, line=one.line or None)
+            for one in found
+            if (one.code, one.path, one.line or None) not in places
+        ]
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 IMPORTED_AT_ONCE = 200
+BESIDE_UNLINKED = "-linked"
+"""Ends the name by which a writer goes on who has lines without links: those and linked ones do not mix."""
 OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
 
 
@@ -300,6 +302,9 @@ class ArchivalStore(ArchiveReader):
                 raise Refused([OFF_RECORD])
             with self._log.batch() as batch:
                 self._index.refresh_to_write()
+                self._tell_problems()
+                if self._index.catalogue.chains.holds_unlinked(batch.writer):
+                    batch.writer += BESIDE_UNLINKED
                 self._index.begin()
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,

@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+from ..index.chains import MISSING, MOVED_BACK, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.database import explained
 from ..index.index import Index
 from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
-from ..log.clone import cache_folder, state_folder
-from ..log.files import require_private
+from ..log.clone import cache_folder, lock_file, state_folder
+from ..log.files import is_locked, require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
 from ..record.lines import JSON
@@ -28,6 +29,7 @@ from ..settings import MemorySettings
 
 if TYPE_CHECKING:
     from ..index.access import AccessCounts, Use
+    from ..index.chains import Withheld
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.revocation import Revocation, RevokedSource
@@ -82,6 +84,8 @@ class ArchiveReader:
         )
         self._path = path
         self._closed = False
+        self._told: set[ShardProblem] = set()
+        """What was said of the shards, which is said once."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
@@ -447,6 +451,30 @@ class ArchiveReader:
         with self._guard:
             return sealed_lines(self._log, self._sealer)
 
+    def chain_problems(self) -> list[ShardProblem]:
+        """Return the lines that are withheld or missing, after reading every shard anew."""
+        with self._reading():
+            self._index.catalogue.recheck(self._log)
+            return [one for one in self._index.catalogue.chains.problems() if one.code in (TAMPERED, MISSING)]
+
+    def chain_notes(self, *, seen: bool = False) -> list[ShardProblem]:
+        """Return what is worth a look in the chains and no fault; with ``seen`` a new writer is told of for once."""
+        with self._reading():
+            found = self._index.catalogue.chains.notes()
+            if seen:
+                self._index.catalogue.chains.seen()
+            return found
+
+    def withheld(self, user_id: str) -> "list[Withheld]":
+        """Return the lines of a user that nobody is shown, because somebody changed or forged them, or that are gone."""
+        with self._reading():
+            return self._index.catalogue.chains.withheld(user_id)
+
+    def take_for_gone(self) -> None:
+        """Take the lines that are missing for gone: a person said so."""
+        with self._reading(), self._index.catalogue.database.transaction():
+            self._index.catalogue.chains.accept()
+
     def check(self) -> list[ShardProblem]:
         """Return what a person should look at in the shards, by file and line."""
         with self._guard:
@@ -509,11 +537,27 @@ class ArchiveReader:
             self._check_open()
             if not self._readers:  # a question that another one asks is about the same state of things
                 self._index.refresh()
+                self._tell_problems()
             self._readers += 1
             try:
                 yield
             finally:
                 self._readers -= 1
+
+    def _tell_problems(self) -> None:
+        """Say once what is wrong with the lines: which are withheld, missing or damaged, and what was moved back."""
+        chains = self._index.catalogue.chains
+        if not chains.has_something_to_say():
+            return
+        found = [*chains.problems(), *(note for note in chains.notes() if note.code == MOVED_BACK)]
+        news = [one for one in found if one not in self._told and not (one.code == TORN and self._is_being_written())]
+        self._told.update(news)
+        if news:
+            self._observe({"event": "damage", "problems": news})
+
+    def _is_being_written(self) -> bool:
+        """Return whether a process is writing just now, of which a torn line may be the beginning of a whole one."""
+        return self._path is not None and is_locked(lock_file(self._path))
 
     def _check_open(self) -> None:
         if self._closed:

@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..log.links import Link
 from ..log.log import Log, Observe, Span, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from ..record.record import SHARED, file_stem, user_corpus
+from ..record.record import SHARED, file_stem, unplaced, user_corpus
 from .catalogue import Catalogue
 from .corpus import CorpusIndex, Position
 from .database import is_damaged, is_read_only, is_unwritable, remove_database
@@ -94,11 +95,13 @@ class Index:
         visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
         return next((name for name in visible if self.corpus(name).has(id)), None)
 
-    def add(self, span: Span, data: Mapping[str, JSON], name: str, *, sealed: bool = False) -> None:
+    def add(
+        self, span: Span, data: Mapping[str, JSON], name: str, link: Link | None = None, *, sealed: bool = False
+    ) -> None:
         """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
         index = self.corpus(name)
         index.database.begin()
-        seq = self.catalogue.add(span, data)
+        seq = self.catalogue.add(span, data, link)
         if index.position().seq == 0:
             state = self.catalogue.state_of(name)
             index.clear(state[1] if state else 0)
@@ -206,7 +209,9 @@ class Index:
         for line in self.catalogue.lines(corpus, after):
             if line.span.shard not in shards:
                 shards = {line.span.shard: self._log.read(line.span.shard)}
-            data = decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
+            data = unplaced(
+                decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
+            )
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))
@@ -231,7 +236,7 @@ class Index:
 
     def _opened_catalogue(self) -> Catalogue:
         path = self._folder / "catalogue.sqlite" if self._folder else None
-        return self._whole(lambda: Catalogue(path), path, self.remove)
+        return self._whole(lambda: Catalogue(path, self._log.witness), path, self.remove)
 
     def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
         """Return what ``opened`` opens at ``path``, anew where what lies there is damaged."""

@@ -54,6 +54,12 @@ def checked_id(data: Mapping[str, JSON]) -> str:
     return Event.from_data(data).id if "op" in data else Record.from_data(data).id
 
 
+def flawed(line: bytes, reason: str) -> tuple[str, str]:
+    """Return the code of what is wrong with a line that cannot be read, and a sentence about it."""
+    found = (piece for piece in _pieces_of(1, line, is_last=False) if piece.flaw)
+    return next(((piece.flaw, piece.message) for piece in found), ("not-json", reason))
+
+
 def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[ShardPiece]:
     content = line.removeprefix(BYTE_ORDER_MARK).strip()
     if not content:

@@ -35,7 +35,7 @@ class Field(NamedTuple):
     """text | name | address | share | number | labels | time | rest, or the words that it may hold"""
     set_by: str
     """payload: whoever offers it; import: the channel, or an import that brings it along; union: the channel, to which
-    an import adds what it brings; channel: nobody else"""
+    an import adds what it brings; channel: nobody else; log: where the line stands, said when it is written"""
     superseding: str
     """copy: a correction takes it over; new: it gets its own; drop"""
     merging: str
@@ -50,7 +50,7 @@ class Field(NamedTuple):
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "set_by": ("payload", "import", "union", "channel"),
+    "set_by": ("payload", "import", "union", "channel", "log"),
     "superseding": ("copy", "new", "drop"),
     "merging": ("best", "all", "mean", "most", "same", "first", "last", "new", "drop"),
     "masking": ("mask", "refuse", "keep"),
