@@ -116,7 +116,17 @@ class Workspace:
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
         log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
+        log.witness.earlier = self._was_earlier
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+
+    def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
+        """Return whether git had this state of a shard before it had the lines that are gone."""
+        from memkit.store.chain_history import was_earlier
+
+        try:
+            return was_earlier(self.git, shard, data, links)
+        except MemkitError:
+            return False  # who cannot ask git knows of no earlier state
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -448,9 +458,12 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
+            from memkit.store.chain_history import require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
+            require_whole(self.archive, self.git)
+            write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:
             if force:

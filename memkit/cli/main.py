@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt) as interrupt:
         say("Interrupted.", err=True)
         if front.json or _asks_for_json(arguments):
-            _say_failure(interrupt, arguments, diagnostic("interrupted", "Interrupted."))
+            _say_failure(interrupt, arguments, [diagnostic("interrupted", "Interrupted.")])
         return 130
     except BrokenPipeError:
         discard()  # the reader (head, less) has left, and nobody is there to be told

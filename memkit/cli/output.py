@@ -14,6 +14,7 @@ from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.interface import ShardProblem
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
     from memkit.workspace import Workspace
@@ -95,11 +96,7 @@ class Front:
         """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
         places = {(one["code"], one["path"], one["line"]) for one in said}
         found = self._workspace.damage if self._workspace else []
-        return [
-            diagnostic(one.code, one.message, severity="warning", path=one.path, line=one.line or None)
-            for one in found
-            if (one.code, one.path, one.line or None) not in places
-        ]
+        return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
@@ -196,6 +193,12 @@ def diagnostic(
 ) -> Diagnostic:
     """Return one finding in the shape that every command prints."""
     return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
+
+
+def damage_diagnostic(problem: ShardProblem) -> Diagnostic:
+    """Return what is wrong with a line of the archive as every command prints it that only read it."""
+    severity = "info" if problem.code == "moved_back" else "warning"
+    return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
 
 
 def harmless_json(body: Any) -> str:

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from memkit.errors import UsageError
 from memkit.runtime.memory.log.log import ShardStat, Span, Written
-from memkit.runtime.memory.log.witness import Witness
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.witness import Witness
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST

@@ -16,7 +16,7 @@ import click
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
+from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, damage_diagnostic, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
@@ -63,6 +63,10 @@ class TerminalConversation:
         return "(memory off) > " if self.agent.is_off_record else "> "
 
     def notices(self) -> list[Diagnostic]:
+        """Return what is wrong with the lines of memory, and why nothing of this conversation is kept."""
+        return [*self._not_kept(), *map(damage_diagnostic, self.workspace.damage)]
+
+    def _not_kept(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent
         if agent.session.fault is not None:

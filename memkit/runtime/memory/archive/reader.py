@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from ..index.chains import MISSING, MOVED_BACK, TAMPERED, TORN
+from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.database import explained
 from ..index.index import Index
@@ -465,8 +465,18 @@ class ArchiveReader:
                 self._index.catalogue.chains.seen()
             return found
 
+    def own_heads(self) -> dict[str, dict[str, JSON]]:
+        """Return how far this clone is as a writer, by each of its names."""
+        with self._reading():
+            return self._index.catalogue.chains.own_heads()
+
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
+        """Return code and message of what a head that was kept elsewhere says against the lines of a writer."""
+        with self._reading():
+            return self._index.catalogue.chains.lacking(writer, head)
+
     def withheld(self, user_id: str) -> "list[Withheld]":
-        """Return the lines of a user that nobody is shown, because somebody changed or forged them, or that are gone."""
+        """Return the lines of a user that nobody is shown: somebody changed or forged them, or they are gone."""
         with self._reading():
             return self._index.catalogue.chains.withheld(user_id)
 
@@ -549,7 +559,7 @@ class ArchiveReader:
         chains = self._index.catalogue.chains
         if not chains.has_something_to_say():
             return
-        found = [*chains.problems(), *(note for note in chains.notes() if note.code == MOVED_BACK)]
+        found = [*chains.problems(), *chains.moved_back_since()]
         news = [one for one in found if one not in self._told and not (one.code == TORN and self._is_being_written())]
         self._told.update(news)
         if news:

@@ -164,7 +164,10 @@ class Catalogue:
 
     def _marks(self) -> dict[str, Mark]:
         rows = self._sql.execute("SELECT path, num, size, mtime_ns, inode, seen, checksum, ended FROM shards")
-        return {path: Mark(num, ShardStat(*stat), seen, bytes(check), ended) for path, num, *stat, seen, check, ended in rows}
+        return {
+            path: Mark(num, ShardStat(*stat), seen, bytes(check), ended)
+            for path, num, *stat, seen, check, ended in rows
+        }
 
     def _marks_of(self, path: str) -> Mark:
         return self._marks().get(path) or Mark(0, ShardStat(0, 0, 0), 0, b"", 0)

@@ -15,20 +15,25 @@ from ..log.log import Log, shard_writer
 from ..log.witness import Head, Witness
 from ..record.lines import JSON
 
+try:  # what hashlib brings along costs more time than a search
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
 SCHEMA = """
-CREATE TABLE chains(num INTEGER PRIMARY KEY, writer TEXT, owner TEXT, tail BLOB, UNIQUE(writer, owner));
+CREATE TABLE chains(num INTEGER PRIMARY KEY, writer TEXT, owner TEXT, tail BLOB, count INT, UNIQUE(writer, owner));
 CREATE TABLE writers(
     name TEXT PRIMARY KEY, linked INT, unlinked INT, last BLOB, shard TEXT, is_new INT, reordered INT);
 CREATE TABLE gone(
     link BLOB PRIMARY KEY, id TEXT, body BLOB, writer TEXT, owner TEXT, type TEXT, shard TEXT, number INT, code TEXT,
-    many INT);
+    many INT, said INT);
 CREATE INDEX gone_by_id ON gone(id);
 CREATE TABLE flaws(
     shard TEXT, number INT, code TEXT, id TEXT, owner TEXT, type TEXT, claimed BLOB, message TEXT);
 CREATE TABLE witness(kept BLOB);
 """
 TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
-TORN = "torn"
+TORN, HEADS_DAMAGED = "torn", "heads-damaged"
 EDITED = "edited"
 """Of what is gone: another line stands in its place, and that one is named."""
 CONSTRAINT = "constraint"
@@ -97,15 +102,16 @@ class Chains:
         writer = shard_writer(shard)[0]
         own = entry.link.own if entry.link else None
         row = self._sql.execute(
-            """INSERT INTO chains(writer, owner, tail) VALUES(?1,?2,?3)
-               ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(?3, tail) RETURNING num""",
-            (writer, entry.owner, own),
+            """INSERT INTO chains(writer, owner, tail, count) VALUES(?1,?2,?3,?4)
+               ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(?3, tail), count=count+?4 RETURNING num""",
+            (writer, entry.owner, own, has_link := int(own is not None)),
         ).fetchone()
-        counted = "linked=linked+1, last=?2, shard=?3" if own else "unlinked=unlinked+1"
-        if not self._sql.execute(f"UPDATE writers SET {counted} WHERE name=?1", (writer, own, shard)).rowcount:
+        counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+1-?2, last=coalesce(?3, last), shard=?4
+                     WHERE name=?1"""
+        if not self._sql.execute(counted, (writer, has_link, own, shard)).rowcount:
             is_new = self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
-            row_of = (writer, int(own is not None), int(own is None), own, shard, int(is_new), 0)
-            self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", row_of)
+            stands = (writer, has_link, 1 - has_link, own, shard, int(is_new), 0)
+            self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
         return int(row[0])
 
     def judged(self, data: Mapping[str, JSON], shard: str, *, mixed: bool) -> Entry | str:
@@ -124,7 +130,8 @@ class Chains:
         if link is None:
             return _UNLINKED if mixed else entry
         key = self.key_for(shard_writer(shard)[0])
-        if key is not None and is_own(data, link, key):
+        again = self._witness.relinking_key if self._witness and "relinked" in data else None
+        if any(one is not None and is_own(data, link, one) for one in (key, again)):
             return entry._replace(link=link)
         said = self._said(entry.id) if entry.id else set()
         if said - {link.body}:
@@ -156,7 +163,9 @@ class Chains:
         """Note what follows the last whole line of a shard: nothing, or a line that was torn."""
         self._sql.execute("DELETE FROM flaws WHERE shard=? AND code=?", (shard, TORN))
         if rest.strip():
-            self.flaw(ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without an end."), {})
+            self.flaw(
+                ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without an end."), {}
+            )
 
     def _said(self, id: str) -> set[bytes]:
         query = "SELECT body FROM gone WHERE id=?1 UNION ALL SELECT body FROM lines WHERE id=?1"
@@ -170,14 +179,14 @@ class Chains:
         """Note the lines of a shard that is dropped, or about to be read from its start."""
         self._sql.execute(
             """INSERT OR REPLACE INTO gone
-               SELECT link, id, body, writer, owner, type, ?2, number, '', 1
+               SELECT link, id, body, writer, owner, type, ?2, number, '', 1, 0
                FROM lines JOIN chains ON num = chain WHERE shard=?1 AND link IS NOT NULL""",
             (number, shard),
         )
 
     def recount(self, writer: str) -> None:
         """Reckon anew how a writer stands, of whom lines were dropped."""
-        self._sql.execute("UPDATE chains SET tail=NULL WHERE writer=?", (writer,))
+        self._sql.execute("UPDATE chains SET tail=NULL, count=0 WHERE writer=?", (writer,))
         self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL WHERE name=?", (writer,))
         shards = [(num, path) for num, path in self._sql.execute("SELECT num, path FROM shards").fetchall()]
         for num, path in sorted(shards, key=lambda one: shard_order(one[1])):
@@ -194,7 +203,8 @@ class Chains:
             self._sql.execute(
                 "DELETE FROM gone WHERE id!='' AND EXISTS(SELECT 1 FROM lines WHERE lines.id=gone.id AND lines.body=gone.body)"
             )
-            self._sql.execute("DELETE FROM gone WHERE id='' AND number>0 AND link NOT IN (SELECT parent FROM lines)")
+            nameless = "DELETE FROM gone WHERE id='' AND number>0 AND link NOT IN (SELECT parent FROM lines)"
+            self._sql.execute(nameless)
         self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines WHERE seq>?)", (since,))
         for orphan in self._sql.execute(_ORPHANS, (since,)).fetchall():
             self._note_gap(*orphan)
@@ -243,7 +253,7 @@ class Chains:
         if self._sql.execute(query, (last,)).fetchone():
             return
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
-        many = max(1, head.count - (row[0] if row else 0))
+        many = max(1, head.lines - (row[0] if row else 0))
         self._gap(last, head.shard, 0, writer=writer, owner="", many=many)
 
     def _note_gap(self, seq: int, shard: int, number: int, chain: int, parent: bytes) -> None:
@@ -251,12 +261,12 @@ class Chains:
         path = self._sql.execute("SELECT path FROM shards WHERE num=?", (shard,)).fetchone()[0]
         writer, owner = self._sql.execute("SELECT writer, owner FROM chains WHERE num=?", (chain,)).fetchone()
         before = self._sql.execute(
-            """SELECT seq, shard, number, id, type, link, body, corpus FROM lines
+            """SELECT seq, number, id, type, link, corpus FROM lines
                WHERE chain=? AND shard=? AND number<? ORDER BY number DESC LIMIT 1""",
             (chain, shard, number),
         ).fetchone()
-        if before is not None and not self._has_next(before[5]):
-            place, _, line, id, type, link, body, corpus = before
+        if before is not None and not self._has_next(before[4]):
+            place, line, id, type, link, corpus = before
             self._sql.execute("DELETE FROM lines WHERE seq=?", (place,))
             self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
             row = (path, line, TAMPERED, id, owner, type, link, _STANDS_IN)
@@ -271,8 +281,8 @@ class Chains:
     def _gap(
         self, link: bytes, shard: str, number: int, *, writer: str, owner: str, code: str = "", many: int = 1
     ) -> None:
-        row = (link, "", None, writer, owner, None, shard, number, code, many)
-        self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?)", row)
+        row = (link, "", None, writer, owner, None, shard, number, code, many, 0)
+        self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
 
     def _name_gone(self, log: Log) -> None:
         """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
@@ -290,7 +300,10 @@ class Chains:
         shards = self._sql.execute("SELECT DISTINCT shard FROM gone WHERE code=''").fetchall()
         present = log.shards() if shards else {}
         for (shard,) in shards:
-            links = [bytes(row[0]).hex() for row in self._sql.execute("SELECT link FROM gone WHERE shard=? AND code=''", (shard,))]
+            links = [
+                bytes(row[0]).hex()
+                for row in self._sql.execute("SELECT link FROM gone WHERE shard=? AND code=''", (shard,))
+            ]
             data = log.read(shard) if shard in present else None
             earlier = self._witness.earlier if self._witness else None
             code = MOVED_BACK if earlier is not None and earlier(shard, data, links) else MISSING
@@ -305,7 +318,8 @@ class Chains:
             ((Span(path, offset, size).place, seq, link, parent) for seq, path, offset, size, link, parent
              in self._sql.execute(query, (chain,))),
         )  # fmt: skip
-        known, waiting, order = {line[2] for line in lines}, {}, []
+        known, order = {line[2] for line in lines}, []
+        waiting: dict[bytes, list[tuple[str, int, bytes, bytes]]] = {}
         placed: set[bytes] = set()
         for line in lines:
             if line[3] and line[3] in known and line[3] not in placed:
@@ -323,7 +337,8 @@ class Chains:
         writer = self._sql.execute("SELECT writer FROM chains WHERE num=?", (chain,)).fetchone()[0]
         self._sql.execute("UPDATE writers SET reordered=1 WHERE name=?", (writer,))
         self._sql.execute(
-            "UPDATE corpora SET generation=abs(random()) WHERE num IN (SELECT corpus FROM lines WHERE chain=?)", (chain,)
+            "UPDATE corpora SET generation=abs(random()) WHERE num IN (SELECT corpus FROM lines WHERE chain=?)",
+            (chain,),
         )
 
     def problems(self) -> list[ShardProblem]:
@@ -352,6 +367,13 @@ class Chains:
                 found.append(ShardProblem("new_writer", path, 0, f"The writer {writer} was not seen here before."))
         return found
 
+    def moved_back_since(self) -> list[ShardProblem]:
+        """Return what was moved back and not told of yet; after that it is one of the notes."""
+        found = list(self._gone(MOVED_BACK, unsaid=True))
+        if found:
+            self._sql.execute("UPDATE gone SET said=1 WHERE code=?", (MOVED_BACK,))
+        return found
+
     def seen(self) -> None:
         """Note that the writers were told of."""
         self._sql.execute("UPDATE writers SET is_new=0")
@@ -367,13 +389,56 @@ class Chains:
         query = "SELECT EXISTS(SELECT 1 FROM flaws) OR EXISTS(SELECT 1 FROM gone)"
         return bool(self._sql.execute(query).fetchone()[0])
 
+    def torn(self) -> list[str]:
+        """Return the shards whose last line was torn."""
+        return [shard for (shard,) in self._sql.execute("SELECT shard FROM flaws WHERE code=?", (TORN,))]
+
+    def own_heads(self) -> dict[str, dict[str, JSON]]:
+        """Return how far this clone is as a writer, to be kept in git: a count, a root, and its chains by user.
+
+        Who the users are can only be told with the key of this machine.
+        """
+        found: dict[str, dict[str, JSON]] = {}
+        witness = self._witness
+        if witness is None:
+            return found
+        query = "SELECT writer, owner, count, tail FROM chains WHERE tail IS NOT NULL ORDER BY writer, owner"
+        chains = [row for row in self._sql.execute(query) if witness.is_own(row[0])]
+        for writer in sorted({row[0] for row in chains}):
+            own = [(witness.digest(owner), count, tip.hex()) for name, owner, count, tip in chains if name == writer]
+            users: dict[str, JSON] = {mark: {"count": count, "tip": tip} for mark, count, tip in sorted(own)}
+            total = sum(count for _, count, _ in own)
+            found[writer] = {"count": total, "root": root_of(tip for _, _, tip in own), "users": users}
+        return found
+
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
+        """Return what a head that was kept elsewhere says against the lines of a writer; None where it fits them."""
+        users = head.get("users")
+        tips = (
+            [str(one.get("tip")) for one in users.values() if isinstance(one, Mapping)]
+            if isinstance(users, Mapping)
+            else []
+        )
+        if head.get("root") != root_of(tips):
+            return HEADS_DAMAGED, "The head does not fit itself: it was changed."
+        row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
+        here, said = int(row[0]) if row else 0, head.get("count")
+        known = "SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"
+        gone = [tip for tip in tips if not self._sql.execute(known, (_bytes(tip),)).fetchone()]
+        if not gone:
+            return None
+        told = f"{len(gone)} of the {len(tips)} chains of {writer} do not hold the line that they had come to"
+        if isinstance(said, int) and here < said:
+            return MISSING, f"{told}: there were {said} lines, and {here} are here."
+        return TAMPERED, f"{told}: what {writer} wrote was written anew."
+
     def accept(self) -> None:
         """Take what is gone for gone."""
         self._sql.execute("DELETE FROM gone WHERE code IN (?, ?)", (MISSING, EDITED))
 
-    def _gone(self, code: str) -> Iterator[ShardProblem]:
-        query = "SELECT shard, number, id, writer, many FROM gone WHERE code=? ORDER BY shard, number"
-        for shard, number, id, writer, many in self._sql.execute(query, (code,)):
+    def _gone(self, code: str, *, unsaid: bool = False) -> Iterator[ShardProblem]:
+        query = "SELECT shard, number, id, writer, many FROM gone WHERE code=? AND said<=? ORDER BY shard, number"
+        for shard, number, id, writer, many in self._sql.execute(query, (code, 0 if unsaid else 1)):
             what = f"{many} lines of {writer}" if many > 1 else f"Line {id}" if id else f"A line of {writer}"
             verb = "were" if many > 1 else "was"
             if code == MOVED_BACK:
@@ -381,6 +446,18 @@ class Chains:
             else:
                 told = f"{what} that {verb} here before {'are' if many > 1 else 'is'} gone. Look with 'memkit fsck'."
             yield ShardProblem(code, f"archive/{shard}", number, told)
+
+
+def root_of(tips: Iterable[str]) -> str:
+    """Return what stands for the last lines of all chains of a writer."""
+    return blake2b("\n".join(sorted(tips)).encode(), digest_size=32).hexdigest()
+
+
+def _bytes(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        return b""
 
 
 def _told(code: str, id: str, message: str) -> str:
@@ -399,4 +476,3 @@ def entry_of(data: Mapping[str, JSON]) -> Entry:
 def shard_order(path: str) -> tuple[str, str, int]:
     """Return what shards are read in the order of, so that a writer's lines come as they were written."""
     return (path.partition("/")[0], *shard_writer(path))
-

@@ -209,9 +209,7 @@ class Index:
         for line in self.catalogue.lines(corpus, after):
             if line.span.shard not in shards:
                 shards = {line.span.shard: self._log.read(line.span.shard)}
-            data = unplaced(
-                decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
-            )
+            data = unplaced(decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size]))
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))

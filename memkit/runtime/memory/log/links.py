@@ -88,8 +88,18 @@ def is_own(data: Mapping[str, JSON], link: Link, key: bytes) -> bool:
 
 def claimed_link(data: Mapping[str, JSON]) -> bytes:
     """Return what a line says it is to the one after it, true or not; empty where it says nothing."""
+    return _digits(str(data.get("link", "")).partition(".")[2])
+
+
+def parent_of(data: Mapping[str, JSON]) -> bytes:
+    """Return which line a line says is before it, true or not; empty for the first one."""
+    before = str(data.get("link", "")).partition(".")[0]
+    return b"" if before == FIRST else _digits(before)
+
+
+def _digits(text: str) -> bytes:
     try:
-        return bytes.fromhex(str(data.get("link", "")).partition(".")[2])
+        return bytes.fromhex(text)
     except ValueError:
         return b""
 

@@ -114,6 +114,20 @@ class ShardLog:
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
 
+    def mend(self, shard: str) -> None:
+        """Set aside the torn last line of a shard, whoever wrote it; the store's lock is held."""
+        path = self._archive / shard
+        try:
+            descriptor = open_inside(self._root, path, APPEND_FLAGS & ~os.O_CREAT)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _explained(error, path) from None
+        try:
+            self._repair(path, descriptor)
+        finally:
+            os.close(descriptor)
+
     def _newest(self, writer: str) -> tuple[Path, int]:
         """Return the path of the shard to append to, and its part number."""
         month = self._archive / f"{self._clock():%Y-%m}"

@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
     last: str
     """The link of their newest line."""
-    count: int
+    lines: int
     shard: str
     """Where that line stood."""
 
@@ -56,8 +56,15 @@ class Witness:
         name = self._clone()
         return bool(name) and (writer == name or writer.startswith(f"{name}-"))
 
+    @property
+    def relinking_key(self) -> bytes | None:
+        """Return the key by which this clone knows a line again that it linked anew, whoever wrote it."""
+        if self.key is None:
+            return None
+        return blake2b(b"memkit: linked anew in " + self._clone().encode(), key=self.key, digest_size=32).digest()
+
     def key_for(self, writer: str) -> bytes | None:
-        """Return the key by which this clone knows the lines of a writer again: only its own, and only in this store."""
+        """Return the key by which this clone knows a writer's lines again: only its own, and only in this store."""
         if self.key is None or not self.is_own(writer):
             return None
         return blake2b(b"memkit: lines of " + writer.encode(), key=self.key, digest_size=32).digest()
@@ -116,4 +123,4 @@ class Witness:
         """Return where the heads lie: under the name that the clone writes by, which a copy of it does not keep."""
         if not self._has_heads or self.key is None or not (name := self._clone()):
             return None
-        return keys_home() / "heads" / f"{os.path.basename(name)}.json"
+        return keys_home() / "heads" / f"{Path(name).name}.json"
