@@ -62,11 +62,11 @@ class TerminalConversation:
             return "(no memory) > "
         return "(memory off) > " if self.agent.is_off_record else "> "
 
-    def notices(self) -> list[Diagnostic]:
-        """Return what is wrong with the lines of memory, and why nothing of this conversation is kept."""
-        return [*self._not_kept(), *map(damage_diagnostic, self.workspace.damage)]
+    def damage(self) -> list[Diagnostic]:
+        """Return what was found wrong with the lines of memory."""
+        return [damage_diagnostic(one) for one in self.workspace.damage]
 
-    def _not_kept(self) -> list[Diagnostic]:
+    def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if nothing is and that was not asked for."""
         agent = self.agent
         if agent.session.fault is not None:

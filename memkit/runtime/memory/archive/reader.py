@@ -29,7 +29,7 @@ from ..settings import MemorySettings
 
 if TYPE_CHECKING:
     from ..index.access import AccessCounts, Use
-    from ..index.chains import Withheld
+    from ..index.chains import TamperedLine, Withheld
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.revocation import Revocation, RevokedSource
@@ -456,6 +456,17 @@ class ArchiveReader:
         with self._reading():
             self._index.catalogue.recheck(self._log)
             return [one for one in self._index.catalogue.chains.problems() if one.code in (TAMPERED, MISSING)]
+
+    def tampered(self) -> "list[TamperedLine]":
+        """Return the lines that are withheld, after reading every shard anew."""
+        with self._reading():
+            self._index.catalogue.recheck(self._log)
+            return self._index.catalogue.chains.tampered()
+
+    def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
+        """Return whether a line may stand in a shard: it fits its link, and what is known of it."""
+        with self._reading():
+            return self._index.catalogue.chains.is_genuine(shard, data)
 
     def chain_notes(self, *, seen: bool = False) -> list[ShardProblem]:
         """Return what is worth a look in the chains and no fault; with ``seen`` a new writer is told of for once."""

@@ -61,6 +61,16 @@ class Entry(NamedTuple):
     link: Link | None
 
 
+class TamperedLine(NamedTuple):
+    """Where a line stands that is withheld, and what it says it is."""
+
+    shard: str
+    number: int
+    id: str
+    claimed: bytes
+    """The link of the line that it was, or says it was."""
+
+
 class Withheld(NamedTuple):
     """A line of a user that is not served, or gone."""
 
@@ -109,7 +119,8 @@ class Chains:
         counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+1-?2, last=coalesce(?3, last), shard=?4
                      WHERE name=?1"""
         if not self._sql.execute(counted, (writer, has_link, own, shard)).rowcount:
-            is_new = self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
+            is_own = self._witness is None or self._witness.is_own(writer)
+            is_new = not is_own and self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
             stands = (writer, has_link, 1 - has_link, own, shard, int(is_new), 0)
             self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
         return int(row[0])
@@ -140,6 +151,10 @@ class Chains:
         if key is not None and not ("relinked" in data and said):
             return _NOT_WRITTEN
         return entry._replace(link=link)
+
+    def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
+        """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
+        return not isinstance(self.judged(data, shard, mixed=self.has_links(shard_writer(shard)[0])), str)
 
     def has_links(self, writer: str) -> bool:
         """Return whether lines of a writer have links."""
@@ -200,9 +215,8 @@ class Chains:
         """Find out what the lines entered after number ``since``, and those that were dropped, mean for the chains."""
         if dropped:
             self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines)")
-            self._sql.execute(
-                "DELETE FROM gone WHERE id!='' AND EXISTS(SELECT 1 FROM lines WHERE lines.id=gone.id AND lines.body=gone.body)"
-            )
+            again = "EXISTS(SELECT 1 FROM lines WHERE lines.id=gone.id AND lines.body=gone.body)"
+            self._sql.execute(f"DELETE FROM gone WHERE id!='' AND {again}")
             nameless = "DELETE FROM gone WHERE id='' AND number>0 AND link NOT IN (SELECT parent FROM lines)"
             self._sql.execute(nameless)
         self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines WHERE seq>?)", (since,))
@@ -226,7 +240,8 @@ class Chains:
                 self._compare(writer, head)
             if heads:
                 names = ",".join("?" * len(heads))
-                self._sql.execute(f"UPDATE writers SET is_new = name NOT IN ({names})", tuple(heads))
+                others = f"UPDATE writers SET is_new=1 WHERE name NOT IN ({names})"
+                self._sql.execute(others, tuple(heads))
             self._name_gone(log)
             kept = self.keep_heads() or kept
         self._compared = kept
@@ -388,6 +403,11 @@ class Chains:
         """Return whether any line is withheld, damaged or gone; every question asks this."""
         query = "SELECT EXISTS(SELECT 1 FROM flaws) OR EXISTS(SELECT 1 FROM gone)"
         return bool(self._sql.execute(query).fetchone()[0])
+
+    def tampered(self) -> list[TamperedLine]:
+        """Return the lines that are withheld."""
+        query = "SELECT shard, number, id, claimed FROM flaws WHERE code=? ORDER BY shard, number"
+        return [TamperedLine(*row) for row in self._sql.execute(query, (TAMPERED,))]
 
     def torn(self) -> list[str]:
         """Return the shards whose last line was torn."""
