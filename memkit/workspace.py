@@ -17,7 +17,7 @@ from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.record.stamps import seconds_before
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
@@ -116,7 +116,7 @@ class Workspace:
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
         log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-        log.witness.earlier = self._was_earlier
+        log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
@@ -127,6 +127,16 @@ class Workspace:
             return was_earlier(self.git, shard, data, links)
         except MemkitError:
             return False  # who cannot ask git knows of no earlier state
+
+    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
+        """Return the line of a shard that has this link in git."""
+        from memkit.store.chain_history import line_as_written
+
+        try:
+            line = line_as_written(self.git, f"archive/{shard}", "", link)
+        except MemkitError:
+            return None
+        return None if line is None else decode_line(line)
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -512,8 +522,9 @@ class Workspace:
         for problem in problems[:NAMED]:
             place = f"{problem.path}:{problem.line}" if problem.line else problem.path
             self.notice(f"{place}: {problem.code}: {problem.message}")
-        if len(problems) > NAMED:
-            self.notice(f"{len(problems) - NAMED} more lines: 'memkit fsck' names them all.")
+        if any(problem.code != "moved_back" for problem in problems):
+            more = f"{len(problems) - NAMED} more. " if len(problems) > NAMED else ""
+            self.notice(f"{more}Nothing of it is served: look with 'memkit fsck'.")
 
     @property
     def _pending_file(self) -> Path:

@@ -12,9 +12,11 @@ from memkit.errors import MemkitError
 from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
 from memkit.store.change import change_file
 from memkit.store.config import FORMAT
+from memkit.store.linking import link_shards, unlinked_shards
 from memkit.store.manifest import change_manifest
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited
+from memkit.terminal import counted
 
 UNSTATED = 0
 """The format of a store whose ``memkit.yaml`` states none, as one written by hand may; it is read as format 1."""
@@ -29,11 +31,18 @@ class MigrationStep:
     """Does it to the store at a path in one commit, and returns the commit's id; None where there is no repository."""
 
 
-def _state_the_format(root: Path) -> str | None:
-    return change_manifest(root, "format", 1, "State the format of the store")
+LINKED = 2
+"""From this format on every line has a link."""
 
 
-STEPS: Mapping[int, MigrationStep] = {UNSTATED: MigrationStep("state the format in memkit.yaml", _state_the_format)}
+def _state_the_format(root: Path, number: int) -> str | None:
+    return change_manifest(root, "format", number, f"State that the store has format {number}")
+
+
+STEPS: Mapping[int, MigrationStep] = {
+    UNSTATED: MigrationStep("state the format in memkit.yaml", partial(_state_the_format, number=1)),
+    LINKED - 1: MigrationStep("state format 2, whose lines have links", partial(_state_the_format, number=LINKED)),
+}
 """By the format that each begins from; together they lead to ``FORMAT``."""
 
 
@@ -43,7 +52,16 @@ def steps_from(stated: int) -> list[MigrationStep]:
 
 
 def steps_beside(root: Path) -> list[MigrationStep]:
-    """Return what the files of a store need in any format: policies that wait for a former ``context.trust``."""
+    """Return what the files of a store need in any format: links, and policies that name a former ``context.trust``."""
+    unlinked = unlinked_shards(root)
+    linking = MigrationStep(f"link the lines of {counted(len(unlinked), 'shard')}", link_shards)
+    return [
+        *([linking] if unlinked else []),
+        *_former_trust(root),
+    ]
+
+
+def _former_trust(root: Path) -> list[MigrationStep]:
     return [
         MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
         for name in sorted(f"policies/{path.name}" for path in (root / "policies").glob("*.yaml"))

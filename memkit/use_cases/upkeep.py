@@ -300,7 +300,7 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     archive.take_for_gone()
     accepted: list[str] = []
     left: list[str] = []
-    for one in done:
+    for one in sorted(done, key=lambda one: (one.line.shard, one.line.number)):
         try:
             why = _taken_over(workspace, one)
         except ArchiveError as error:

@@ -40,9 +40,9 @@ CONSTRAINT = "constraint"
 _UNLINKED = "It has no link, and other lines of this writer have one."
 _OTHERWISE = "Id {} said something else when this clone read it last."
 _NOT_WRITTEN = "It stands among the lines of this clone, and this clone did not write it."
-_STANDS_IN = "It stands where another line was, which the one after it names."
+_OTHERWISE_IN_GIT = "Id {} said something else in git, where the line after it names it."
 _ORPHANS = """
-SELECT l.seq, l.shard, l.number, l.chain, l.parent FROM lines AS l
+SELECT l.shard, l.number, l.chain, l.parent FROM lines AS l
 WHERE l.seq > ? AND length(l.parent) > 0 AND NOT EXISTS(SELECT 1 FROM lines AS p WHERE p.link = l.parent)
 AND NOT EXISTS(SELECT 1 FROM gone WHERE gone.link = l.parent)
 AND NOT EXISTS(SELECT 1 FROM flaws WHERE flaws.claimed = l.parent)"""
@@ -107,21 +107,27 @@ class Chains:
         row = self._sql.execute("SELECT unlinked FROM writers WHERE name=?", (writer,)).fetchone()
         return bool(row and row[0])
 
-    def joined(self, shard: str, entry: Entry) -> int:
-        """Note that a line stands in a shard, after the one of its chain that was there; return the chain's number."""
+    def joined(self, shard: str, entry: Entry, *, is_again: bool | None = None) -> int:
+        """Note that a line stands in a shard, after the one of its chain that was there; return the chain's number.
+
+        One that stands somewhere already is counted once.
+        """
         writer = shard_writer(shard)[0]
         own = entry.link.own if entry.link else None
+        if is_again is None:
+            is_again = self._sql.execute("SELECT 1 FROM lines WHERE link=?", (own,)).fetchone() is not None
         row = self._sql.execute(
             """INSERT INTO chains(writer, owner, tail, count) VALUES(?1,?2,?3,?4)
                ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(?3, tail), count=count+?4 RETURNING num""",
-            (writer, entry.owner, own, has_link := int(own is not None)),
+            (writer, entry.owner, own, has_link := int(own is not None and not is_again)),
         ).fetchone()
-        counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+1-?2, last=coalesce(?3, last), shard=?4
+        is_plain = int(own is None)
+        counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+?5, last=coalesce(?3, last), shard=?4
                      WHERE name=?1"""
-        if not self._sql.execute(counted, (writer, has_link, own, shard)).rowcount:
+        if not self._sql.execute(counted, (writer, has_link, own, shard, is_plain)).rowcount:
             is_own = self._witness is None or self._witness.is_own(writer)
             is_new = not is_own and self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
-            stands = (writer, has_link, 1 - has_link, own, shard, int(is_new), 0)
+            stands = (writer, has_link, is_plain, own, shard, int(is_new), 0)
             self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
         return int(row[0])
 
@@ -203,13 +209,15 @@ class Chains:
         """Reckon anew how a writer stands, of whom lines were dropped."""
         self._sql.execute("UPDATE chains SET tail=NULL, count=0 WHERE writer=?", (writer,))
         self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL WHERE name=?", (writer,))
-        shards = [(num, path) for num, path in self._sql.execute("SELECT num, path FROM shards").fetchall()]
+        shards, seen = self._sql.execute("SELECT num, path FROM shards").fetchall(), set[bytes]()
         for num, path in sorted(shards, key=lambda one: shard_order(one[1])):
             if shard_writer(path)[0] != writer:
                 continue
             query = "SELECT owner, link FROM lines JOIN chains ON num = chain WHERE shard=? ORDER BY offset"
             for owner, link in self._sql.execute(query, (num,)).fetchall():
-                self.joined(path, Entry("", owner, None, Link(link, b"", b"") if link else None))
+                entry = Entry("", owner, None, Link(link, b"", b"") if link else None)
+                self.joined(path, entry, is_again=link in seen)
+                seen.add(link)
 
     def settle(self, log: Log, since: int, *, dropped: bool) -> None:
         """Find out what the lines entered after number ``since``, and those that were dropped, mean for the chains."""
@@ -262,42 +270,49 @@ class Chains:
         return kept
 
     def _compare(self, writer: str, head: Head) -> None:
-        last = bytes.fromhex(head.last)
+        """Note what a writer had and has no more, where nothing else knows of it."""
+        last, lacking = bytes.fromhex(head.last), b"lines of " + writer.encode()
         query = """SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM gone WHERE link=?1
                    UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"""
-        if self._sql.execute(query, (last,)).fetchone():
-            return
-        row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
-        many = max(1, head.lines - (row[0] if row else 0))
-        self._gap(last, head.shard, 0, writer=writer, owner="", many=many)
+        is_known = self._sql.execute(query, (last,)).fetchone() is not None
+        query = """SELECT (SELECT linked FROM writers WHERE name=?1),
+                   (SELECT sum(many) FROM gone WHERE writer=?1 AND link!=?2),
+                   (SELECT count(*) FROM flaws WHERE code=?3 AND length(claimed)>0 AND shard LIKE ?4)"""
+        here = sum(filter(None, self._sql.execute(query, (writer, lacking, TAMPERED, f"%/{writer}%")).fetchone()))
+        self._sql.execute("DELETE FROM gone WHERE link=?", (lacking,))
+        if not is_known or here < head.lines:
+            row = (
+                lacking if is_known else last,
+                "",
+                None,
+                writer,
+                "",
+                None,
+                head.shard,
+                0,
+                "",
+                max(1, head.lines - here),
+                0,
+            )
+            self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
 
-    def _note_gap(self, seq: int, shard: int, number: int, chain: int, parent: bytes) -> None:
-        """Note that the line before one is gone; what stands in its place instead was put there."""
+    def _note_gap(self, shard: int, number: int, chain: int, parent: bytes) -> None:
+        """Note that the line before one is gone, or that another one stands in its place."""
         path = self._sql.execute("SELECT path FROM shards WHERE num=?", (shard,)).fetchone()[0]
         writer, owner = self._sql.execute("SELECT writer, owner FROM chains WHERE num=?", (chain,)).fetchone()
-        before = self._sql.execute(
-            """SELECT seq, number, id, type, link, corpus FROM lines
-               WHERE chain=? AND shard=? AND number<? ORDER BY number DESC LIMIT 1""",
-            (chain, shard, number),
-        ).fetchone()
-        if before is not None and not self._has_next(before[4]):
-            place, line, id, type, link, corpus = before
-            self._sql.execute("DELETE FROM lines WHERE seq=?", (place,))
-            self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
-            row = (path, line, TAMPERED, id, owner, type, link, _STANDS_IN)
-            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row)
-            self._gap(parent, path, line, writer=writer, owner=owner, code=EDITED)
-            return
-        self._gap(parent, path, number, writer=writer, owner=owner)
-
-    def _has_next(self, link: bytes | None) -> bool:
-        return link is None or self._sql.execute("SELECT 1 FROM lines WHERE parent=?", (link,)).fetchone() is not None
-
-    def _gap(
-        self, link: bytes, shard: str, number: int, *, writer: str, owner: str, code: str = "", many: int = 1
-    ) -> None:
-        row = (link, "", None, writer, owner, None, shard, number, code, many, 0)
+        found = self._witness.written(path, parent) if self._witness and self._witness.written else None
+        link = link_of(found) if found is not None else None
+        entry = entry_of(found or {})
+        row = (parent, entry.id, link.body if link else None, writer, owner, entry.type, path, number, "", 1, 0)
         self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
+        instead = """SELECT seq, path, number, id, owner, type, link, corpus FROM lines JOIN shards ON shards.num=shard
+                     JOIN chains ON chains.num=chain WHERE id=? AND id!='' AND body IS NOT NULL AND body!=?"""
+        for seq, *place, corpus in self._sql.execute(instead, (entry.id, link.body if link else b"")).fetchall():
+            self._sql.execute("DELETE FROM lines WHERE seq=?", (seq,))
+            self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
+            where, line, id, whose, kind, own = place
+            row_of = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id))
+            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row_of)
 
     def _name_gone(self, log: Log) -> None:
         """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
@@ -464,7 +479,7 @@ class Chains:
             if code == MOVED_BACK:
                 told = f"{what} {verb} here before the history was moved back to an earlier state."
             else:
-                told = f"{what} that {verb} here before {'are' if many > 1 else 'is'} gone. Look with 'memkit fsck'."
+                told = f"{what} that {verb} here before {'are' if many > 1 else 'is'} gone."
             yield ShardProblem(code, f"archive/{shard}", number, told)
 
 
@@ -483,7 +498,7 @@ def _bytes(digits: str) -> bytes:
 def _told(code: str, id: str, message: str) -> str:
     if code != TAMPERED:
         return message
-    return f"Line {id or '(without an id)'} is withheld. {message} Look with 'memkit fsck'."
+    return f"Line {id or '(without an id)'} is withheld. {message}"
 
 
 def entry_of(data: Mapping[str, JSON]) -> Entry:

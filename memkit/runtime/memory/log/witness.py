@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..record.errors import NothingOfItsOwn
+from ..record.lines import JSON
 from .clone import keys_home, machine_key, state_folder
 from .files import whole_file
 
@@ -22,6 +23,9 @@ except ImportError:
 
 Earlier = Callable[[str, bytes | None, Sequence[str]], bool]
 """Says whether the history had a shard like this, or none, before it had lines with these links."""
+
+Written = Callable[[str, bytes], Mapping[str, JSON] | None]
+"""Returns the line of a shard with this link, where the history has it."""
 
 
 class Head(NamedTuple):
@@ -43,6 +47,7 @@ class Witness:
         self._has_heads = has_heads
         self._name = ""
         self.earlier = earlier
+        self.written: Written | None = None
 
     @cached_property
     def key(self) -> bytes | None:
