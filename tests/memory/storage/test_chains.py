@@ -229,13 +229,14 @@ def test_the_order_of_links_settles_what_was_said_last(tmp_path: Path) -> None:
 def test_an_older_copy_of_everything_is_seen(tmp_path: Path) -> None:
     """What lies outside of the store knows more than a copy of last week, the machine's own folder included."""
     root, backup = tmp_path / "store", tmp_path / "backup"
+    root.mkdir()
     written(root)
-    shutil.copytree(root, backup)
+    shutil.copytree(root, backup, symlinks=True)
     store = opened(root)[0]
     note(store, "ada moved to Lisbon")
     store.close()
     shutil.rmtree(root)
-    shutil.copytree(backup, root)
+    shutil.copytree(backup, root, symlinks=True)
 
     store, told = opened(root)
 
