@@ -54,7 +54,7 @@ matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in house startup search warm_search add gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall; do \
+	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Delete what the other targets made

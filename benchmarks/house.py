@@ -29,7 +29,7 @@ from typing import Any
 from startup import ENVIRONMENT, PEER
 from table import print_rows
 
-from memkit.cli.commands import COMMANDS
+from memkit.cli.main import COMMANDS
 from memkit.generate.targets import load_targets
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from table import print_rows
 
-from memkit.cli.commands import COMMANDS
+from memkit.cli.main import COMMANDS
 
 # Installed programs have their bytecode; a variable that forbids it would time the compiler.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}

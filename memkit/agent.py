@@ -31,9 +31,8 @@ from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContex
 from memkit.runtime.loop.working_tool import working_memory_tool
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
-from memkit.runtime.memory.record.lines import NoSealer, Sealer
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, to_text
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.record.stamps import to_text
 from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.recall import RecallMemory

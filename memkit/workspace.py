@@ -17,9 +17,8 @@ from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.record.stamps import seconds_before
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings

@@ -14,7 +14,7 @@ def completion(front: Front, shell: str) -> None:
     """Print the completion script for SHELL; add its output to the shell's start-up file."""
     from click.shell_completion import get_completion_class
 
-    from memkit.cli.commands import cli
+    from memkit.cli.main import cli
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -1,21 +1,236 @@
-"""The entry point, and the one place that maps errors to exits."""
+"""The entry point: every command, imported when it runs, and the one place that maps errors to exits."""
 
 from __future__ import annotations
 
 import gc
+import importlib
 import io
 import os
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from memkit.cli.commands import COMMANDS, cli
-from memkit.cli.output import Diagnostic, Front, diagnostic, envelope
+from memkit import __version__
+from memkit.cli.output import Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless
+
+Commands = Mapping[str, tuple[str, str]]
+"""Command name → (``module:attribute``, its line in the help)."""
+
+
+class LazyGroup(MemkitGroup):
+    """A group made of a table: its help and its completion import nothing but the table."""
+
+    def __init__(self, *args: Any, table: Commands, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order in which a newcomer meets them."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command, or None for an unknown name."""
+        if cmd_name not in self.table:
+            return None
+        module, _, attribute = self.table[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run; click would import all of them to suggest one for a misspelt name."""
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'.{suggestion(args[0], self.table)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command table without importing a command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return completions for command names and options without importing a command."""
+        from click.shell_completion import CompletionItem
+
+        fitting = {name: text for name, (_, text) in self.table.items() if name.startswith(incomplete)}
+        names = [CompletionItem(name, help=text) for name, text in fitting.items()]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+MEMORY_COMMANDS: Commands = {
+    "add": ("memkit.cli.memory.write:add", "Offer TEXT to long-term memory."),
+    "search": ("memkit.cli.memory.read:search", "Search what a user may see."),
+    "list": ("memkit.cli.memory.read:list_command", "List records, oldest first."),
+    "get": ("memkit.cli.memory.read:get", "Print one record and everything that happened to it."),
+    "why": ("memkit.cli.memory.read:why", "Say when a record was recalled, and when it lost."),
+    "blame": ("memkit.cli.memory.read:blame", "Say which commit brought a record and what happened to it."),
+    "stats": ("memkit.cli.memory.read:stats", "Count what is remembered."),
+    "supersede": ("memkit.cli.memory.write:supersede", "Put a new text in the place of a record."),
+    "refine": ("memkit.cli.memory.write:refine", "Reword a record by what you say about it."),
+    "merge": ("memkit.cli.memory.write:merge", "Put one record in the place of several."),
+    "update": ("memkit.cli.memory.write:update", "Change tags, confidence, importance or validity of a record."),
+    "confirm": ("memkit.cli.memory.write:confirm", "Say that a record is true."),
+    "contradict": ("memkit.cli.memory.write:contradict", "Doubt a record: its confidence falls."),
+    "reject": ("memkit.cli.memory.write:reject", "Say that a record is false; its value cannot come back."),
+    "allow": ("memkit.cli.memory.write:allow", "Let a rejected or erased value be told again."),
+    "approve": ("memkit.cli.memory.write:approve", "Release a record from quarantine."),
+    "forget": ("memkit.cli.memory.write:forget", "Retire a record; it may be told again."),
+    "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
+    "revoke": ("memkit.cli.memory.upkeep:revoke", "Take back everything derived from a session or a source."),
+    "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
+    "consolidate": ("memkit.cli.memory.upkeep:consolidate", "Summarise and deduplicate on a branch to review."),
+    "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
+    "import": ("memkit.cli.memory.carry:import_command", "Offer the memories of a file, or restore an export."),
+    "erase": ("memkit.cli.memory.carry:erase", "Remove everything held on a user, and prove it."),
+}
+
+
+@click.group("memory", cls=LazyGroup, table=MEMORY_COMMANDS)
+def memory() -> None:
+    """Add, search, correct, explain, carry and erase long-term memory."""
+
+
+SESSION_COMMANDS: Commands = {
+    "list": ("memkit.cli.sessions.commands:list_command", "List your conversations, the last one first."),
+    "search": ("memkit.cli.sessions.commands:search", "Search what was said in them."),
+    "show": ("memkit.cli.sessions.commands:show", "Print one: what was said, called and remembered."),
+    "rename": ("memkit.cli.sessions.commands:rename", "Give a session a name, or another one."),
+    "adopt": ("memkit.cli.sessions.commands:adopt", "Go on with sessions that another clone left here."),
+    "rm": ("memkit.cli.sessions.commands:remove", "Remove conversations from this machine."),
+}
+
+
+@click.group("sessions", cls=LazyGroup, table=SESSION_COMMANDS)
+def sessions() -> None:
+    """List, search, show, rename, adopt and remove the conversations that this machine keeps."""
+
+
+SKILL_COMMANDS: Commands = {
+    "new": ("memkit.cli.skill.files:new", "Start a skill from an example, and commit it."),
+    "list": ("memkit.cli.skill.files:list_command", "List the store's skills."),
+    "show": ("memkit.cli.skill.files:show", "Show one skill."),
+    "search": ("memkit.cli.skill.files:search", "Search the skills, best first."),
+    "run": ("memkit.cli.skill.run:run", "Carry out a skill step by step, under policy."),
+    "stats": ("memkit.cli.skill.run:stats", "Say how skills did when they were run here."),
+    "history": ("memkit.cli.skill.files:history", "Show the commits that changed a skill."),
+    "diff": ("memkit.cli.skill.files:diff", "Say what changed in a skill, by meaning."),
+    "check": ("memkit.cli.skill.files:check", "Run the checks that skills carry."),
+    "commit": ("memkit.cli.skill.files:commit", "Commit a changed skill, if its checks pass."),
+    "rollback": ("memkit.cli.skill.files:rollback", "Bring a skill back to an earlier version."),
+    "propose": ("memkit.cli.skill.files:propose", "Draft a skill from a session, on a branch to review."),
+    "import": ("memkit.cli.skill.files:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
+    "export": ("memkit.cli.skill.files:export", "Write a skill as an agent skill (SKILL.md)."),
+}
+
+
+@click.group("skill", cls=LazyGroup, table=SKILL_COMMANDS)
+def skill() -> None:
+    """Write, find, follow and carry skills: how things are done."""
+
+
+POLICY_COMMANDS: Commands = {
+    "list": ("memkit.cli.policy.files:list_command", "List the store's policies."),
+    "show": ("memkit.cli.policy.files:show", "Show one policy."),
+    "stats": ("memkit.cli.policy.files:stats", "Say how often each policy matched a call of an agent."),
+    "search": ("memkit.cli.policy.files:search", "Search the policies, best first."),
+    "new": ("memkit.cli.policy.files:new", "Start a policy from an example that passes its own tests."),
+    "check": ("memkit.cli.policy.files:check", "Say what the policies decide about a tool call, and why."),
+    "conflicts": ("memkit.cli.policy.proofs:conflicts", "Find what contradicts, covers or never applies."),
+    "diff": ("memkit.cli.policy.proofs:diff", "Say which calls are decided differently, weakened policies first."),
+    "test": ("memkit.cli.policy.proofs:test", "Run the tests that the policies carry."),
+    "commit": ("memkit.cli.policy.files:commit", "Commit a changed policy, if it passes its own tests."),
+    "export": ("memkit.cli.policy.files:export", "Write the policies for another tool, and say what that loses."),
+    "history": ("memkit.cli.policy.files:history", "Show the commits that changed a policy."),
+    "rollback": ("memkit.cli.policy.files:rollback", "Bring a policy back to an earlier version."),
+}
+
+
+@click.group("policy", cls=LazyGroup, table=POLICY_COMMANDS)
+def policy() -> None:
+    """Write, find, check, test and follow policies: what an agent may do."""
+
+
+DOMAIN_COMMANDS: Commands = {
+    "new": ("memkit.cli.domain.files:new", "Start a domain from an example, with a problem that tests it."),
+    "list": ("memkit.cli.domain.files:list_command", "List the store's planning domains."),
+    "show": ("memkit.cli.domain.files:show", "Show a domain's tasks, methods and steps."),
+    "check": ("memkit.cli.domain.files:check", "Check domains, their problems and what was learned, by lint's rules."),
+    "test": ("memkit.cli.domain.proofs:test", "Solve the problems recorded for domains, and say what none uses."),
+    "graph": ("memkit.cli.domain.files:graph", "Draw a domain's tasks, methods and steps."),
+    "commit": ("memkit.cli.domain.files:commit", "Commit a changed domain, if its recorded problems pass."),
+    "history": ("memkit.cli.domain.files:history", "Show the commits that changed a domain."),
+    "rollback": ("memkit.cli.domain.files:rollback", "Bring a domain back to what it was in a commit."),
+    "convert": ("memkit.cli.domain.files:convert", "Write a domain or a problem in HDDL, or in YAML."),
+    "learned": ("memkit.cli.domain.proofs:learned", "List methods that a model proposed and nobody promoted yet."),
+    "promote": ("memkit.cli.domain.proofs:promote", "Take a learned method over into the domain, after a check."),
+    "reject": ("memkit.cli.domain.proofs:reject", "Throw a learned method away, for good."),
+}
+
+
+@click.group("domain", cls=LazyGroup, table=DOMAIN_COMMANDS)
+def domain() -> None:
+    """Write, check, test, draw and follow planning domains, and review what was learned for them."""
+
+
+COMMANDS: Commands = {
+    "init": ("memkit.cli.store:init", "Make a store: memory, skills and policies as text in a git repository."),
+    "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
+    "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
+    "memory": ("memkit.cli.main:memory", "Add, search, correct and govern long-term memory."),
+    "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
+    "consent": ("memkit.cli.privacy:consent", "Grant, withdraw and list consent to long-term memory."),
+    "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
+    "sessions": ("memkit.cli.main:sessions", "List, search, show, rename and remove conversations."),
+    "skill": ("memkit.cli.main:skill", "Write, find, follow and carry skills."),
+    "policy": ("memkit.cli.main:policy", "Write, list, check and test policies."),
+    "domain": (
+        "memkit.cli.main:domain",
+        "Write, check, test and draw planning domains.",
+    ),
+    "plan": ("memkit.cli.plan:plan", "Plan a task of a domain, and verify plans."),
+    "evolve": ("memkit.cli.evolve:evolve", "Evolve a program in a sandbox, and look at its runs."),
+    "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
+    "rule": ("memkit.cli.lint:rule", "Say what a lint rule checks, and why."),
+    "diff": ("memkit.cli.review:diff", "Say by meaning what changed between two commits, or since one."),
+    "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
+    "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
+    "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
+    "eject": ("memkit.cli.project:eject", "Put the runtime's sources into a generated project, to change them."),
+    "targets": ("memkit.cli.project:targets", "List the SDKs that gen renders for, and what each needs."),
+    "key": ("memkit.cli.privacy:key", "List, export, import and destroy the keys that open sealed text."),
+    "fsck": ("memkit.cli.store:fsck", "Check every line of the archive, and what sessions left."),
+    "index": ("memkit.cli.store:index", "Say how the index stands, or rebuild it."),
+    "git": ("memkit.cli.store:git", "Set up how git merges and shows shards."),
+    "commit": ("memkit.cli.store:commit", "Commit memory that is not in git yet."),
+    "migrate": ("memkit.cli.store:migrate", "Bring an older store to the format of this version."),
+    "config": ("memkit.cli.store:config", "Show every setting and where its value came from, or change one."),
+    "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),
+    "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
+    "doctor": ("memkit.cli.store:doctor", "Check this machine and the store, and say what is missing."),
+    "serve": ("memkit.cli.serve:serve", "Serve this store to other programs by the Model Context Protocol."),
+    "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
+    "mcp": ("memkit.cli.serve:mcp", "Tell clients of the Model Context Protocol about this store."),
+    "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
+    "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="memkit")
+def cli() -> None:
+    """Agent memory you can review: skills, policies and long-term memory as plain text in git."""
+
 
 YOUNG_OBJECTS = 100_000
 """New objects between two collections of garbage."""

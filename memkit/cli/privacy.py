@@ -13,7 +13,7 @@ import click
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.stamps import DATE, normal_time
+from memkit.runtime.memory.record.lines import DATE, normal_time
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
-from memkit.runtime.memory.record.fields import MAX_NAME
+from memkit.runtime.memory.record.record import MAX_NAME
 from memkit.runtime.memory.words.text import fingerprint
 
 BULLET = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>\S.*)")

@@ -17,7 +17,7 @@ from typing import Any
 from memkit.interchange.containers import numbered_objects
 from memkit.interchange.interface import FoundMemory, ImportSource, Item, Passed, Unfit, Wishes, found
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.index.access import Use
+from memkit.runtime.memory.index.catalogue import Use
 from memkit.runtime.memory.record.errors import InvalidRecord, Reason
 from memkit.runtime.memory.record.events import OPERATIONS, Event, fold
 from memkit.runtime.memory.record.lines import JSON, Sealer

@@ -11,7 +11,7 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.runtime.loop.interface import Model
-from memkit.runtime.memory.record.stamps import parse_duration
+from memkit.runtime.memory.record.lines import parse_duration
 from memkit.store.config import load_settings
 
 PROVIDERS: dict[str, str] = {

@@ -16,7 +16,7 @@ from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
 from memkit.privacy.census import Opened
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
-from memkit.runtime.memory.index.database import SUFFIXES
+from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 

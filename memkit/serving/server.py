@@ -151,7 +151,7 @@ class MemoryServer:
             title="memkit: memory that people review",
             instructions=INSTRUCTIONS,
             cache_hints={**dict.fromkeys(lists, PRIVATE), "resources/read": PRIVATE},
-            get_tool_input_schema=lambda name: TOOLS[name].input_schema if name in TOOLS else None,
+            get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -173,6 +173,9 @@ class MemoryServer:
             raise MCPError(types.INTERNAL_ERROR, self._described(error)) from error
 
     # ------------------------------------------------------------------ tools
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        return TOOLS[name].input_schema if name in TOOLS else None
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         page, following = paged(list(TOOLS.values()), lambda tool: tool.name, params)
@@ -344,7 +347,9 @@ class MemoryServer:
         prompts = [types.Prompt(name=skill.name, description=short_description(skill)) for skill in page]
         return types.ListPromptsResult(prompts=prompts, next_cursor=following)
 
-    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def _get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         skill = (await self._skills()).get(params.name)
         if skill is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no skill {one_line(params.name, 60)!r} here.")

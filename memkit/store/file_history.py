@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from memkit.errors import NegativeAnswer, NotFound, StoreFault
-from memkit.runtime.memory.record.stamps import normal_time
+from memkit.runtime.memory.record.lines import normal_time
 from memkit.store.change import change_file
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects

@@ -10,8 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, StoreFault
-from memkit.runtime.memory.log.files import MACHINE
-from memkit.runtime.memory.log.lock import take
+from memkit.runtime.memory.log.files import MACHINE, take
 from memkit.store.git_folder import GitFolder, git_folder, head_branch, known_git_folder
 from memkit.store.git_process import EndedGit, GitProcess
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.runtime.memory.record.stamps import to_text
+from memkit.runtime.memory.record.lines import to_text
 from memkit.store.git import Git
 
 REGULAR = "100644"

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NotFound
-from memkit.runtime.memory.record.stamps import to_text
+from memkit.runtime.memory.record.lines import to_text
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 

@@ -21,9 +21,8 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed
+from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.record.stamps import parse_time
 from memkit.workspace import Workspace
 
 # Write down everything that is held on a user.

@@ -26,8 +26,7 @@ from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
-from memkit.runtime.memory.record.lines import shown
-from memkit.runtime.memory.record.stamps import new_id
+from memkit.runtime.memory.record.lines import new_id, shown
 from memkit.store.files import write_whole
 from memkit.store.git_process import require_git
 from memkit.store.layout import keys_home, require_writable_inside

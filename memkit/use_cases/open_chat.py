@@ -18,8 +18,8 @@ from memkit.runtime.loop.procedures import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.lines import parse_duration
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.record.stamps import parse_duration
 from memkit.skills.skill import StoreProcedures
 from memkit.store.config import DEFAULT
 from memkit.store.layout import MANIFEST

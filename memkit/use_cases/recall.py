@@ -111,7 +111,7 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
 
 def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
     """Return a record with its status and history as ``--json`` prints it."""
-    from memkit.runtime.memory.record.stamps import parse_time
+    from memkit.runtime.memory.record.lines import parse_time
 
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
     if stored.superseded_by:

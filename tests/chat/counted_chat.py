@@ -15,7 +15,7 @@ secrets.token_hex = lambda size=32: "ab" * size  # type: ignore[assignment] # th
 from memkit import workspace  # noqa: E402
 from memkit.cli.main import main  # noqa: E402
 from memkit.runtime.host import sessions  # noqa: E402
-from memkit.runtime.memory.record.stamps import CHANCE_BITS, IdSource, encode  # noqa: E402
+from memkit.runtime.memory.record.lines import CHANCE_BITS, IdSource, encode  # noqa: E402
 
 numbers = itertools.count()
 begin = datetime(2026, 3, 2, 9, tzinfo=UTC) + timedelta(minutes=10 * int(os.environ["SCENE"]))

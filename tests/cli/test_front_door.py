@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli import main as front_door
-from memkit.cli.commands import COMMANDS
-from memkit.cli.main import run
+from memkit.cli.main import COMMANDS, run
 
 HEAVY = {"yaml", "ruamel", "jinja2", "git", "rank_bm25", "numpy", "tiktoken", "copier", "asyncio", "sqlite3"}
 

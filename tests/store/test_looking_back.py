@@ -15,7 +15,7 @@ from shards import commit, git, record, write
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.index.access import AccessCounts
+from memkit.runtime.memory.index.catalogue import AccessCounts
 from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from memkit.runtime.memory.record.record import Draft
 from memkit.store.commit_logs import KEPT

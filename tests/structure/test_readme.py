@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from memkit.cli.commands import COMMANDS, cli
+from memkit.cli.main import COMMANDS, cli
 from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
 from memkit.equivalence.run import ColumnResult, columns_of
 from memkit.equivalence.transcript import PARTS

@@ -265,3 +265,15 @@ def test_broken_arguments_are_sent_as_written_and_accepted_back() -> None:
         last = ask(server, [output(first.output[0], "no JSON")], previous_response_id=first.id)
 
     assert first.output[0].arguments == "{oops" and last.output_text == "Never mind."
+
+
+def test_a_tool_of_a_namespace_is_called_with_it() -> None:
+    """A tool that stands alone goes before one of the same name; a search that stays offline is never called."""
+    inside = {"type": "namespace", "name": "mcp__memory", "description": "Memory.", "tools": [TOOL]}
+    offline = {"type": "web_search", "external_web_access": False}
+    with FakeServer("responses", [SEARCH, SEARCH]) as server:
+        spaced = ask(server, tools=[inside, offline], extra_body={"client_metadata": {"turn": "1"}})
+        alone = ask(server, tools=[inside, TOOL])
+
+    assert [item.to_dict().get("namespace") for item in (*spaced.output, *alone.output)] == ["mcp__memory", None]
+    assert [request.conversation.tools for request in server.requests] == [("archival_memory_search",)] * 2

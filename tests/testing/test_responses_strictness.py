@@ -29,6 +29,11 @@ def with_input(*items: Any, **more: Any) -> dict[str, Any]:
     return {"model": "m", "input": list(items), **more}
 
 
+def namespace(name: str, *tools: Any) -> dict[str, Any]:
+    """Return a namespace of ``tools``."""
+    return {"type": "namespace", "name": name, "tools": list(tools)}
+
+
 def with_tools(*tools: Any, **more: Any) -> dict[str, Any]:
     """Return a request body with ``tools``."""
     return {"model": "m", "input": "Hi", "tools": list(tools), **more}
@@ -108,6 +113,12 @@ VIOLATIONS: dict[str, tuple[Any, str]] = {
     "tool of chat": (with_tools({"type": "function", "function": {"name": "look"}}), "'tools[0].name'"),
     "hosted tool": (with_tools({"type": "web_search"}), "runs no tool of type 'web_search'"),
     "two tools of a name": (with_tools(function(), function()), "occurs twice"),
+    "two tools of a name in one namespace": (with_tools(namespace("a", function(), function())), "occurs twice"),
+    "a namespace in a namespace": (
+        with_tools(namespace("a", namespace("b", function()))),
+        "no tool of type 'namespace'",
+    ),
+    "unknown field of a namespace": (with_tools({**namespace("a"), "tool": []}), "Did you mean 'tools'?"),
     "unknown field of a tool": (with_tools(function(paramters={})), "Did you mean 'parameters'?"),
     "parameters of no object": (with_tools(function(parameters={"type": "string"})), 'type: "object"'),
     "required but unknown": (with_tools(function(parameters=schema(required=["b"]))), "names that 'properties' holds"),

@@ -22,7 +22,7 @@ from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
 from memkit.privacy.certificate import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record.fields import TYPES
+from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import whole_file
 from memkit.terminal import harmless, one_line
 

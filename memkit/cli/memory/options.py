@@ -11,8 +11,8 @@ import click
 from memkit.cli.output import Diagnostic, Front, User, diagnostic
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import Record
-from memkit.runtime.memory.record.stamps import parse_time
 from memkit.terminal import one_line
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")

@@ -18,7 +18,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.fields import SCOPES, TYPES
+from memkit.runtime.memory.record.record import SCOPES, TYPES
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from memkit.cli.memory.options import owner_option, reason_option, stored_record
 from memkit.cli.output import Front, MemkitCommand, User, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
-from memkit.runtime.memory.record.stamps import parse_time
+from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.core import CORE
 from memkit.terminal import one_line
 

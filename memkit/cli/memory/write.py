@@ -11,8 +11,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice
 from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.runtime.memory.record.fields import SCOPES, SOURCES, TYPES
-from memkit.runtime.memory.record.record import Draft
+from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
 from memkit.terminal import one_line
 
 # ``memkit memory add``: offer one fact to the write gate.

@@ -12,7 +12,7 @@ from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line
 from memkit.cli.output import Front, MemkitCommand, SessionName, user_option
 from memkit.cli.persons import require_person
-from memkit.runtime.memory.record.stamps import parse_time
+from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import read_call
 from memkit.terminal import counted, one_line

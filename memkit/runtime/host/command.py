@@ -18,7 +18,7 @@ from ..loop.taint import with_brought
 from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
 from ..memory.main import ArchivalStore
-from ..memory.record.stamps import new_id
+from ..memory.record.lines import new_id
 from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
 from .sessions import lacks_room

@@ -8,8 +8,7 @@ import pytest
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.interface import Judgement
 from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.fields import MAX_TEXT_BYTES
-from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 PERSON = Origin(actor="person", user_id="alice")

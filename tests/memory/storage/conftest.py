@@ -9,7 +9,7 @@ from open_gate import OpenGate, OpenStore
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.stamps import utc_now
+from memkit.runtime.memory.record.lines import utc_now
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import memkit.runtime.memory
-from memkit.runtime.memory.record.fields import CHECKS, CHOICES, Field, declared
-from memkit.runtime.memory.record.record import CLEAR, FIELDS, IMPORTED_FIELDS, Record
+from memkit.runtime.memory.record.record import CHECKS, CHOICES, CLEAR, FIELDS, IMPORTED_FIELDS, Field, Record, declared
 
 ANCHOR = "    extra: Annotated[Mapping[str, JSON], "
 

@@ -13,8 +13,8 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.files import open_inside
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut, StoreReadOnly
+from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.record.stamps import utc_now
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"
 ADA = Origin(actor="person", user_id="ada")

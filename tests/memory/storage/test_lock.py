@@ -11,8 +11,7 @@ from threading import Thread
 
 import pytest
 
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.lock import take
+from memkit.runtime.memory.log.files import locked, take
 from memkit.runtime.memory.record.errors import StoreLocked
 
 ONE = """
@@ -98,7 +97,7 @@ def test_an_interrupt_ends_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     lock = tmp_path / "lock"
     with locked(lock, timeout=1), monkeypatch.context() as patch:
-        patch.setattr("memkit.runtime.memory.log.lock.Event.wait", interrupted)
+        patch.setattr("memkit.runtime.memory.log.files.Event.wait", interrupted)
         descriptor = os.open(lock, os.O_RDWR)
         with pytest.raises(KeyboardInterrupt):
             take(descriptor, 10)

@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.fields import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES
-from memkit.runtime.memory.record.lines import decode_line, encode_line
-from memkit.runtime.memory.record.record import Record
-from memkit.runtime.memory.record.stamps import IdSource, new_id, parse_duration, parse_time, to_text
+from memkit.runtime.memory.record.lines import (
+    IdSource,
+    decode_line,
+    encode_line,
+    new_id,
+    parse_duration,
+    parse_time,
+    to_text,
+)
+from memkit.runtime.memory.record.record import ACTORS, SCOPES, SOURCES, TRUSTS, TYPES, Record
 
 PLAIN = {"id": "a", "text": "b", "user_id": "c", "created_at": "2026-11-21T09:00:00.000000Z"}
 

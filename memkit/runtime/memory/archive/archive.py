@@ -12,20 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
-from ..index.database import explained
+from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
-from ..record.fields import PERSONS, kind_of
-from ..record.lines import JSON
-from ..record.record import Draft, Origin, in_place_of, lowest_trust, worded_anew
-from ..record.stamps import new_id, utc_now
+from ..record.lines import JSON, new_id, utc_now
+from ..record.record import PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
 from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
 
 if TYPE_CHECKING:
-    from ..index.access import Use
+    from ..index.catalogue import Use
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept

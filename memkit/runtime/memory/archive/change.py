@@ -11,14 +11,14 @@ from ..log.links import linked
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
-from ..record.fields import PERSONS, kind_of
-from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed
+from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, parse_time, to_text
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,
     CHANGEABLE,
     CONSOLIDATED,
     IMPORTED_FIELDS,
+    PERSONS,
     RECORD_FIELDS,
     RESERVED,
     SHARED,
@@ -29,6 +29,7 @@ from ..record.record import (
     corpus_of,
     in_place_of,
     kept_form,
+    kind_of,
     lowest_trust,
     union,
     unplaced,
@@ -36,7 +37,6 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from ..record.stamps import parse_time, to_text
 from ..tiers.core import consent, core_target
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 

@@ -13,22 +13,21 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+from ..index.catalogue import explained
 from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
-from ..index.database import explained
 from ..index.index import Index
 from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
 from ..log.clone import cache_folder, lock_file, state_folder
 from ..log.files import is_locked, require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
-from ..record.lines import JSON
+from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, user_corpus, was_true
-from ..record.stamps import parse_time, seconds_before, to_text, utc_now
 from ..settings import MemorySettings
 
 if TYPE_CHECKING:
-    from ..index.access import AccessCounts, Use
+    from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
@@ -92,7 +91,7 @@ class ArchiveReader:
     @cached_property
     def _access(self) -> "AccessCounts":
         """Return how often each record was used, on this machine."""
-        from ..index.access import AccessCounts
+        from ..index.catalogue import AccessCounts
 
         return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 

@@ -15,8 +15,8 @@ from ..index.words import coverage, weighed
 from ..interface import Tombstone
 from ..record.errors import NoTombstoneKey
 from ..record.events import Event
+from ..record.lines import to_text
 from ..record.record import SHARED, Record, is_valid
-from ..record.stamps import to_text
 from ..tiers.core import core_sections, edits_of_session
 from ..words.text import fingerprint, keyed_fingerprint, query_terms
 

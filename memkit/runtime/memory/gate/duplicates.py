@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from ..record.fields import TRUSTS
-from ..record.record import Record, audience_of
+from ..record.record import TRUSTS, Record, audience_of
 from ..words.text import regex, stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 

@@ -6,9 +6,8 @@ from datetime import date, timedelta
 from itertools import dropwhile
 from typing import NamedTuple
 
-from ..record.fields import MAX_TEXT_BYTES
 from ..record.lines import EMPTY
-from ..record.record import Draft, Origin
+from ..record.record import MAX_TEXT_BYTES, Draft, Origin
 from ..words.dates import NUMBERS, WEEKDAYS, dated
 from ..words.text import regex, stem
 from ..words.wording import (

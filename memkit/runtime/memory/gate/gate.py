@@ -32,23 +32,24 @@ from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
 from ..record.errors import Reason
-from ..record.fields import MAX_TEXT_BYTES, PERSONS, kind_of
-from ..record.lines import JSON
+from ..record.lines import JSON, normal_time, parse_time
 from ..record.record import (
     ADDED_TO,
     FIELDS,
+    MAX_TEXT_BYTES,
+    PERSONS,
     Draft,
     Origin,
     Record,
     audience_of,
     can_meet,
     field_problems,
+    kind_of,
     lowest_trust,
     offered_to,
     replaced_by,
     union,
 )
-from ..record.stamps import normal_time, parse_time
 from ..settings import WriteSettings
 from ..words.wording import hedged_wording, plain, transient_wording
 from .hostile import Suspicion, suspicions

@@ -1,21 +1,164 @@
 """Which lines the shards hold, whose they are and where they lie, and how much of each shard was seen."""
 
+import errno
+import os
+import sqlite3
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from ..interface import ShardProblem
 from ..log.check import checked_id
+from ..log.files import DENIED, NO_ROOM, make_private
 from ..log.links import Link, grown
 from ..log.log import Log, ShardStat, Span, Written, shard_writer, split_lines
 from ..log.witness import Witness
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, decode_line
-from ..record.record import corpus_of
+from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
+from ..record.lines import JSON, decode_line, to_text
+from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
 from .chains import TAMPERED, Chains, Entry, entry_of, shard_order
-from .database import Database
+
+BUSY_SECONDS = 30.0
+CACHE_KIB = 16 * 1024
+"""What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
+SUFFIXES = ("", "-wal", "-shm")
+VECTORS = ("-vectors", "-vectors-journal")
+"""What an index of vectors keeps beside the database of its corpus, and loses with it."""
+
+
+class Database:
+    """A connection that notices when its file was taken away."""
+
+    def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
+        self.path = path
+        if path is not None and not path.exists():
+            make_private(path.parent)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        self.sql = sqlite3.connect(
+            path or ":memory:",
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=64,
+        )
+        if path is not None:
+            # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
+            _use_write_ahead_log(self.sql)
+            self.sql.execute(f"PRAGMA synchronous={synchronous}")
+            self.sql.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        self._inode = path.stat().st_ino if path is not None else 0
+        self._process = os.getpid()
+
+    def is_current(self) -> bool:
+        """Return whether the file is still the one that was opened, by this very process."""
+        if self.path is None:
+            return True
+        try:
+            return self.path.stat().st_ino == self._inode and self._process == os.getpid()
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make the block one change; inside another transaction, a part of it."""
+        if self.sql.in_transaction:
+            yield
+            return
+        self.sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+        self.sql.execute("COMMIT")
+
+    def begin(self) -> None:
+        """Start a transaction that ``commit`` or ``rollback`` ends."""
+        if not self.sql.in_transaction:
+            self.sql.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Keep what was changed."""
+        if self.sql.in_transaction:
+            self.sql.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Drop what was changed."""
+        if self.sql.in_transaction:
+            self.sql.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.sql.close()
+
+
+def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
+    # Two processes that open a new file at once: SQLite does not wait here as it does elsewhere.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            sql.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database with what SQLite, and an index of vectors, keep beside it."""
+    for suffix in (*SUFFIXES, *VECTORS):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).unlink()
+
+
+def is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Return whether the file itself is at fault, so that a new one helps."""
+    return type(error) is sqlite3.DatabaseError or "no such table" in str(error) or "no such column" in str(error)
+
+
+def is_unwritable(error: OSError | sqlite3.OperationalError) -> bool:
+    """Return whether the place of the index cannot be written, so that another place helps."""
+    if isinstance(error, OSError):
+        return is_read_only(error) or error.errno in (*NO_ROOM, errno.EIO)
+    return is_read_only(error) or any(sign in str(error) for sign in ("disk is full", "disk I/O error"))
+
+
+def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
+    """Return whether nobody lets us write the place of the index; room on the disk would not help."""
+    if isinstance(error, OSError):
+        return error.errno in DENIED
+    return any(sign in str(error) for sign in ("readonly", "unable to open"))
+
+
+@contextmanager
+def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
+    """Turn what SQLite says about the index of a store, or a full disk, into an error that somebody can act on.
+
+    Raises:
+        ArchiveError: The index was damaged; ``remove`` was called.
+        StoreFull: There is no room for what was to be written.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if is_damaged(error):
+            remove()
+            raise ArchiveError(f"The index was damaged ({error}) and is removed. Try again: it is rebuilt.") from None
+        if isinstance(error, sqlite3.OperationalError) and store is not None:
+            place = store / ".memkit" / "cache"
+            raise StoreFull(f"The index under {place} cannot be written ({error}). {MAKE_ROOM}") from None
+        raise
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise StoreFull(f"{store} has no room left ({error.strerror}). {MAKE_ROOM}") from None
+
 
 FORMAT = 2
 SCHEMA = """
@@ -263,3 +406,130 @@ class Catalogue:
             "UPDATE shards SET size=?, mtime_ns=?, inode=?, seen=?, checksum=?, ended=? WHERE path=?",
             (stat.size, stat.mtime_ns, stat.inode, seen, checksum, ended, path),
         )
+
+
+def _id_of(data: Mapping[str, JSON]) -> str:
+    own_id = data.get("id")
+    return own_id if isinstance(own_id, str) else ""
+
+
+USES_SCHEMA = "CREATE TABLE IF NOT EXISTS access(id TEXT PRIMARY KEY, uses INT, last TEXT) WITHOUT ROWID"
+
+
+class Use(NamedTuple):
+    """How a record was used on this machine."""
+
+    uses: int
+    last: str
+
+
+class AccessCounts:
+    """Uses of records, one file per user who recalled them, so that no user's habits show in another's scores."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._open: dict[str, Database] = {}
+
+    def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
+        """Return how often this user recalled each of ``ids``, without those never recalled; nothing if unreadable."""
+        if not self._exists(user_id):
+            return {}
+        wanted = list(ids)
+        query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
+        # SQLite reads a file in a place that is full or read-only no more than it writes there.
+        with suppress(OSError, sqlite3.DatabaseError):
+            return dict(self._database(user_id).sql.execute(query, wanted))
+        return {}
+
+    def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
+        """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""
+        query = """INSERT INTO access VALUES(?,1,?) ON CONFLICT(id) DO UPDATE
+                   SET uses = uses + 1, last = max(last, excluded.last)"""
+        with suppress(OSError, sqlite3.DatabaseError):
+            database = self._database(user_id)
+            with database.transaction():
+                database.sql.executemany(query, [(id, to_text(moment)) for id in ids])
+
+    def carry_over(self, user_id: str, sources: Iterable[str], target: str) -> None:
+        """Count every use of ``sources`` as one of ``target``; where nothing can be written, it starts anew."""
+        ids = list(sources)
+        query = f"""INSERT OR REPLACE INTO access SELECT ?, sum(uses), max(last) FROM access
+                    WHERE id IN ({",".join("?" * len(ids))}) HAVING sum(uses)"""
+        with suppress(OSError, sqlite3.DatabaseError):
+            if self._exists(user_id):
+                self._database(user_id).sql.execute(query, (target, *ids))
+
+    def totals(self, user_id: str | None = None) -> dict[str, Use]:
+        """Return how often and when last each record was recalled by a user, or by anybody.
+
+        Raises:
+            ArchiveError: A file cannot be read; without it, everything would look unused.
+        """
+        totals: dict[str, Use] = {}
+        for database in self._databases(user_id):
+            for id, uses, last in database.sql.execute("SELECT id, uses, last FROM access"):
+                before = totals.get(id, Use(0, ""))
+                totals[id] = Use(before.uses + uses, max(before.last, last))
+        return totals
+
+    def keep(self, is_known: Callable[[str], bool], user_id: str | None = None) -> int:
+        """Drop the counts of records that are no more, and return how many that were."""
+        dropped = 0
+        for database in self._databases(user_id):
+            ids = [id for (id,) in database.sql.execute("SELECT id FROM access") if not is_known(id)]
+            with database.transaction():
+                database.sql.executemany("DELETE FROM access WHERE id=?", [(id,) for id in ids])
+            dropped += len(ids)
+        return dropped
+
+    def bring_back(self, user_id: str, counts: Mapping[str, Use]) -> None:
+        """Put back counts of another place; of two, the higher one holds."""
+        query = """INSERT INTO access VALUES(?,?,?) ON CONFLICT(id) DO UPDATE
+                   SET uses = max(uses, excluded.uses), last = max(last, excluded.last)"""
+        database = self._database(user_id)
+        with database.transaction():
+            database.sql.executemany(query, [(id, use.uses, use.last) for id, use in counts.items()])
+
+    def close(self) -> None:
+        """Let go of all files."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _databases(self, user_id: str | None) -> Iterator[Database]:
+        """Yield the databases of one user or of all, one at a time."""
+        if self._folder is None:
+            yield from (database for user, database in self._open.items() if user_id in (None, user))
+            return
+        own = [self._path(user_id)] if user_id is not None else sorted(self._folder.glob("*.sqlite"))
+        self.close()
+        for path in own:
+            if path is None or not path.exists():
+                continue
+            try:
+                database = Database(path, synchronous="OFF")
+                database.sql.execute(USES_SCHEMA)
+            except sqlite3.DatabaseError as error:
+                raise ArchiveError(
+                    f"The access counts in {path} cannot be read ({error}). Delete that file to count anew."
+                ) from None
+            try:
+                yield database
+            finally:
+                database.close()
+
+    def _exists(self, user_id: str) -> bool:
+        path = self._path(user_id)
+        return user_id in self._open if path is None else path.exists()
+
+    def _database(self, user_id: str) -> Database:
+        database = self._open.get(user_id)
+        if database is None or not database.is_current():
+            if self._folder is not None:
+                self.close()
+            # Searching does not sync: a count that a power cut takes back is no loss.
+            database = self._open[user_id] = Database(self._path(user_id), synchronous="OFF")
+            database.sql.execute(USES_SCHEMA)
+        return database
+
+    def _path(self, user_id: str) -> Path | None:
+        return self._folder / f"{file_stem(user_corpus(user_id))}.sqlite" if self._folder else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.record import Record
 from ..words.text import TOKENS_VERSION
-from .database import VECTORS, Database
+from .catalogue import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
 from .words import TABLES, CorpusStatistics, WordIndex
 

@@ -11,9 +11,8 @@ from ..log.links import Link
 from ..log.log import Log, Observe, Span, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import SHARED, file_stem, unplaced, user_corpus
-from .catalogue import Catalogue
+from .catalogue import Catalogue, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
-from .database import is_damaged, is_read_only, is_unwritable, remove_database
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..log.log import Span
 from ..record.errors import InvalidRecord
 from ..record.events import OPEN_TRUSTS, Event, Folded, Located, fold, in_order, successor_named, takes_places
-from ..record.lines import JSON, encode_data
+from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
-from ..record.stamps import normal_time, parse_time
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
 from .words import WordIndex

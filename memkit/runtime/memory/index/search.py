@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from ..interface import Hit, Loser, SearchReport
+from ..record.lines import normal_time, parse_time
 from ..record.record import SHARED, Record, is_for, is_valid, was_true
-from ..record.stamps import normal_time, parse_time
 from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
 from ..words.text import query_terms

@@ -21,10 +21,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
-from ..record.fields import TRUSTS
-from ..record.lines import JSON
-from ..record.record import Draft, Record
-from ..record.stamps import parse_time, seconds_before
+from ..record.lines import JSON, parse_time, seconds_before
+from ..record.record import TRUSTS, Draft, Record
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
 

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.access import Use
+from ..index.catalogue import Use
+from ..record.lines import parse_time
 from ..record.record import Record, replaced_by
-from ..record.stamps import parse_time
 from ..settings import ForgetSettings
 
 if TYPE_CHECKING:

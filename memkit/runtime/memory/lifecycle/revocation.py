@@ -15,8 +15,7 @@ from ..gate.extraction import is_users_own
 from ..gate.secrets import mask
 from ..index.corpus import CorpusIndex
 from ..record.events import Event, successor_named, takes_places
-from ..record.fields import PERSONS
-from ..record.record import Record, replaced_by
+from ..record.record import PERSONS, Record, replaced_by
 from ..tiers.core import core_edits
 
 GIVEN = ("evidence", "confirm", "contradict", "update", "approve", "restore", "supersede")

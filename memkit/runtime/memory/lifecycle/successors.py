@@ -27,10 +27,8 @@ from typing import Any
 from ..gate.contradictions import contradict, stated_value
 from ..gate.duplicates import LEAST_ALIKE, likeness
 from ..record.errors import InvalidRecord
-from ..record.fields import TRUSTS
-from ..record.lines import JSON
-from ..record.record import BESIDE_DRAFT, FIELDS, Draft, Record, audience_of
-from ..record.stamps import parse_time
+from ..record.lines import JSON, parse_time
+from ..record.record import BESIDE_DRAFT, FIELDS, TRUSTS, Draft, Record, audience_of
 from ..words.text import regex
 from ..words.wording import plain
 

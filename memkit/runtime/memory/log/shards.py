@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from ..record.stamps import to_text
+from ..record.lines import to_text
 from .clone import lock_file, state_folder
 from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from .errors import InvalidRecord
-from .fields import PERSONS, kind_of
 from .lines import JSON
-from .record import CHANGEABLE, Record, begins, field_problems, with_fields
+from .record import CHANGEABLE, PERSONS, Record, begins, field_problems, kind_of, with_fields
 
 OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",

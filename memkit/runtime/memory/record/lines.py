@@ -6,11 +6,137 @@ still a line, whose text nobody can read.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 from .errors import InvalidRecord
+
+DATE = r"\d{4}-\d{2}-\d{2}"
+DURATION = r"(\d+(?:\.\d+)?)\s*([smhdw])"
+DECAY = rf"(\d+(?:\.\d+)?) per ({DURATION}) unused"
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def utc_now() -> datetime:
+    """Return the present moment, aware of being UTC."""
+    return datetime.now(UTC)
+
+
+def to_text(moment: datetime) -> str:
+    """Return ``moment`` as the archive writes it; a time without a zone is taken as UTC."""
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if aware.year >= 1000 else aware.isoformat()
+
+
+def parse_time(value: str | datetime) -> datetime:
+    """Return the moment that ``value`` names; a bare date means its end."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        if re.fullmatch(DATE, value):
+            return datetime.fromisoformat(value).replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
+        return parse_time(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        raise InvalidRecord(
+            f"{value!r:.60} is not a time. Write an RFC 3339 time such as 2026-11-21T09:00:00Z, or a date."
+        ) from None
+
+
+def normal_time(value: str | datetime) -> str:
+    """Return ``value`` in the form that sorts as text."""
+    return to_text(parse_time(value))
+
+
+def kept_time(value: str) -> str:
+    """Return ``value`` as a record keeps it: a bare date as it is, because it means its end, anything else in UTC."""
+    return value if re.fullmatch(DATE, value) else normal_time(value)
+
+
+def parse_duration(value: str | int | float) -> float:
+    """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
+    if isinstance(value, int | float) and 0 <= value < float("inf"):
+        return float(value)
+    match = re.fullmatch(DURATION, str(value).strip())
+    if match is None:
+        raise InvalidRecord(f"{value!r:.60} is not a duration. Write a number and one of s, m, h, d, w, such as 7d.")
+    return float(match[1]) * SECONDS[match[2]]
+
+
+def seconds_before(moment: datetime, seconds: float) -> datetime:
+    """Return the moment that lies so many seconds before; no setting reaches behind the first year."""
+    first = datetime.min.replace(tzinfo=UTC)
+    return moment - timedelta(seconds=min(seconds, (moment - first).total_seconds()))
+
+
+class Decay(NamedTuple):
+    """How fast a record that nobody uses becomes less sure."""
+
+    step: float
+    """What is taken off the confidence."""
+    seconds: float
+    """Once in each whole period of this length."""
+
+    def after(self, unused: float) -> float:
+        """Return what so many seconds without use cost.
+
+        >>> Decay(0.02, 30 * 86400).after(65 * 86400)
+        0.04
+        """
+        return self.step * int(max(0.0, unused) // self.seconds)
+
+
+def parse_decay(value: str) -> Decay:
+    """Return what ``0.02 per 30d unused`` means; a step beyond 1 or a period of no length is no decay."""
+    match = re.fullmatch(DECAY, value.strip())
+    decay = Decay(float(match[1]), parse_duration(match[2])) if match else None
+    if decay is None or decay.step > 1 or decay.seconds <= 0:
+        raise InvalidRecord(
+            f"{value!r:.60} is not a decay. Write a share from 0 to 1 and a time, such as '0.02 per 30d unused'."
+        )
+    return decay
+
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+CHANCE_BITS = 80
+
+
+def encode(number: int) -> str:
+    """Return the 26 letters that stand for ``number``."""
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+class IdSource:
+    """Mint ids that only ever grow within this process, also when the clock goes backwards."""
+
+    def __init__(self, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self._clock_ms = clock_ms
+        self._last = 0
+        self._lock = threading.Lock()
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        # A child would otherwise count on from its parent's last id, and so would its brothers.
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> str:
+        """Return an id greater than every one before it."""
+        with self._lock:
+            fresh = self._clock_ms() << CHANCE_BITS | int.from_bytes(os.urandom(CHANCE_BITS // 8))
+            if fresh <= self._last or fresh >> CHANCE_BITS == self._last >> CHANCE_BITS:
+                fresh = self._last + 1 + int.from_bytes(os.urandom(4))
+            self._last = fresh
+            return encode(fresh)
+
+
+new_id = IdSource()
+
 
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 EMPTY: Mapping[str, JSON] = MappingProxyType({})

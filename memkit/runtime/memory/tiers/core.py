@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from ..index.corpus import CorpusIndex
 from ..record.events import Event
-from ..record.fields import kind_of
 from ..record.lines import JSON
+from ..record.record import kind_of
 
 CORE = "core/"
 

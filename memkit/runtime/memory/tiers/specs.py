@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.errors import ArchiveError
-from ..record.fields import TYPES
+from ..record.record import TYPES
 from .context import SECTIONS
 
 MAX_RESULTS = 50

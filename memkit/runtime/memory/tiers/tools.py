@@ -14,10 +14,8 @@ from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
 from ..record.errors import Refused
-from ..record.fields import MAX_TEXT_BYTES
-from ..record.lines import JSON
-from ..record.record import Draft, Origin, Record, union
-from ..record.stamps import CHANCE_BITS, encode
+from ..record.lines import CHANCE_BITS, JSON, encode
+from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
 from ..settings import MemorySettings
 from ..words.wording import content_words
 from .context import MainContext, Message

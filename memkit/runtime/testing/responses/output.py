@@ -20,7 +20,7 @@ def output_items(answer: Answer, request: Create) -> list[Item]:
     if answer.text or not (answer.calls or answer.stop):
         status = "incomplete" if answer.stop and not answer.calls else "completed"
         items.append(_message(answer.text, status, final=not answer.calls))
-    return items + [_call(call) for call in answer.calls]
+    return items + [_call(call, request.tools.get(call.tool, "")) for call in answer.calls]
 
 
 def _reasoning(request: Create) -> Item:
@@ -36,9 +36,11 @@ def _message(text: str, status: str, *, final: bool) -> Item:
     return {**frame, "content": [part], "phase": phase}
 
 
-def _call(call: Call) -> Item:
+def _call(call: Call, namespace: str) -> Item:
     call_id = call.id or new_id("call")
     frame = {"id": new_id("fc"), "type": "function_call", "status": "completed"}
+    if namespace:
+        frame["namespace"] = namespace
     return {**frame, "call_id": call_id, "name": call.tool, "arguments": call.sent}
 
 

@@ -40,6 +40,7 @@ COUNTED = (
 KNOWN = (
     *COUNTED,
     "background",
+    "client_metadata",
     "include",
     "max_output_tokens",
     "max_tool_calls",
@@ -81,7 +82,8 @@ class Create:
 
     model: str
     items: tuple[Item, ...]
-    tools: tuple[str, ...]
+    tools: Mapping[str, str]
+    """Name → the namespace that it lies in, or nothing."""
     instructions: str | None = None
     previous: str | None = None
     """The id of the response that this one continues."""

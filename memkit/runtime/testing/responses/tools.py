@@ -1,8 +1,8 @@
-"""Read the tools that a request offers, which are functions of the client."""
+"""Read the tools that a request offers: functions of the client, alone or many in a namespace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..reading import CHOICES, check_known, check_schema, required, tool_name, unsupported_value, value_of, wrong
@@ -19,23 +19,38 @@ KEYS = (
 )
 
 
-def read_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the offered tools."""
-    names: list[str] = []
-    for number, tool in enumerate(value_of(data, "tools", list, "tools") or ()):
-        param = f"tools[{number}]"
-        name = _read_tool(tool, param)
-        if name in names:
-            raise wrong(f"{param}.name", f"tool names must be unique, {name!r} occurs twice")
-        names.append(name)
-    return tuple(names)
+NAMESPACE = ("description", "name", "tools", "type")
+SEARCH_OFFLINE = {"type": "web_search", "external_web_access": False}
+"""What a client offers that may not search the web; a script never calls it."""
 
 
-def _read_tool(tool: Any, param: str) -> str:
-    """Return the name of one tool."""
+def read_tools(data: Mapping[str, Any], param: str = "tools", namespace: str = "") -> dict[str, str]:
+    """Return the names of the offered tools, each with its namespace, which is empty for a tool that stands alone."""
+    names: dict[str, str] = {}
+    for number, tool in enumerate(value_of(data, "tools", list, param) or ()):
+        place = f"{param}[{number}]"
+        kind = _kind(tool, place)
+        if kind == "namespace" and not namespace:
+            check_known(tool, NAMESPACE, place)
+            inner = read_tools(tool, f"{place}.tools", tool_name(tool, f"{place}.name"))
+            names = {**inner, **names}  # a name means the tool that stands alone, or the first that bears it
+        elif tool != SEARCH_OFFLINE:
+            name = _read_tool(tool, kind, place)
+            if names.get(name) == namespace:
+                raise wrong(f"{place}.name", f"tool names must be unique, {name!r} occurs twice")
+            names[name] = namespace
+    return names
+
+
+def _kind(tool: Any, param: str) -> str:
     if not isinstance(tool, Mapping):
         raise wrong(param, "expected an object", "invalid_type")
-    kind = required(tool, "type", str, f"{param}.type")
+    kind: str = required(tool, "type", str, f"{param}.type")
+    return kind
+
+
+def _read_tool(tool: Mapping[str, Any], kind: str, param: str) -> str:
+    """Return the name of one tool."""
     if kind != "function":
         raise wrong(f"{param}.type", f"this server runs no tool of type {kind!r}, only functions of the client")
     name = tool_name(tool, f"{param}.name")  # first, as the form of Chat Completions has it one level deeper
@@ -61,7 +76,7 @@ def _check_parameters(parameters: Mapping[str, Any], param: str, *, strict: bool
         raise wrong(param, reason, "invalid_function_parameters")
 
 
-def check_choice(choice: Any, names: tuple[str, ...]) -> None:
+def check_choice(choice: Any, names: Collection[str]) -> None:
     """Refuse a choice of a tool that is not offered."""
     if choice is None or (isinstance(choice, str) and choice in ("none", "auto")):
         return

@@ -168,7 +168,7 @@ class Responses:
 def _asked(create: Create, items: Sequence[Item]) -> Conversation:
     """Return what the model is asked to continue."""
     first = [Message("system", create.instructions)] if create.instructions else []
-    return Conversation((*first, *to_messages(items)), create.tools, create.model, create.stream)
+    return Conversation((*first, *to_messages(items)), tuple(create.tools), create.model, create.stream)
 
 
 def _given_items(body: Any, known: tuple[str, ...]) -> list[Item]:

@@ -1,0 +1,1 @@
+"""What tests of others run against memkit's own classes."""
