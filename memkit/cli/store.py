@@ -203,17 +203,24 @@ def fsck(
     lines = [
         f"{_place(problem)}: {'fixed ' if fixed else ''}{problem.code}: {problem.message}" for problem, fixed in told
     ]
-    lines += [f"{_place(warning)}: warning: {warning.code}: {warning.message}" for warning in report.warnings]
+    lines += [
+        f"{_place(one)}: {'note' if one.code in NOTES else 'warning'}: {one.code}: {one.message}"
+        for one in report.warnings
+    ]
     if report.unreadable:
         lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
     lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
-        *(_finding(warning, "warning") for warning in report.warnings),
+        *(_finding(warning, "info" if warning.code in NOTES else "warning") for warning in report.warnings),
     ]
     seals = {"lines": report.sealed, "unreadable": report.unreadable}
     data = {"records": report.records, "problems": problems, "sealed": seals}
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+
+
+NOTES = ("unlinked", "reordered", "moved_back", "new_writer")
+"""What is worth a look in the chains and no fault."""
 
 
 def _accept(front: Front, *, yes: bool) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..interface import ShardProblem
-from ..log.check import checked_id
 from ..log.files import DENIED, NO_ROOM, make_private
 from ..log.links import Link, grown
 from ..log.log import Log, ShardStat, Span, Written, shard_writer, split_lines
@@ -21,7 +20,7 @@ from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
 from ..record.lines import JSON, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
-from .chains import TAMPERED, Chains, Entry, entry_of, shard_order
+from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
@@ -355,6 +354,8 @@ class Catalogue:
 
     def _enter_all(self, path: str, mark: Mark, data: bytes, found: list[tuple[int, bytes]]) -> None:
         """Judge and enter the lines of the part of a shard that was not read before."""
+        from ..log.check import checked_id
+
         numbers, shard, number, counted = self.corpora(), self._shard_number(path), mark.ended + 1, 0
         parsed = []
         for offset, line in found:
@@ -376,7 +377,7 @@ class Catalogue:
                 numbers[name] = self.corpus(name)
             self._enter(Span(path, mark.seen + offset, size), entry, numbers[name], shard, number)
 
-    def _enter(self, span: Span, entry: Entry, corpus: int, shard: int, number: int) -> int:
+    def _enter(self, span: Span, entry: ChainedLine, corpus: int, shard: int, number: int) -> int:
         chain, link = self.chains.joined(span.shard, entry), entry.link
         place = (link.own, link.parent, link.body) if link else (None, None, None)
         row = (corpus, shard, span.offset, span.size, entry.id, number, chain, entry.type, *place)

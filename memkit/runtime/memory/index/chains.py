@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..interface import ShardProblem
 from ..log.links import Forged, Link, claimed_link, is_own, link_of
 from ..log.log import Log, shard_writer
-from ..log.witness import Head, Witness
+from ..log.witness import Witness, WriterHead
 from ..record.lines import JSON
 
 try:  # what hashlib brings along costs more time than a search
@@ -51,7 +51,7 @@ SELECT DISTINCT l.chain FROM lines AS l JOIN lines AS p ON p.link = l.parent
 WHERE l.seq > ? AND length(l.parent) > 0 AND p.shard = l.shard AND p.offset > l.offset"""
 
 
-class Entry(NamedTuple):
+class ChainedLine(NamedTuple):
     """A line that may be entered."""
 
     id: str
@@ -107,7 +107,7 @@ class Chains:
         row = self._sql.execute("SELECT unlinked FROM writers WHERE name=?", (writer,)).fetchone()
         return bool(row and row[0])
 
-    def joined(self, shard: str, entry: Entry, *, is_again: bool | None = None) -> int:
+    def joined(self, shard: str, entry: ChainedLine, *, is_again: bool | None = None) -> int:
         """Note that a line stands in a shard, after the one of its chain that was there; return the chain's number.
 
         One that stands somewhere already is counted once.
@@ -131,7 +131,7 @@ class Chains:
             self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
         return int(row[0])
 
-    def judged(self, data: Mapping[str, JSON], shard: str, *, mixed: bool) -> Entry | str:
+    def judged(self, data: Mapping[str, JSON], shard: str, *, mixed: bool) -> ChainedLine | str:
         """Return a line as it is to be entered, or why it is withheld.
 
         Args:
@@ -215,7 +215,7 @@ class Chains:
                 continue
             query = "SELECT owner, link FROM lines JOIN chains ON num = chain WHERE shard=? ORDER BY offset"
             for owner, link in self._sql.execute(query, (num,)).fetchall():
-                entry = Entry("", owner, None, Link(link, b"", b"") if link else None)
+                entry = ChainedLine("", owner, None, Link(link, b"", b"") if link else None)
                 self.joined(path, entry, is_again=link in seen)
                 seen.add(link)
 
@@ -261,7 +261,9 @@ class Chains:
         before = self._witness.heads(self._witness.kept())
         missed = {row[0] for row in self._sql.execute("SELECT DISTINCT writer FROM gone WHERE code=?", (MISSING,))}
         query = "SELECT name, last, linked, shard FROM writers WHERE last IS NOT NULL"
-        heads = {name: Head(bytes(last).hex(), count, shard) for name, last, count, shard in self._sql.execute(query)}
+        heads = {
+            name: WriterHead(bytes(last).hex(), count, shard) for name, last, count, shard in self._sql.execute(query)
+        }
         heads |= {writer: before[writer] for writer in missed if writer in before}
         kept = self._witness.keep(heads)
         self._sql.execute("DELETE FROM witness")
@@ -269,7 +271,7 @@ class Chains:
         self._compared = kept
         return kept
 
-    def _compare(self, writer: str, head: Head) -> None:
+    def _compare(self, writer: str, head: WriterHead) -> None:
         """Note what a writer had and has no more, where nothing else knows of it."""
         last, lacking = bytes.fromhex(head.last), b"lines of " + writer.encode()
         query = """SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM gone WHERE link=?1
@@ -501,11 +503,11 @@ def _told(code: str, id: str, message: str) -> str:
     return f"Line {id or '(without an id)'} is withheld. {message}"
 
 
-def entry_of(data: Mapping[str, JSON]) -> Entry:
+def entry_of(data: Mapping[str, JSON]) -> ChainedLine:
     """Return what the chains need to know of a line."""
     id, owner = data.get("id"), data.get("user_id")
     kind = CONSTRAINT if data.get("type") == CONSTRAINT and "op" not in data else None
-    return Entry(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, None)
+    return ChainedLine(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, None)
 
 
 def shard_order(path: str) -> tuple[str, str, int]:

@@ -28,7 +28,7 @@ Written = Callable[[str, bytes], Mapping[str, JSON] | None]
 """Returns the line of a shard with this link, where the history has it."""
 
 
-class Head(NamedTuple):
+class WriterHead(NamedTuple):
     """How far a writer was when this clone looked last."""
 
     last: str
@@ -82,14 +82,14 @@ class Witness:
                 return whole_file(place)
         return b""
 
-    def heads(self, kept: bytes) -> dict[str, Head]:
+    def heads(self, kept: bytes) -> dict[str, WriterHead]:
         """Return the heads of ``kept``; none where somebody else wrote them."""
         mark, _, text = kept.partition(b"\n")
         if not text or mark.decode("latin-1") != self._mark(text):
             return {}
-        return {writer: Head(*head) for writer, head in json.loads(text).items()}
+        return {writer: WriterHead(*head) for writer, head in json.loads(text).items()}
 
-    def keep(self, heads: Mapping[str, Head]) -> bytes:
+    def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
         """Put the heads where no store can reach them, and return what lies there then."""
         place = self._place()
         if place is None or self.key is None:
