@@ -281,6 +281,8 @@ def consolidated(archive: ArchivalStore, known: str) -> object:
 
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
+
+
 def by_editing(store: Path, known: str, folder: Path) -> object:
     """Edit a line by hand, and take that over."""
     for path in (store / "archive").glob("*/*.jsonl"):

@@ -83,8 +83,8 @@ class ArchiveReader:
         )
         self._path = path
         self._closed = False
-        self._told: set[ShardProblem] = set()
-        """What was said of the shards, which is said once."""
+        self.damage: list[ShardProblem] = []
+        """What was found wrong with the lines of the shards, or moved back; each was told once."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
@@ -570,8 +570,8 @@ class ArchiveReader:
         if not chains.has_something_to_say():
             return
         found = [*chains.problems(), *chains.moved_back_since()]
-        news = [one for one in found if one not in self._told and not (one.code == TORN and self._is_being_written())]
-        self._told.update(news)
+        news = [one for one in found if one not in self.damage and not (one.code == TORN and self._is_being_written())]
+        self.damage += news
         if news:
             self._observe({"event": "damage", "problems": news})
 
