@@ -34,6 +34,8 @@ class Front:
         self.no_input = False
         self.store: Path | None = None
         self._workspace: Workspace | None = None
+        self._damage: Sequence[ShardProblem] = ()
+        """What was found wrong with the archive by a store that is closed."""
 
     @property
     def workspace(self) -> Workspace:
@@ -64,6 +66,7 @@ class Front:
         """Release the store if the run opened it."""
         if self._workspace is not None:
             self._workspace.close()
+            self._damage = self._workspace.damage
             self._workspace = None
 
     def answer(
@@ -95,7 +98,7 @@ class Front:
     def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
         """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
         places = {(one["code"], one["path"], one["line"]) for one in said}
-        found = self._workspace.damage if self._workspace else []
+        found = self._workspace.damage if self._workspace else self._damage
         return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
     def note(self, message: str) -> None:

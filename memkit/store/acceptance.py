@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from memkit.runtime.memory.record.lines import decode_line
 from memkit.store.chain_history import line_as_written
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.repair import LOCK_SECONDS
+from memkit.store.repair import LOCK_SECONDS, Genuine
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class PutBack:
     """What stands there again; None where git never had a line of this id that fits its link."""
 
 
-def put_back(root: Path, git: Git, lines: Iterable[TamperedLine], moment: datetime) -> list[PutBack]:
-    """Put what git has in the place of each of ``lines``, and take away those that it never had.
+def put_back(root: Path, git: Git, lines: Iterable[TamperedLine], moment: datetime, genuine: Genuine) -> list[PutBack]:
+    """Put what git has in the place of each of ``lines``, and take away those of which it never had a genuine one.
 
     What stood there is kept under ``torn/`` of the clone's state.
 
@@ -47,11 +48,18 @@ def put_back(root: Path, git: Git, lines: Iterable[TamperedLine], moment: dateti
     done: list[PutBack] = []
     with locked(lock_file(root), timeout=LOCK_SECONDS):
         for shard, wrong in by_shard.items():
-            done += _put_back_in(root, git, shard, wrong, f"{moment:%Y%m%dT%H%M%SZ}")
+            done += _put_back_in(root, git, shard, wrong, f"{moment:%Y%m%dT%H%M%SZ}", partial(genuine, shard))
     return done
 
 
-def _put_back_in(root: Path, git: Git, shard: str, wrong: list[TamperedLine], moment: str) -> list[PutBack]:
+def _put_back_in(
+    root: Path,
+    git: Git,
+    shard: str,
+    wrong: list[TamperedLine],
+    moment: str,
+    genuine: Callable[[Mapping[str, Any]], bool],
+) -> list[PutBack]:
     path = root / "archive" / shard
     require_inside(root, path)
     content, done = whole_file(path).split(b"\n"), []
@@ -60,7 +68,7 @@ def _put_back_in(root: Path, git: Git, shard: str, wrong: list[TamperedLine], mo
         said = _parsed(stands)
         if said.get("id", "") != line.id or claimed_link(said) != line.claimed:
             continue  # another process was faster
-        original = line_as_written(git, f"archive/{shard}", line.id, line.claimed)
+        original = line_as_written(git, f"archive/{shard}", line.id, line.claimed, genuine)
         set_aside(state_folder(root) / "torn", f"{shard.replace('/', '-')}-line-{line.number}-{moment}", stands)
         content[line.number - 1 : line.number] = [original] if original is not None else []
         done.append(PutBack(line, said, None if original is None else _parsed(original)))

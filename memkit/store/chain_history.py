@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
@@ -47,15 +47,18 @@ def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) 
     return not any(link.encode() in content for content in contents.values() for link in links)
 
 
-def line_as_written(git: Git, path: str, id: str, claimed: bytes) -> bytes | None:
-    """Return the newest version of a line in git that fits its link, found by its id or by the link it had."""
+def line_as_written(
+    git: Git, path: str, id: str, claimed: bytes, genuine: Callable[[Mapping[str, JSON]], bool] = lambda data: True
+) -> bytes | None:
+    """Return the newest ``genuine`` line in git that fits its link, found by its id or by the link it had."""
     blobs = [blob for blob in _versions(git, path) if blob.strip("0")]
     contents = GitObjects(git).read_many(dict.fromkeys(blobs))
     for blob in reversed(blobs):
         for line in contents[blob].split(b"\n"):
             if (id and id.encode() in line) or (claimed and claimed.hex().encode() in line):
                 data = _fitting(line)
-                if data is not None and ((id and data.get("id") == id) or claimed_link(data) == claimed):
+                is_meant = data is not None and ((id and data.get("id") == id) or claimed_link(data) == claimed)
+                if data is not None and is_meant and genuine(data):
                     return line
     return None
 

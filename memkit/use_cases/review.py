@@ -63,7 +63,7 @@ def review_commits(root: Path, span: str | None = None) -> Review:
 
 
 def _chain_notes(root: Path, before: StoreSide, after: StoreSide) -> Iterator[Note]:
-    """Yield what is worth a look in the chains of lines: new writers, lines without links, in another order, or back."""
+    """Yield what is worth a look in the chains: new writers, lines without links or in another order, moved back."""
     from memkit.workspace import Workspace
 
     earlier, later = _writers(before), _writers(after)

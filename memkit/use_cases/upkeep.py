@@ -219,7 +219,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     fixed: list[ShardProblem] = []
     if fix:
         fixed = _repaired(workspace) + set_damaged_aside(workspace.root)
-        for one in put_back(workspace.root, workspace.git, workspace.archive.tampered(), workspace.clock()):
+        for one in _put_back(workspace):
             told = "What git has stands there again." if one.original else "Git never had it, so it was taken away."
             fixed.append(ShardProblem("tampered", f"archive/{one.line.shard}", one.line.number, told))
         if fixed:
@@ -233,6 +233,11 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     problems = (*_united(workspace, findings.problems, heads), *seals.problems, *damaged_sessions(workspace.root))
     warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True))
     return ArchiveReport(records, tuple(done), problems, warnings, seals.lines, seals.unreadable)
+
+
+def _put_back(workspace: Workspace) -> list[PutBack]:
+    archive = workspace.archive
+    return put_back(workspace.root, workspace.git, archive.tampered(), workspace.clock(), archive.is_genuine)
 
 
 def _repaired(workspace: Workspace) -> list[ShardProblem]:
@@ -289,12 +294,11 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
         EnvironmentFault: A shard cannot be written.
     """
     archive = workspace.archive
-    tampered = archive.tampered()
     problems = archive.chain_problems()
     if not problems:
         return Acceptance()
     confirm(problems)
-    done = put_back(workspace.root, workspace.git, tampered, workspace.clock())
+    done = _put_back(workspace)
     _repaired(workspace)
     gone = sum(one.code == "missing" for one in archive.chain_problems())
     archive.take_for_gone()

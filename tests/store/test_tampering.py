@@ -169,7 +169,7 @@ def test_an_earlier_state_is_served_and_said_to_be_one(store: Path, memkit: Memk
     code, envelope, _ = memkit("fsck")
     assert code == 0 and codes(envelope) == ["moved_back"]
     assert "moved_back" not in memkit("memory", "list", *USER)[2]  # told
-    assert "moved_back" in json.dumps(memkit("review")[1]["data"])
+    assert "moved_back" in codes(memkit("review")[1])
 
 
 def test_cut_lines_are_missing_also_once_that_is_committed(store: Path, memkit: Memkit) -> None:
@@ -260,7 +260,6 @@ def test_a_store_without_links_is_linked_by_migrate(store: Path, memkit: Memkit)
     old = store / "archive/2026-01/old.jsonl"
     old.parent.mkdir()
     old.write_text("".join(json.dumps(line | {"id": f"old{n}"}) + "\n" for n, line in enumerate(stripped)))
-    edit(store, "x-none", "")
     Git(store).run("add", "archive")
     Git(store).run("commit", "-qm", "An older store")
     (store / "memkit.yaml").write_text((store / "memkit.yaml").read_text().replace("format: 2", "format: 1"))
@@ -281,7 +280,7 @@ def test_a_store_without_links_is_linked_by_migrate(store: Path, memkit: Memkit)
 
 
 def test_an_erasure_leaves_whole_chains(store: Path, memkit: Memkit) -> None:
-    """What others said of the erased user's records goes, and what they said next is linked anew and says so."""
+    """The lines of a user are chains of their own, so those of everybody else stay as they are."""
     assert memkit("memory", "add", "The wiki is at wiki.example", "--scope", "shared", "--user", "bob")[0] == 0
     remember(memkit, TEXTS[0])
     shared = memkit("memory", "list", "--user", "bob")[1]["data"]["records"][0]["id"]
@@ -291,10 +290,9 @@ def test_an_erasure_leaves_whole_chains(store: Path, memkit: Memkit) -> None:
     code, envelope, _ = memkit("memory", "erase", "--user", "bob", "--yes")
 
     assert code == 0, envelope
-    code, envelope, messages = memkit("fsck")
+    code, envelope, _ = memkit("fsck")
     assert (code, envelope["data"]["problems"]) == (0, [])
     assert {record["text"] for record in memkit("memory", "list", *USER)[1]["data"]["records"]} == set(TEXTS)
-    assert any(json.loads(line).get("relinked") == "erase" for line in shard(store).read_text().splitlines())
 
 
 def test_sealed_lines_chain_too(store: Path, memkit: Memkit) -> None:
@@ -306,7 +304,7 @@ def test_sealed_lines_chain_too(store: Path, memkit: Memkit) -> None:
     line = shard(store).read_text().splitlines()[1]
     edit(store, json.loads(line)["sealed"], json.loads(line)["sealed"][::-1])
 
-    code, envelope, _ = memkit("memory", "list", *USER)
+    _, envelope, _ = memkit("memory", "list", *USER)
 
     assert {record["text"] for record in envelope["data"]["records"]} == {TEXTS[0], TEXTS[2]}
     assert codes(envelope) == ["tampered"]
