@@ -284,7 +284,8 @@ ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
 
 
 def by_editing(store: Path, known: str, folder: Path) -> object:
-    """Edit a line by hand, and take that over."""
+    """Edit a committed line by hand, and take that over."""
+    assert run(["commit"]) == 0
     for path in (store / "archive").glob("*/*.jsonl"):
         path.write_text(path.read_text().replace("Ada likes tea", "Ada keeps a lynx"))
     return run(["fsck", "--accept", "--yes"])
