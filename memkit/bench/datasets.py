@@ -71,7 +71,6 @@ class FilePlace:
     way: str = ""
 
     def __truediv__(self, step: str | int) -> FilePlace:
-        """Return the place of a part of this value."""
         return FilePlace(self.path, self.line, f"{self.way}[{step}]" if isinstance(step, int) else f"{self.way}.{step}")
 
     def wrong(self, message: str) -> UsageError:

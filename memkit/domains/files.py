@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memkit.runtime.htn.language.domain import Domain, Problem
     from memkit.runtime.htn.language.methods import Method
     from memkit.store.schema import SchemaFinding
-    from memkit.store.yaml import Document
+    from memkit.store.yaml import Document, KeyPath
 
 FOLDER = "domains"
 PROBLEMS = f"{FOLDER}/problems"
@@ -242,5 +242,14 @@ def _fault(error: HtnError) -> SchemaFinding:
 
 def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:
     for finding in findings:
-        line, column = finding.position(document)
-        raise UsageError(f"{document.path}:{line}:{column}: {finding.message}", path=document.path, line=line)
+        raise _wrong(document, finding.position(document), finding.message)
+
+
+def misplaced(document: Document, path: KeyPath, message: str) -> UsageError:
+    """Return the error of what stands at a path of a document."""
+    return _wrong(document, document.position(path), message)
+
+
+def _wrong(document: Document, place: tuple[int, int], message: str) -> UsageError:
+    line, column = place
+    return UsageError(f"{document.path}:{line}:{column}: {message}", path=document.path, line=line)

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from memkit.domains.files import misplaced
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.htn.language.data import method_from_data, method_to_data
@@ -20,7 +21,7 @@ from memkit.runtime.memory.log.files import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, require_inside
 from memkit.store.schema import SchemaFinding, suggestion
-from memkit.store.yaml import Document, KeyPath, load_yaml
+from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import edited
 
 FOLDER = "domains/learned"
@@ -46,13 +47,9 @@ class LearnedMethods:
 
     @staticmethod
     def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> LearnedMethods | None:
-        """Return those of the domain that a person called ``given``; None for a file that belongs to no store.
+        """Return those of the domain that a person called ``given`` and that calls itself ``name``.
 
-        Args:
-            name: What the domain calls itself.
-            given: A name, or a file.
-            root: The store, if there is one.
-            learned: The file of learned methods that was asked for.
+        None for a file that belongs to no store, where no file of learned methods was asked for.
         """
         if learned is not None:
             return LearnedMethods.of_file(learned, name)
@@ -167,11 +164,11 @@ class LearnedMethods:
             raise UsageError(f"{self.shown}:1:1: These are learned methods of {of!r}, not of {self.domain!r}.")
         listed = data.get(key) or []
         if not isinstance(listed, list):
-            raise _misplaced(document, (key,), "This must be a list of methods.")
+            raise misplaced(document, (key,), "This must be a list of methods.")
         for number, entry in enumerate(listed):
             fault = _fault(entry)
             if fault is not None:
-                raise _misplaced(document, (key, number), fault)
+                raise misplaced(document, (key, number), fault)
         return listed
 
 
@@ -183,11 +180,6 @@ def _fault(entry: Any) -> str | None:
         if not isinstance(entry.get(key) or [], list):
             return f"The {key} must be a list."
     return None if isinstance(entry.get("provenance") or {}, dict) else "The provenance must be a map."
-
-
-def _misplaced(document: Document, path: KeyPath, message: str) -> UsageError:
-    line, column = document.position(path)
-    return UsageError(f"{document.path}:{line}:{column}: {message}", path=document.path, line=line)
 
 
 def read_method(entry: Mapping[str, Any]) -> Method:

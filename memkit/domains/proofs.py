@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memkit.domains.files import EXPECT, PROBLEMS, problem_files, problem_in_domain
+from memkit.domains.files import EXPECT, PROBLEMS, misplaced, problem_files, problem_in_domain
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import (
     FOUND,
@@ -105,11 +105,11 @@ def expectation_of(document: Document, domain: Domain) -> Expectation:
     if outcome == NO_PLAN:
         for key in ("plan", "steps", "at_most", "holds"):
             if key in said:
-                raise _at(document, (EXPECT, key), "Where no plan is expected, nothing can be said about it.")
+                raise misplaced(document, (EXPECT, key), "Where no plan is expected, nothing can be said about it.")
     try:
         plan = tuple(read_steps(said["plan"])) if "plan" in said else None
     except HtnError as error:
-        raise _at(document, (EXPECT, "plan"), str(error)) from None
+        raise misplaced(document, (EXPECT, "plan"), str(error)) from None
     return Expectation(outcome, plan, said.get("steps"), said.get("at_most"), _conditions(document, said, domain))
 
 
@@ -117,7 +117,7 @@ def require_domain(document: Document, *names: str) -> None:
     """Raise ``UsageError`` where a problem says that it is one of another domain."""
     named = document.data.get("domain", names[0])
     if named not in names:
-        raise _at(document, ("domain",), f"This is a problem of {named!r}, among those of {names[0]!r}.")
+        raise misplaced(document, ("domain",), f"This is a problem of {named!r}, among those of {names[0]!r}.")
 
 
 def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
@@ -128,12 +128,7 @@ def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> 
     try:
         return Problem.from_data({**data, "goal": said["holds"]}, domain).goal
     except HtnError as error:
-        raise _at(document, (EXPECT, "holds", *error.path[1:]), error.message) from None
-
-
-def _at(document: Document, path: tuple[str | int, ...], message: str) -> UsageError:
-    line, column = document.position(path)
-    return UsageError(f"{document.path}:{line}:{column}: {message}", path=document.path, line=line)
+        raise misplaced(document, (EXPECT, "holds", *error.path[1:]), error.message) from None
 
 
 def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemProof:

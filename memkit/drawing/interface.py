@@ -274,19 +274,11 @@ class Drawing:
         return f"{self.shown:,} of {self.nodes:,} nodes are drawn; the others are folded."
 
 
-def draw(graph: Graph, form: Form, *, limit: int = LARGEST) -> Drawing:
-    """Return the graph drawn with ``limit`` nodes at most."""
-    small = folded(graph, limit)
-    if form == "svg":
-        from .interface import to_svg
-
-        text = to_svg(small)
-    elif form == "dot":
-        from .interface import to_dot
-
-        text = to_dot(small)
-    else:
-        from .interface import to_mermaid
-
+def draw(graph: Graph, form: Form) -> Drawing:
+    """Return the graph drawn, the largest part of it that stays readable."""
+    small = folded(graph, LARGEST)
+    if form == "mermaid":
         text, small = to_mermaid(small)
+    else:
+        text = to_svg(small) if form == "svg" else to_dot(small)
     return Drawing(text, sum(node.kind != FOLDED for node in small.nodes), len(graph.nodes))

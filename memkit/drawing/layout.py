@@ -67,8 +67,6 @@ class Layout:
 def lay_out(graph: Graph) -> Layout:
     """Return where everything goes."""
     if not graph.is_forest:
-        from .layout import in_layers
-
         return in_layers(graph)
     depths = _depths(graph)
     columns = column_places([_sized(graph, depths, depth) for depth in range(max(depths.values(), default=-1) + 1)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from memkit.errors import UsageError
-from memkit.evolution.files import RunFault
+from memkit.evolution.files import lines_of, write_at
 from memkit.evolution.task import EvolutionTask
 from memkit.llm.providers import Patience, open_model
 from memkit.llm.scripted import ScriptExhausted
@@ -36,8 +35,8 @@ class RecordedAnswers:
         self._used: Counter[str] = Counter()
         self._whole = 0
         self._writing = Lock()
-        for entry, end in _entries(self._path):
-            self._take(tuple(entry["key"]), ProposedChange(entry["text"], entry["usage"]))
+        for (key, answer), end in lines_of(self._path, _kept):
+            self._take(key, answer)
             self._whole = end
 
     @property
@@ -74,24 +73,9 @@ class RecordedAnswers:
         usage = {name: value for name, value in answer.usage.items() if isinstance(value, int | float)}
         line = json.dumps({"key": key, "text": answer.text, "usage": usage}) + "\n"
         with self._writing:
-            self._append(line)
+            data = line.encode("utf-8", "backslashreplace")
+            self._whole = write_at(self._path, data, self._whole, "Make room and resume.")
             self._take(key, answer)
-
-    def _append(self, line: str) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            os.ftruncate(descriptor, self._whole)  # a torn line of a process that was killed
-            data, at = line.encode("utf-8", "backslashreplace"), self._whole
-            while data:
-                written = os.pwrite(descriptor, data, at)
-                data, at = data[written:], at + written
-            os.fsync(descriptor)
-        except OSError as error:
-            os.ftruncate(descriptor, self._whole)
-            raise RunFault(f"{self._path} cannot be written: {error.strerror}. Make room and resume.") from None
-        finally:
-            os.close(descriptor)
-        self._whole = at
 
     def _take(self, key: tuple[str, ...], answer: ProposedChange) -> None:
         self._known[key] = answer
@@ -152,21 +136,8 @@ class RecordingProposer:
         return answer
 
 
-def _entries(path: Path) -> list[tuple[dict[str, Any], int]]:
-    """Return the whole lines with where each ends."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    found, end = [], 0
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n")[:-1], 1):
-        end += len(line) + 1
-        try:
-            entry = json.loads(line)
-            found.append(({"key": entry["key"], "text": entry["text"], "usage": entry["usage"]}, end))
-        except (ValueError, TypeError, KeyError):
-            raise RunFault(f"{path}:{number}: The line is damaged.", path=str(path), line=number) from None
-    return found
+def _kept(entry: Any) -> tuple[tuple[str, ...], ProposedChange]:
+    return tuple(entry["key"]), ProposedChange(entry["text"], entry["usage"])
 
 
 _USAGE = {"input": "input_tokens", "output": "output_tokens"}
@@ -220,8 +191,6 @@ def _opened(provider: str, model: str | None, folder: Path | None, patience: Pat
 
 
 def _asking(model: Model) -> Ask:
-    """Return what asks ``model`` with one message, and counts what it cost."""
-
     def ask(prompt: ChangePrompt) -> ProposedChange | None:
         messages: list[Message] = [
             {"role": "system", "content": prompt.system},

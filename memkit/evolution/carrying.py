@@ -100,10 +100,7 @@ class Evolution:
         self._checkpoint = checkpoint
 
     def run(self, *, stopped: str | None = None) -> str:
-        """Carry on until there is a reason to stop, and return it.
-
-        Args:
-            stopped: Why the run ended before, where that still holds.
+        """Carry on until there is a reason to stop, and return it; ``stopped`` is one of before that still holds.
 
         Raises:
             RunFault: The disk does not take a generation; the one before stands.

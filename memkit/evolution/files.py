@@ -6,10 +6,11 @@ What can be wrong with them is a ``RunError``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.store.files import write_whole
@@ -97,6 +98,51 @@ def _is_written(content: Any, digest: object) -> bool:
 
 def _canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+_Entry = TypeVar("_Entry")
+
+
+def lines_of(path: Path, read: Callable[[Any], _Entry], *, size: int | None = None) -> Iterator[tuple[_Entry, int]]:
+    """Yield what each whole line of the first ``size`` bytes says, with where it ends; a torn last line is left out.
+
+    Raises:
+        RunFault: A line makes no sense.
+    """
+    try:
+        content = path.read_bytes()[:size]
+    except FileNotFoundError:
+        return
+    end = 0
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].split(b"\n")[:-1], 1):
+        end += len(line) + 1
+        try:
+            entry = read(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            raise RunFault(f"{path}:{number}: The line is damaged.", path=str(path), line=number) from None
+        yield entry, end
+
+
+def write_at(path: Path, data: bytes, at: int, advice: str) -> int:
+    """Write from byte ``at`` on, wait until it is on the disk, and return the new length; what lay behind is dropped.
+
+    Raises:
+        RunFault: The disk does not take it, with ``advice``; the file is as long as it was to be kept.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.ftruncate(descriptor, at)
+        view, end = memoryview(data), at
+        while view:  # a full disk takes a part first and complains about the rest
+            written = os.pwrite(descriptor, view, end)
+            view, end = view[written:], end + written
+        os.fsync(descriptor)
+    except OSError as error:
+        os.ftruncate(descriptor, at)
+        raise RunFault(f"{path} cannot be written: {error.strerror}. {advice}", path=str(path)) from None
+    finally:
+        os.close(descriptor)
+    return end
 
 
 FOLDER = "programs"

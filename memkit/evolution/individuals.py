@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memkit.evolution.files import RunFault
+from memkit.evolution.files import lines_of, write_at
 from memkit.runtime.memory.log.shards import sync_folder
 
 NAME = "individuals.jsonl"
@@ -58,23 +57,11 @@ class Individuals:
         """
         data = "".join(json.dumps(asdict(each), allow_nan=False) + "\n" for each in judged).encode()
         is_new = not self._path.exists()
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            os.ftruncate(descriptor, at)
-            _write_all(descriptor, data, at)
-            os.fsync(descriptor)
-        except OSError as error:
-            os.ftruncate(descriptor, at)
-            raise RunFault(
-                f"{self._path} cannot be written: {error.strerror}. The run stands as it was after the generation "
-                "before; make room and resume.",
-                path=str(self._path),
-            ) from None
-        finally:
-            os.close(descriptor)
+        stands = "The run stands as it was after the generation before; make room and resume."
+        end = write_at(self._path, data, at, stands)
         if is_new:
             sync_folder(self._path.parent)
-        return at + len(data)
+        return end
 
     def require_whole(self, *, size: int) -> None:
         """Raise ``RunFault`` where a line makes no sense: said before more is spent on a run that cannot be told."""
@@ -87,28 +74,13 @@ class Individuals:
         Raises:
             RunFault: A line that is not the last one makes no sense.
         """
-        try:
-            content = self._path.read_bytes()[:size]
-        except FileNotFoundError:
-            return
-        whole = content[: content.rfind(b"\n") + 1]  # a torn last line is of a generation that is repeated
-        for number, line in enumerate(whole.split(b"\n")[:-1], 1):
-            try:
-                data = json.loads(line)
-                known = {name: data[name] for name in _FIELDS if name in data}
-                yield JudgedProgram(**{**known, "parents": tuple(data["parents"])})
-            except (ValueError, TypeError, KeyError):
-                raise RunFault(
-                    f"{self._path}:{number}: The line is damaged.", path=str(self._path), line=number
-                ) from None
+        for judged, _ in lines_of(self._path, _read, size=size):
+            yield judged
 
 
-def _write_all(descriptor: int, data: bytes, at: int) -> None:
-    """Write all of ``data``; a full disk takes a part of it first and complains about the rest."""
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, at)
-        view, at = view[written:], at + written
+def _read(data: Any) -> JudgedProgram:
+    known = {name: data[name] for name in _FIELDS if name in data}
+    return JudgedProgram(**{**known, "parents": tuple(data["parents"])})
 
 
 @dataclass(frozen=True)

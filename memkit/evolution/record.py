@@ -246,9 +246,6 @@ class EvolutionCheckpoints:
     def newest(self, *, journal_bytes: int) -> FoundCheckpoint:
         """Return the newest checkpoint that is whole and whose journal is there.
 
-        Args:
-            journal_bytes: How long the journal is.
-
         Raises:
             Damaged: There are checkpoints, and none is whole.
             RunFault: A newer memkit wrote them.

@@ -96,7 +96,6 @@ class _Reading:
         self.ignored: list[str] = []
 
     def value(self, name: str) -> Any:
-        """Return a value, None where there is none."""
         self._read.add(name)
         value: Any = self._data
         for part in name.split("."):
@@ -104,13 +103,10 @@ class _Reading:
         return value
 
     def number(self, name: str) -> float | None:
-        """Return a finite number above 0."""
         value = self._fitting(name, "a number above 0", lambda value: _is_number(value) and value > 0)
         return None if value is None else float(value)
 
     def whole(self, name: str, least: int = -(1 << 62)) -> int | None:
-        """Return a whole number."""
-
         def fits(value: Any) -> bool:
             return _is_number(value) and isinstance(value, int) and least <= value < 1 << 62
 
@@ -118,24 +114,20 @@ class _Reading:
         return value
 
     def truth(self, name: str) -> bool | None:
-        """Return true or false."""
         value: bool | None = self._fitting(name, "true or false", lambda value: isinstance(value, bool))
         return value
 
     def text(self, name: str) -> str | None:
-        """Return a text."""
         value: str | None = self._fitting(name, "a text", lambda value: isinstance(value, str))
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of texts."""
         value = self._fitting(
             name, "a list of texts", lambda value: _is_list(value, lambda item: isinstance(item, str))
         )
         return None if value is None else tuple(value)
 
     def numbers(self, name: str) -> tuple[float, ...] | None:
-        """Return a list of finite numbers."""
         value = self._fitting(name, "a list of numbers", lambda value: _is_list(value, _is_number))
         return None if value is None else tuple(map(float, value))
 

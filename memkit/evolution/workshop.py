@@ -41,12 +41,7 @@ class Workshop:
     ) -> None:
         """Open everything, so that whatever is wrong with it is said before anything is written.
 
-        Args:
-            task: What is evolved.
-            settings: How.
-            answers: What models answered so far, and where their next answers are kept.
-            folder: Where the relative file names of providers start.
-            models: How long models are waited for, and how often they are asked again.
+        Relative file names of providers start in ``folder``.
 
         Raises:
             UsageError: The evaluator cannot be used or is not deterministic, or something is granted that is not there.
@@ -94,7 +89,6 @@ class Workshop:
         return Judging(task, self._sandbox, seed=settings.seed, timeout=settings.timeout, minimize=settings.minimize)
 
     def _module(self, program: str) -> str:
-        """Return the text that the evaluator imports."""
         return f"{EXPRESSION} = (\n{program}\n)\n" if self._is_expression else program
 
     def _fitness(self, program: str) -> Score:

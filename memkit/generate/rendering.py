@@ -36,7 +36,7 @@ def render(order: Order, out: Path) -> list[str]:
         place = out if out.is_dir() else out.parent
         _remove_abandoned(place)
         _refuse_unless_free(out)
-        made = _missing_folders(place)
+        made = [parent for parent in (place, *place.parents) if not parent.exists()]
         place.mkdir(parents=True, exist_ok=True)
         with _scratch(place) as scratch:
             project = scratch / "project"
@@ -151,10 +151,6 @@ def _refuse_unless_free(out: Path) -> None:
             raise UsageError(f"{out} is not empty. Give --out another folder, or remove this one. Nothing was changed.")
     elif os.path.lexists(out):
         raise UsageError(f"{out} is not a folder. Give --out another path. Nothing was changed.")
-
-
-def _missing_folders(folder: Path) -> list[Path]:
-    return [parent for parent in (folder, *folder.parents) if not parent.exists()]
 
 
 def _remove_empty(folders: list[Path]) -> None:

@@ -11,7 +11,6 @@ from memkit.runtime.htn.core import (
     Domain,
     HtnError,
     Method,
-    Operator,
     Parameter,
     Problem,
     Term,
@@ -112,12 +111,8 @@ def _vocabulary(source: HddlText, domain: Domain) -> HddlNames:
     words.objects = {name.lower(): name for name in domain.objects}
     words.tasks = {method.task.lower(): (method.task, len(method.head.args)) for method in domain.methods}
     words.tasks |= {name.lower(): (name, len(task.parameters)) for name, task in domain.tasks.items()}
-    words.tasks |= {each.name.lower(): (each.name, _width(each)) for each in domain.operators}
+    words.tasks |= {each.name.lower(): (each.name, len(each.parameters)) for each in domain.operators}
     return words
-
-
-def _width(operator: Operator) -> int:
-    return len(operator.parameters)
 
 
 def _init(words: HddlNames, given: HddlList | None) -> tuple[tuple[Term, ...], dict[Term, int | float]]:

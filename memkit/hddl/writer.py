@@ -303,7 +303,6 @@ _FEATURES: Sequence[tuple[str, Callable[[Condition], bool]]] = (
 
 
 def _requirements(domain: Domain, costs: bool) -> Iterator[str]:
-    """Yield what a planner must understand to read the domain."""
     yield from (":hierarchy", ":typing")
     if any(method.preconditions for method in domain.methods):
         yield ":method-preconditions"

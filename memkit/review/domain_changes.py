@@ -99,6 +99,5 @@ def _order(before: Data, after: Data) -> Iterator[SubjectChange]:
 
 
 def _terms(part: Data, key: str) -> list[str]:
-    """Return the terms under a key as they are written in one text."""
     terms = part.get(key, ())
     return [term if isinstance(term, str) else " ".join(map(str, term)) for term in terms]

@@ -240,7 +240,6 @@ class _Past:
             return  # a line that is none is named where its shard changed
 
     def told(self, id: str, line: Line) -> SubjectChange:
-        """Return what a new line says."""
         if "op" not in line:
             return self._added(id, line)
         op = str(line["op"])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from memkit.review.interface import SubjectChange
 from memkit.review.wording import life_cycle_changes, list_changes, listed, quoted, reworded, value
-from memkit.runtime.guard.interface import strength
+from memkit.runtime.guard.interface import as_list, strength
 
 Direction = Literal["wider", "narrower", "other"]
 
@@ -41,7 +41,7 @@ def match_shifts(before: Any, after: Any) -> list[Shift]:
     >>> [str(shift) for shift in match_shifts({"tool": ["bash", "sh"]}, {"tool": ["bash"]})]
     ['“tool”: no longer “sh”']
     """
-    one, other = _alternatives(before), _alternatives(after)
+    one, other = as_list(before), as_list(after)
     gone = [part for part in one if part not in other]
     new = [part for part in other if part not in one]
     if len(gone) == len(new) == 1:
@@ -56,10 +56,6 @@ def direction_of(shifts: Sequence[Shift]) -> Direction:
     """Return the direction of all differences together."""
     found = {shift.direction for shift in shifts}
     return found.pop() if len(found) == 1 else "other"
-
-
-def _alternatives(match: Any) -> list[Mapping[str, Any]]:
-    return list(match) if isinstance(match, list) else [match]
 
 
 def _keys(before: Mapping[str, Any], after: Mapping[str, Any], above: str) -> Iterator[Shift]:
@@ -107,7 +103,7 @@ def _choices(condition: Any) -> dict[str, Any]:
         if operator == "in":
             return {f"equals {json.dumps(each)}": each for each in given}
         if operator in ("glob", "prefix", "regex", "equals"):
-            several = given if isinstance(given, list) else [given]
+            several = as_list(given)
             return {f"{operator} {json.dumps(each)}": _spelled(operator, each) for each in several}
     if isinstance(condition, dict):
         return {json.dumps(condition, sort_keys=True): condition}
@@ -120,7 +116,7 @@ def _spelled(operator: str, given: Any) -> Any:
 
 
 def _all_of(before: Any, after: Any, where: str) -> Iterator[Shift]:
-    one, other = _as_list(before), _as_list(after)
+    one, other = as_list(before), as_list(after)
     gone = [each for each in one if each not in other]
     new = [each for each in other if each not in one]
     if len(gone) == len(new) == 1:
@@ -148,10 +144,6 @@ def _range(before: Any, after: Any, where: str) -> Iterator[Shift]:
             direction = "wider" if (other < one) == (bound in _LOWER) else "narrower"
         new, gone = (() if each is None else (each,) for each in (other, one))
         yield Shift(f"{where}, {bound}", direction, new, gone)
-
-
-def _as_list(condition: Any) -> list[Any]:
-    return condition if isinstance(condition, list) else [condition]
 
 
 def _view(before: Any, after: Any, where: str) -> Iterator[Shift]:
@@ -283,7 +275,7 @@ def _by_text(policy: Policy) -> dict[str, Policy]:
 def _lifts(match: Any) -> str:
     if match is None:
         return ", a note that lifts nothing by itself"
-    parts = match if isinstance(match, list) else [match]
+    parts = as_list(match)
     return ", lifts the policy where " + " or ".join(
         " and ".join(f"{quoted(key)} is {quoted(str(wanted))}" for key, wanted in part.items()) for part in parts[:3]
     )

@@ -31,13 +31,7 @@ class Pair:
 
 
 def paired(gone: Mapping[str, bytes], new: Mapping[str, bytes], changed: Iterable[str]) -> list[Pair]:
-    """Return the pairs of files of one kind.
-
-    Args:
-        gone: The content of the files that only the earlier side has, by path.
-        new: That of those that only the later side has.
-        changed: The paths that both have.
-    """
+    """Return the pairs of files of one kind, of which one side or the other has those ``gone`` and ``new`` alone."""
     pairs = [Pair(path, path) for path in changed]
     renamed = _renamed(gone, new)
     pairs += [Pair(one, other) for one, other in renamed.items()]

@@ -45,15 +45,7 @@ def reworded(field: str, before: str | None, after: str | None) -> Iterator[Subj
 def list_changes(
     field: str, noun: str, before: Sequence[Any], after: Sequence[Any], *, losing: bool = False
 ) -> Iterator[SubjectChange]:
-    """Yield what came into a list and what went, where order means nothing.
-
-    Args:
-        field: The key of the list.
-        noun: What an item of it is called.
-        before: The items before.
-        after: The items after.
-        losing: Whether an item that goes needs attention.
-    """
+    """Yield what came into a list and what went, where order means nothing; ``losing`` an item may need attention."""
     for item in after:
         if item not in before:
             yield SubjectChange(field, "added", f"{noun} added: {value(item)}", None, item)

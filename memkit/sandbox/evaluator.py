@@ -122,7 +122,6 @@ class Evaluator:
         )
 
     def _laid(self, source: str, seed: int, events: Path, answers: Path) -> str:
-        """Return what lies at the path that the evaluator imports."""
         if self._sandbox is None:
             return source
         address = self._sandbox.address
@@ -200,7 +199,6 @@ class _Host:
         return tuple(told["stages"])
 
     def alive(self) -> bool:
-        """Return whether evaluations can be asked for."""
         return self._process.poll() is None
 
     def close(self, patience: float = _KILLED) -> None:
@@ -248,7 +246,6 @@ class _Printed:
     dropped: int = 0
 
     def add(self, data: bytes) -> None:
-        """Take in more of the text."""
         room = _KEPT - len(self.head)
         self.head += data[:room]
         tail = self.tail + data[room:]
@@ -331,7 +328,6 @@ class _Conversation:
 
 
 def _ended(line: CallLine) -> Failure:
-    """Return why an evaluation has ended without an answer."""
     end = line.end()
     if end is None:
         return failure("evaluator", "the evaluator has ended the process that it was started from")
@@ -350,7 +346,6 @@ def _events(file: Path) -> tuple[Failure, ...]:
 
 
 def _alike(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return which functions have answered everything alike, and which have not."""
     try:
         return read_answers(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -358,7 +353,6 @@ def _alike(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _evaluation(answer: Any, events: tuple[Failure, ...], printed: str, seconds: float) -> Evaluation:
-    """Return what came of an evaluation as a value."""
     if isinstance(answer, Failure):
         return Evaluation(None, failure=answer, events=events, printed=printed, seconds=seconds)
     if "failure" in answer:

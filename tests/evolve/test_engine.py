@@ -24,7 +24,6 @@ from memkit.runtime.evolve.core import (
     Individual,
     ProposalRequest,
     ProposedChange,
-    RecordedProposer,
     Score,
     SearchSettings,
     fitness_mean_squared_error,
@@ -559,17 +558,6 @@ def test_a_proposer_without_a_proposal_leaves_the_place_to_mutation() -> None:
     individuals = told(searcher, 3)[1]
 
     assert not of_model(individuals, "m") and searcher.evaluations > 60
-
-
-def test_recorded_answers_give_the_same_run() -> None:
-    """What a model said is in the family tree; given again, the run repeats itself without the model."""
-    texts = ["nonsense", *[f"lambda x: {step} + sqrt(abs(x))" for step in range(100)]]
-    first = told(search(proposers=[Scripted("m", *texts)]), 4)
-    answers = [item.answer for item in of_model(first[1], "m")]
-
-    second = told(search(proposers=[RecordedProposer("m", [text for text in answers if text is not None])]), 4)
-
-    assert [item.program for item in second[1]] == [item.program for item in first[1]] and second[0] == first[0]
 
 
 def test_two_proposers_of_one_name_are_refused() -> None:

@@ -98,7 +98,6 @@ class Wording:
 
 
 def _lines(own: bytes, *, keep_ends: bool) -> list[FormattedPiece]:
-    """Return every line as a piece."""
     pieces = []
     for number, line in enumerate(_split(own)):
         text = line.removeprefix(_BOM) if number == 0 else line
@@ -156,7 +155,6 @@ def _pairs(own: Sequence[Chunk], old: Sequence[Chunk]) -> Iterator[tuple[Chunk, 
 
 
 def _kept(shown: Sequence[bytes], merged: Sequence[Hashable]) -> dict[int, int]:
-    """Return which lines of ``shown`` stand where in ``merged``."""
     matcher: SequenceMatcher[Hashable] = SequenceMatcher(None, shown, merged, autojunk=False)
     return {
         block.a + number: block.b + number for block in matcher.get_matching_blocks() for number in range(block.size)

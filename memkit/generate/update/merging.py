@@ -107,7 +107,6 @@ class Merging:
         return renames(self._git, gone, {path: content for path, content in candidates.items() if content is not None})
 
     def _known(self, path: str) -> None:
-        """Decide about a file of the old render."""
         base, new = self._base[path], self._moved.get(path, path)
         theirs = self._theirs.get(new)
         place = self._moved_by_owner.get(path, path)
@@ -126,7 +125,6 @@ class Merging:
             self._merged(place, own, path, new)
 
     def _deleted(self, path: str, place: str, own: OwnFile, base: bytes) -> None:
-        """Decide about a file that the template no longer has."""
         if place == path and says_the_same(own.content, base, python=_is_python(path)):
             self._plan.changes[path] = None
             self._say(path, "delete")
@@ -134,7 +132,6 @@ class Merging:
             self._conflict(place, "the template deleted this file, and you changed it; it is kept")
 
     def _merged(self, place: str, own: OwnFile, path: str, new: str) -> None:
-        """Decide about a file that all three sides have."""
         target = new if place == path else place
         base, theirs = self._base[path], self._theirs[new]
         merged = merge_content(self._git, base, own.content, theirs, self._labels, python=_is_python(new))
@@ -167,7 +164,6 @@ class Merging:
         return f"the template renamed it to {target}, and {what}"
 
     def _added(self, path: str) -> None:
-        """Decide about a file that only the new render has."""
         own, theirs = self._owner.at(path), self._theirs[path]
         if own is None:
             self._plan.changes[path] = PlannedFile(theirs, None)
@@ -209,13 +205,7 @@ def _is_sheet(path: str) -> bool:
 
 
 def renames(git: Plumbing, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the path in ``before`` → the path in ``after`` of every file that was renamed, edited or not.
-
-    Args:
-        git: A repository to put both sets into.
-        before: Contents by path.
-        after: The same, later.
-    """
+    """Return the path in ``before`` → the path in ``after`` of every file that was renamed, edited or not."""
     gone = {path: content for path, content in before.items() if path not in after}
     new = {path: content for path, content in after.items() if path not in before}
     if not gone or not new:

@@ -90,7 +90,6 @@ def _merge(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels:
 
 
 def _merge_file(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels) -> tuple[bytes, bool]:
-    """Return what git makes of three texts, and whether there are conflicts."""
     with tempfile.TemporaryDirectory(prefix="memkit-merge-") as folder:
         sides = {"own": own, "base": base or b"", "theirs": theirs}
         for name, content in sides.items():

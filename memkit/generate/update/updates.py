@@ -278,12 +278,8 @@ class Updates:
         for folder in self._numbered()[:-KEPT]:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _all(self) -> list[Path]:
-        """Return the folders of the updates, the oldest first; what was cut off before its journal does not count."""
-        return [folder for folder in self._numbered() if has_journal(folder)]
-
     def _last(self) -> Path | None:
-        return next(reversed(self._all()), None)
+        return next(reversed([folder for folder in self._numbered() if has_journal(folder)]), None)
 
     def _numbered(self) -> list[Path]:
         try:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memkit.lint.files import opened_shard, shards_of
@@ -123,17 +124,17 @@ def tracked_machine_folder(root: Path) -> Iterator[Finding]:
         yield Finding("MKA008", message, root / MANIFEST, 1)
 
 
+_rule = partial(Rule, example=_PLACE)
 RULES = (
-    Rule(
+    _rule(
         "MKA001",
         "not-json",
         "A line of the archive is not a JSON object.",
         "The record on it is lost to search until the line is repaired. `memkit fsck --fix` sets it aside.",
         "Ada prefers espresso\n" + _RECORD,
         _RECORD,
-        _PLACE,
     ),
-    Rule(
+    _rule(
         "MKA002",
         "torn-line",
         "The last line of a shard does not end.",
@@ -141,19 +142,17 @@ RULES = (
         "written, or by `memkit fsck --fix`.",
         _RECORD + '{"created_at":"2026-11-21T09:00',
         _RECORD,
-        _PLACE,
         severity="warning",
     ),
-    Rule(
+    _rule(
         "MKA003",
         "invalid-record",
         "A record lacks a field, or a field does not fit.",
         "It is not recalled. Lines are never edited: supersede the record, or let `memkit fsck --fix` set it aside.",
         _RECORD.replace('"type":"preference"', '"type":"liking"'),
         _RECORD,
-        _PLACE,
     ),
-    Rule(
+    _rule(
         "MKA004",
         "invalid-event",
         "An event has an unknown op, or lacks a field.",
@@ -164,9 +163,8 @@ RULES = (
         _RECORD
         + '{"actor":"person","at":"2026-11-21T09:01:00.000000Z","id":"01KAJ3Q0000000000000000002","op":"confirm",'
         '"target":"01KAJ3Q0000000000000000001","user_id":"ada"}\n',
-        _PLACE,
     ),
-    Rule(
+    _rule(
         "MKA005",
         "id-conflict",
         "The same id stands on two lines with different content.",
@@ -174,16 +172,14 @@ RULES = (
         "of the two is recalled.",
         _RECORD + _RECORD.replace("espresso", "latte"),
         _RECORD,
-        _PLACE,
     ),
-    Rule(
+    _rule(
         "MKA006",
         "conflict-marker",
         "A merge conflict was left in the archive.",
         "Both sides are wanted: no two writers share a shard, so keep every record and delete the marker lines.",
         "<<<<<<< HEAD\n" + _RECORD + "=======\n>>>>>>> other\n",
         _RECORD,
-        _PLACE,
     ),
     Rule(
         "MKA007",

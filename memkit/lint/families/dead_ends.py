@@ -89,7 +89,6 @@ def _spread(domain: Domain, dead: dict[int, str], never: dict[str, str]) -> None
 
 
 def _callers(methods: Sequence[Method]) -> dict[str, list[int]]:
-    """Return the methods that each name is a subtask of, each once."""
     found: dict[str, list[int]] = {}
     for number, method in enumerate(methods):
         for name in dict.fromkeys(_names(method)):
@@ -146,12 +145,8 @@ def _circle(task: str, methods: Mapping[str, list[Method]], inside: set[str]) ->
     return None
 
 
-def _steps(method: Method) -> tuple[Term, ...]:
-    return () if callable(method.subtasks) else method.subtasks
-
-
 def _names(method: Method) -> list[str]:
-    return [str(step[0]) for step in _steps(method)]
+    return [str(step[0]) for step in method.steps]
 
 
 def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
@@ -161,7 +156,7 @@ def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
     if method.ordering is not None:
         return None
     known = _Known(method)
-    for step in _steps(method):
+    for step in method.steps:
         operator = operators.get(str(step[0]))
         if operator is None:
             return None  # what other methods do there is open
@@ -179,7 +174,6 @@ class _Known:
         self.facts = {each.atom: each.positive for each in parts if isinstance(each, Literal)}
 
     def take(self, operator: Operator, step: Term) -> str | None:
-        """Take a step; return why that cannot be done."""
         names = {each.name: part for each, part in zip(operator.parameters, step[1:], strict=False)}
         parts = [each for each in conjuncts(operator.preconditions) if not is_quantified(each)]
         needed = [bound(each, names) for each in parts]

@@ -5,21 +5,20 @@ The planner is loaded only for a store that has domains.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from memkit.errors import UsageError
 from memkit.lint.families.tool_names import MEMORY_TOOLS, named_nowhere, nearest
 from memkit.lint.families.yaml import SchemaCodes, against_schema
-from memkit.lint.interface import value_at
+from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit, value_at
 from memkit.store.schema import check, load_schema
 
 if TYPE_CHECKING:
     from memkit.lint.families.dead_ends import Fault
     from memkit.runtime.htn.core import Domain
-import re
-from collections.abc import Iterator
-
-from memkit.errors import UsageError
-from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 
 LAMP = (
     "name: lamp\npredicates: {lit: []}\noperators:\n  - {name: switch_on, add: [lit]}\n"
@@ -141,43 +140,37 @@ def _offset(fault: Fault, domain: Domain, text: str) -> int:
 
 _OUTBOX = "[tee, -a, outbox.jsonl]"
 
+_rule = partial(Rule, example="domains/lamp.yaml", kinds=_DOMAINS, check=of_domain)
+_lesson = partial(Rule, example="domains/learned/lamp.yaml", extra={"domains/lamp.yaml": _GAP})
+_problem = partial(Rule, example="domains/problems/lamp/dark.yaml", extra={"domains/lamp.yaml": LAMP})
+_warning = partial(_rule, severity="warning")
+_fault = partial(_rule, spoils=True)
 RULES = (
-    Rule(
+    _fault(
         "MKD001",
         "invalid-domain",
         "A planning domain lacks a key, or a value in it does not fit.",
         "A domain that does not load plans nothing.",
         LAMP.replace("add: [lit]", "add: {lit: true}"),
         LAMP,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
-        spoils=True,
     ),
-    Rule(
+    _rule(
         "MKD002",
         "domain-name",
         "A domain's name differs from its file's, or is not a name.",
         "A plan names the domain that it comes from, and people look for it by its file.",
         LAMP.replace("name: lamp", "name: torch"),
         LAMP,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _fault(
         "MKD003",
         "unknown-domain-key",
         "A domain has a key that memkit does not know.",
         "A misspelt `preconditions` is an operator that may always be applied.",
         LAMP.replace("add: [lit]", "adds: [lit]"),
         LAMP,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
-        spoils=True,
     ),
-    Rule(
+    _fault(
         "MKD004",
         "senseless-domain",
         "A domain has the right shape, and something in it cannot be planned with.",
@@ -185,10 +178,6 @@ RULES = (
         "answer that there is no plan, without the author having meant that.",
         LAMP.replace("add: [lit]", "add: [glowing]"),
         LAMP,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
-        spoils=True,
     ),
     Rule(
         "MKD005",
@@ -203,31 +192,23 @@ RULES = (
         unsafe_fix="writes the name that is nearest",
         together=unbound_operators,
     ),
-    Rule(
+    _fault(
         "MKD006",
         "unbound-variable",
         "An operator speaks of a variable that is none of its parameters.",
         "Nothing says what the step is done with.",
         _ROOMS.replace('parameters: "?r - room", add', "add"),
         _ROOMS,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
-        spoils=True,
     ),
-    Rule(
+    _fault(
         "MKD007",
         "type-clash",
         "An argument can never be of the type that is asked for.",
         "No object is of two types of which neither is above the other, so the step or the condition never applies.",
         _ROOMS.replace("light ?r - room", "light ?r - bulb").replace("room: object}", "room: object, bulb: object}"),
         _ROOMS,
-        "domains/lamp.yaml",
-        kinds=_DOMAINS,
-        check=of_domain,
-        spoils=True,
     ),
-    Rule(
+    _warning(
         "MKD008",
         "free-variable",
         "Nothing binds a variable of a method, so every object is tried in its place.",
@@ -235,12 +216,8 @@ RULES = (
         "free choice, declare the variable with its type under `variables`.",
         _ROOMS.replace("switch_on ?r", "switch_on ?x"),
         _ROOMS,
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _rule(
         "MKD009",
         "unknown-task",
         "A subtask is neither an operator nor the task of a method.",
@@ -248,12 +225,9 @@ RULES = (
         "`tasks`, with the effects that they must have.",
         LAMP.replace("subtasks: [switch_on]", "subtasks: [swich_on]"),
         LAMP,
-        "domains/lamp.yaml",
         unsafe_fix="writes the name that is nearest",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD010",
         "unreachable-method",
         "A method can never be used: its conditions exclude each other, or one of its steps can never be done.",
@@ -261,24 +235,16 @@ RULES = (
         "problem is reported.",
         LAMP.replace("subtasks: [switch_on]", "preconditions: [lit, not lit], subtasks: [switch_on]"),
         LAMP,
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD011",
         "impossible-operator",
         "The conditions of an operator exclude each other, so the step can never be taken.",
         "A fact and its negation, an object that is to differ from itself, a number that no value satisfies.",
         LAMP.partition("methods:")[0].replace("add: [lit]", "preconditions: [lit, not lit], add: [lit]"),
         LAMP.partition("methods:")[0],
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD012",
         "shadowed-method",
         "A method adds nothing, because an earlier one does the same whenever it could.",
@@ -287,12 +253,8 @@ RULES = (
         LAMP + "  - {name: in_the_dark, task: light, preconditions: [not lit], subtasks: [switch_on]}\n",
         LAMP.replace("subtasks:", "preconditions: [not lit], subtasks:")
         + "  - {name: shining, task: light, preconditions: [lit], subtasks: []}\n",
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD013",
         "endless-task",
         "Every way to do a task leads back to the task itself.",
@@ -300,48 +262,34 @@ RULES = (
         LAMP.replace("subtasks: [switch_on]", "subtasks: [switch_on, light]"),
         LAMP.replace("subtasks: [switch_on]", "preconditions: [not lit], subtasks: [switch_on, light]")
         + "  - {name: done, task: light, preconditions: [lit], subtasks: []}\n",
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD014",
         "contradictory-effects",
         "A step removes a fact and adds it at once.",
         "Facts are removed first and added then, so the removal does nothing.",
         LAMP.replace("add: [lit]", "add: [lit], remove: [lit]"),
         LAMP,
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _warning(
         "MKD015",
         "unused-declaration",
         "A predicate, a function or a type is declared, and nothing in the domain uses it.",
         "Mostly what is left of a rename, or a condition that somebody forgot.",
         LAMP.replace("lit: []", "lit: [], broken: []"),
         LAMP,
-        "domains/lamp.yaml",
-        severity="warning",
-        kinds=_DOMAINS,
-        check=of_domain,
     ),
-    Rule(
+    _lesson(
         "MKD016",
         "invalid-learned-methods",
         "A file of learned methods lacks a key, or a value in it does not fit.",
         "It is written by memkit and read in reviews; after an edit by hand the methods in it may not be used.",
         _LEARNED.replace("    task: light\n", ""),
         _LEARNED,
-        "domains/learned/lamp.yaml",
-        extra={"domains/lamp.yaml": _GAP},
         check=of_learned,
         spoils=True,
     ),
-    Rule(
+    _lesson(
         "MKD017",
         "unfit-learned-method",
         "A learned method does not fit its domain.",
@@ -349,35 +297,29 @@ RULES = (
         "`memkit domain reject` throws it away.",
         _LEARNED.replace("[switch_on]", "[switch_on hall]"),
         _LEARNED,
-        "domains/learned/lamp.yaml",
-        extra={"domains/lamp.yaml": _GAP},
         together=unfit,
     ),
-    Rule(
+    _lesson(
         "MKD018",
         "learned-without-origin",
         "Nothing says who proposed a learned method, when, and for which task.",
         "A person who is to promote it has to know where it comes from.",
         _LEARNED.replace("provider: anthropic, ", ""),
         _LEARNED,
-        "domains/learned/lamp.yaml",
-        extra={"domains/lamp.yaml": _GAP},
         severity="warning",
         check=of_learned,
     ),
-    Rule(
+    _problem(
         "MKD019",
         "invalid-problem",
         "A recorded problem lacks a key, or a value in it does not fit.",
         "`memkit domain test` and promotions of learned methods solve it, and cannot read it.",
         _PROBLEM.replace("tasks: [light]", "tasks: light"),
         _PROBLEM,
-        "domains/problems/lamp/dark.yaml",
-        extra={"domains/lamp.yaml": LAMP},
         check=of_problem,
         spoils=True,
     ),
-    Rule(
+    _problem(
         "MKD020",
         "unfit-problem",
         "A recorded problem does not fit its domain.",
@@ -385,8 +327,6 @@ RULES = (
         "lies in a folder that has the name of no domain.",
         _PROBLEM.replace("state: []", "state: [glowing]"),
         _PROBLEM,
-        "domains/problems/lamp/dark.yaml",
-        extra={"domains/lamp.yaml": LAMP},
         together=unfit,
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from memkit.lint.families.order_commands import FETCH, URL
 from memkit.lint.families.readings import Text, is_order
+from memkit.lint.families.skills import texts_of
 from memkit.store.yaml import KeyPath
 
 PRIVATE = re.compile(
@@ -157,10 +158,5 @@ def _leads_outside(way: str) -> bool:
 
 
 def _prose(data: Any) -> str:
-    parts = [*_strings(data.get("safety_checks")), *_strings(data.get("steps"))]
+    parts = [*texts_of(data.get("safety_checks")), *texts_of(data.get("steps"))]
     return " ".join(parts).lower()
-
-
-def _strings(value: Any) -> list[str]:
-    items = value if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, str)]

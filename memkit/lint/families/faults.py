@@ -26,6 +26,7 @@ from memkit.runtime.htn.core import (
 from memkit.runtime.htn.errors import Path
 from memkit.runtime.htn.language.conditions import bound, condition_variables, conjuncts, walk
 from memkit.runtime.htn.language.terms import ROOT_TYPE, Number, Parameter, fluents_of, is_variable, variables_of
+from memkit.runtime.htn.verification.verify import unified
 
 
 def domain_faults(domain: Domain) -> Iterator[Fault]:
@@ -42,16 +43,15 @@ def call_faults(domain: Domain) -> Iterator[Fault]:
     known = {operator.name for operator in domain.operators} | {method.task for method in domain.methods}
     known |= set(domain.tasks)  # what is declared may be done by a method that is learned
     for number, method in enumerate(domain.methods):
-        if callable(method.subtasks):
-            continue
-        for place, step in enumerate(method.subtasks):
+        for place, step in enumerate(method.steps):
             if step[0] not in known:
                 near = nearest(str(step[0]), map(str, known))
                 hint = f" Did you mean {near!r}?" if near else ""
                 message = f"No operator and no method does the task {step[0]!r}.{hint}"
                 slip = (str(step[0]), near) if near else None
                 yield Fault("MKD009", message, ("methods", number, "subtasks", place), slip=slip)
-        yield from _free_variables(method, ("methods", number))
+        if not callable(method.subtasks):
+            yield from _free_variables(method, ("methods", number))
 
 
 def _free_variables(method: Method, path: Path) -> Iterator[Fault]:
@@ -75,7 +75,7 @@ def _free_variables(method: Method, path: Path) -> Iterator[Fault]:
 def _uses(method: Method) -> dict[str, Path]:
     """Return each variable with the first place that uses it."""
     found: dict[str, Path] = {}
-    for place, step in enumerate(() if callable(method.subtasks) else method.subtasks):
+    for place, step in enumerate(method.steps):
         for name in variables_of(step):
             found.setdefault(name, ("subtasks", place))
     for place, condition in enumerate(method.preconditions):
@@ -173,7 +173,7 @@ class _Use:
             self._effect(change)
 
 
-Binding = dict[str, Any]
+Binding = Mapping[str, Any]
 _MOST_TRIES = 2_000
 """Renamings that are tried of one pair of methods; where more would be needed, nothing is said."""
 
@@ -204,7 +204,7 @@ def shadowed_methods(domain: Domain) -> Iterator[Fault]:
 
 def _outline(method: Method) -> tuple[str, ...]:
     """Return what two methods must have in common before it is worth to look closer."""
-    return (method.task, *(() if callable(method.subtasks) else (str(step[0]) for step in method.subtasks)))
+    return (method.task, *(str(step[0]) for step in method.steps))
 
 
 def _names(method: Method) -> set[tuple[Any, bool]]:
@@ -225,7 +225,7 @@ def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
     names: Binding | None = {}
     head = (("", *earlier.head.args), ("", *later.head.args))
     for one, other in (head, *zip(earlier.subtasks, later.subtasks, strict=True)):
-        names = None if names is None else _matched(one, other, names)
+        names = None if names is None else unified(one, other, names)
     if names is None:
         return False
     # Facts first: they say what the variables of all other conditions stand for.
@@ -233,17 +233,6 @@ def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
     given = set(map(str, conjuncts(later.preconditions)))
     tries = iter(range(_MOST_TRIES))
     return any(_fits(earlier, later, each, domain) for each in _renamings(wanted, given, names, later, tries))
-
-
-def _matched(one: Term, other: Term, names: Mapping[str, Any]) -> Binding | None:
-    """Return the renaming under which the first term is the second, or None."""
-    if len(one) != len(other):
-        return None
-    found = dict(names)
-    for part, value in zip(one, other, strict=True):
-        if (found.setdefault(part, value) if is_variable(part) else part) != value:
-            return None
-    return found
 
 
 def _renamings(
@@ -270,7 +259,7 @@ def _choices(condition: Condition, names: Binding, later: Method) -> Iterator[Bi
         return
     for other in conjuncts(later.preconditions):
         if isinstance(other, Literal) and other.positive == condition.positive:
-            found = _matched(condition.atom, other.atom, names)
+            found = unified(condition.atom, other.atom, names)
             if found is not None:
                 yield found
 

@@ -161,7 +161,6 @@ def _in_text(text: Text, orders: Sequence[tuple[str, HostileOrder]]) -> Iterator
 
 
 def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | None:
-    """Return the first place at which a text gives an order."""
     reading = text.reading
     if not order.may_match(reading):
         return None
@@ -300,9 +299,8 @@ RULES = (
         "hidden-text",
         "A skill has characters that nobody sees and a model reads.",
         "Zero-width characters, tag characters, variation selectors and marks that change the direction of writing "
-        "make the "
-        "text that is reviewed differ from the text that is obeyed. The file is searched as it is written, comments "
-        "included, and as it loads, escapes included. Characters that a script needs pass.",
+        "make the text that is reviewed differ from the text that is obeyed. The file is searched as it is written, "
+        "comments included, and as it loads, escapes included. Characters that a script needs pass.",
         '"Find the\\u200b lead."',
         '"Find the lead."',
     ),
@@ -345,9 +343,8 @@ RULES = (
         "MKS107",
         "secret-in-skill",
         "A skill holds a credential.",
-        "What is committed once stays in git. Revoke it first, then take it out. Comments are searched as well, "
-        "with the "
-        "detector of the write gate; placeholders pass.",
+        "What is committed once stays in git. Revoke it first, then take it out. Comments are searched as well, with "
+        "the detector of the write gate; placeholders pass.",
         "Open the shed with the token ghp_" + "a8Bk3LmQ9rTx2VwYz5CdEf7GhJ1KnPs4UvW6.",
         "Open the shed with the token in SHED_TOKEN.",
     ),
@@ -418,8 +415,7 @@ RULES = (
         "hidden-characters",
         "A policy, a domain or memkit.yaml has characters that nobody sees.",
         "They make the text that is reviewed differ from the text that decides: a tool's name with a zero-width "
-        "character in "
-        "it never matches.",
+        "character in it never matches.",
         'name: test\npersona: "Friendly\\u200b and short."\n',
         "name: test\npersona: Friendly and short.\n",
         "memkit.yaml",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
@@ -122,11 +123,6 @@ _FOLDERS = ("skills", "policies")
 def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> dict[str, Any]:
     """Return the data of each file in ``contents`` that ``commit`` has otherwise; what did not load there is left out.
 
-    Args:
-        root: The store.
-        contents: The content of each file now, by its path in the store.
-        commit: What a person calls the commit, or its id.
-
     Raises:
         EnvironmentFault: The store lies in no repository, or git fails.
         UsageError: There is no such commit.
@@ -166,25 +162,25 @@ def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> 
 
 
 def _blob_id(content: bytes, like: str) -> str:
-    """Return what git calls a file of this content."""
     named = b"blob %d\0" % len(content) + content
     return (sha1(named, usedforsecurity=False) if len(like) == 40 else sha256(named)).hexdigest()
 
 
+_of_policies = partial(Rule, example=POLICY_PLACE, together=beside_others)
+_in_policy = partial(Rule, example=POLICY_PLACE, severity="warning", check=in_file)
+_of_skills = partial(Rule, example=PLACE, together=beside_others)
+_in_skill = partial(Rule, example=PLACE, severity="warning", check=in_file)
 RULES = (
-    Rule(
+    _of_policies(
         "MKP401",
         "unchanged-policy-version",
         "A policy's content changed since the last commit, and its version did not.",
-        "A verdict in an account names the policy; its version says which text decided. Tests, version and change "
-        "log do not "
-        "count. `memkit lint --since COMMIT` compares with another commit.",
+        "A verdict in an account names the policy; its version says which text decided. Tests, version and change log "
+        "do not count. `memkit lint --since COMMIT` compares with another commit.",
         "A new exception under the version that is committed already.",
         _VERSIONED_POLICY,
-        POLICY_PLACE,
-        together=beside_others,
     ),
-    Rule(
+    _of_policies(
         "MKP402",
         "lowered-policy-version",
         "A policy's version is lower than in the last commit, or gone.",
@@ -192,67 +188,52 @@ RULES = (
         "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         _VERSIONED_POLICY,
-        POLICY_PLACE,
-        together=beside_others,
     ),
-    Rule(
+    _in_policy(
         "MKP403",
         "no-policy-changelog-entry",
         "A policy's change log does not tell of its version.",
         "A reviewer looks there for what was tightened and what was loosened.",
         _VERSIONED_POLICY.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
         _VERSIONED_POLICY,
-        POLICY_PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _in_policy(
         "MKP404",
         "no-policy-successor",
         "A policy is deprecated, and nothing says what takes its place.",
         "A deprecated policy binds until it is removed or switched off. Without a successor nobody dares to remove it.",
         POLICY + "deprecated: true\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
-        POLICY_PLACE,
         extra=_NEXT,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _of_policies(
         "MKP405",
         "dangling-policy-successor",
         "superseded_by names a policy that is not there.",
         "The rule that was to take over does not exist, or its name is misspelt.",
         POLICY + "deprecated: true\nsuperseded_by: no_loses\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
-        POLICY_PLACE,
         extra=_NEXT,
-        together=beside_others,
     ),
-    Rule(
+    _of_policies(
         "MKP406",
         "cyclic-policy-successor",
         "Policies supersede each other in a circle.",
         "Nobody learns which one to keep.",
         POLICY + "deprecated: true\nsuperseded_by: no_deletes\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
-        POLICY_PLACE,
         extra=_NEXT,
-        together=beside_others,
     ),
-    Rule(
+    _of_skills(
         "MKS401",
         "unchanged-version",
         "A skill's content changed since the last commit, and its version did not.",
         "Who uses version 1.1.0 relies on what it says. `memkit lint --since COMMIT` compares with another commit, "
-        "such as "
-        "the one that a pull request starts from. Version and change log themselves do not count.",
+        "such as the one that a pull request starts from. Version and change log themselves do not count.",
         "A new step under the version that is committed already.",
         _VERSIONED_SKILL,
-        PLACE,
-        together=beside_others,
     ),
-    Rule(
+    _of_skills(
         "MKS402",
         "lowered-version",
         "A skill's version is lower than in the last commit, or gone.",
@@ -260,52 +241,40 @@ RULES = (
         "that is just what an earlier commit held, with its version, is no finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         _VERSIONED_SKILL,
-        PLACE,
-        together=beside_others,
     ),
-    Rule(
+    _in_skill(
         "MKS403",
         "no-changelog-entry",
         "A skill's change log does not tell of its version.",
         "A reviewer and everybody who updates look there for what changed.",
         _VERSIONED_SKILL.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
         _VERSIONED_SKILL,
-        PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _in_skill(
         "MKS404",
         "no-successor",
         "A skill is deprecated, and nothing says what to use instead.",
         "An agent that finds it has nowhere to go. Where nothing replaces it, delete it: git keeps it.",
         SKILL + "deprecated: The dog is old.\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
-        PLACE,
         extra={"skills/swim.yaml": OTHER},
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _of_skills(
         "MKS405",
         "dangling-successor",
         "superseded_by names a skill that is not there.",
         "Whoever follows it ends nowhere. The skill was renamed, or the name is misspelt.",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swimm\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
-        PLACE,
         extra={"skills/swim.yaml": OTHER},
-        together=beside_others,
     ),
-    Rule(
+    _of_skills(
         "MKS406",
         "cyclic-successor",
         "Skills supersede each other in a circle.",
         "Nobody learns which one to use.",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: walk\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
-        PLACE,
         extra={"skills/swim.yaml": OTHER},
-        together=beside_others,
     ),
 )

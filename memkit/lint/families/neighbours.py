@@ -198,7 +198,6 @@ def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
 
 
 def _calls(step: str, tools: Sequence[str]) -> Iterator[tuple[int, int, list[Call]]]:
-    """Yield what a step would do as calls, each with where it is written."""
     taken: list[tuple[int, int]] = []
     for start, end in code_spans(step):
         taken.append((start, end))
@@ -256,10 +255,8 @@ RULES = (
         "denied-step",
         "A step of a skill does what an active hard policy denies.",
         "The agent would try, be stopped, and not know why. Commands in backticks, calls such as `deploy(to=prod)` "
-        "and the "
-        "required tools are judged by the engine that judges the agent, in a context that sets nothing. If an "
-        "exception of "
-        "the policy is meant to hold, say so in the step and suppress the finding with that reason.",
+        "and the required tools are judged by the engine that judges the agent, in a context that sets nothing. If an "
+        "exception of the policy is meant to hold, say so in the step and suppress the finding with that reason.",
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`.") + "safety_checks: [Ask first.]\n",
         SKILL.replace("Find the lead.", "Run `ls ~/walks`.") + "safety_checks: [Ask first.]\n",
         PLACE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from memkit.errors import UsageError
@@ -11,6 +12,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
 from memkit.runtime.guard.core import names_former_trust
+from memkit.runtime.guard.interface import as_list
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
@@ -85,7 +87,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
         match: Any = data
         for key in place:
             match = match[key] if not isinstance(match, dict) or key in match else {}
-        for number, one in enumerate(match if isinstance(match, list) else [match]):
+        for number, one in enumerate(as_list(match)):
             if names_former_trust(one.get("context.trust")):
                 path = (*place, *([number] if isinstance(match, list) else []), "context.trust")
                 message = "No turn has this trust any more: it is trusted or untrusted. memkit migrate rewrites it."
@@ -93,7 +95,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _stops_everything(file: Checked, match: Any) -> Iterator[Finding]:
-    for number, alternative in enumerate(match if isinstance(match, list) else [match]):
+    for number, alternative in enumerate(as_list(match)):
         if list(alternative) == ["tool"] and _any_tool(alternative["tool"]):
             path = ("match", number, "tool") if isinstance(match, list) else ("match", "tool")
             yield file.found(
@@ -109,29 +111,27 @@ def _any_tool(condition: Any) -> bool:
     return isinstance(condition, str) and condition.strip("*") == "" and condition != ""
 
 
+_rule = partial(Rule, example=POLICY_PLACE, check=in_file)
+_warning = partial(_rule, severity="warning")
 RULES = (
-    Rule(
+    _rule(
         "MKP001",
         "invalid-policy",
         "A policy lacks a key, or a value in it does not fit.",
         "A policy set with such a file does not load, and a set that does not load denies every call.",
         POLICY.replace("effect: ask", "effect: prompt"),
         POLICY,
-        POLICY_PLACE,
-        check=in_file,
         spoils=True,
     ),
-    Rule(
+    _rule(
         "MKP002",
         "policy-name",
         "A policy's name differs from its file's, or is not a name.",
         "A verdict names the policy that decided, and people look for it by its file.",
         POLICY.replace("name: no_deletes", "name: keep_files"),
         POLICY,
-        POLICY_PLACE,
-        check=in_file,
     ),
-    Rule(
+    _warning(
         "MKP003",
         "policy-without-match",
         "A policy has no match, so it is advice to the model and stops nothing.",
@@ -140,22 +140,17 @@ RULES = (
         "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
         "effect: ask\n",
         POLICY,
-        POLICY_PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _rule(
         "MKP004",
         "unknown-policy-key",
         "A policy has a key that memkit does not know.",
         "A misspelt key is a clause that is not there: an exception that never applies, a condition that never holds.",
         POLICY + "rational: Prevents data loss.\n",
         POLICY + "rationale: Prevents data loss.\n",
-        POLICY_PLACE,
-        check=in_file,
         spoils=True,
     ),
-    Rule(
+    _rule(
         "MKP005",
         "policy-does-not-compile",
         "A condition of a policy cannot be used as it is written.",
@@ -163,8 +158,6 @@ RULES = (
         "keeps the whole set from loading, and then every call is denied.",
         POLICY.replace("{shell: {program: rm}}", "{regex: '(rm) .*\\1'}"),
         POLICY,
-        POLICY_PLACE,
-        check=in_file,
         spoils=True,
     ),
     Rule(
@@ -179,42 +172,32 @@ RULES = (
         severity="warning",
         together=untested_policies,
     ),
-    Rule(
+    _warning(
         "MKP008",
         "idle-allow",
         "A policy allows, which lifts no other policy.",
         "The strongest effect wins, and what no policy matches is allowed anyway. What is meant is an exception of "
-        "the policy "
-        "that denies.",
+        "the policy that denies.",
         POLICY.replace("effect: ask", "effect: allow").replace("expect: ask", "expect: allow"),
         POLICY,
-        POLICY_PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _warning(
         "MKP009",
         "exception-in-words",
         "An exception has no match, so it never applies.",
         "Exceptions read what the host program sets, and no model or user text; words alone lift nothing.",
         POLICY + "exceptions: [{text: Not in tests.}]\n",
         POLICY + "exceptions: [{text: Not in tests., match: {context.env: test}}]\n",
-        POLICY_PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _warning(
         "MKP010",
         "stops-everything",
         "A policy stops every call of every tool.",
         "An agent under it can do nothing, memory included. If that is meant, suppress the finding with the reason.",
         POLICY.replace("  tool: bash\n  args.command: {shell: {program: rm}}\n", '  tool: "*"\n'),
         POLICY,
-        POLICY_PLACE,
-        severity="warning",
-        check=in_file,
     ),
-    Rule(
+    _rule(
         "MKP012",
         "former-trust",
         "A policy waits for a trust that no turn has any more.",
@@ -224,8 +207,6 @@ RULES = (
         POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: untrusted\n").replace(
             "command: rm x}}", "command: rm x}, context: {trust: untrusted}}"
         ),
-        POLICY_PLACE,
-        check=in_file,
     ),
     Rule(
         "MKP011",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memkit.lint.families.yaml import SchemaCodes, against_schema
@@ -261,19 +262,19 @@ def _commands(checks: Any) -> list[str]:
     return [" ".join(texts_of(check.get("run"))) for check in _maps(checks)]
 
 
+_schema = partial(Rule, example=PLACE, check=schema)
+_warning = partial(Rule, example=PLACE, severity="warning")
 RULES = (
-    Rule(
+    _schema(
         "MKS001",
         "invalid-skill",
         "A skill lacks a key, or a value in it does not fit.",
         "A skill that does not load cannot be found, shown or run, and keeps the whole set from reloading.",
         SKILL.replace("steps:\n  - Find the lead.\n  - Walk round the block.", "steps: Find the lead."),
         SKILL,
-        PLACE,
-        check=schema,
         spoils=True,
     ),
-    Rule(
+    _schema(
         "MKS002",
         "skill-name",
         "A skill's name differs from its file's, or is not a name.",
@@ -281,23 +282,19 @@ RULES = (
         "`_`, at most 64, so that they are safe as file names everywhere.",
         SKILL.replace("name: walk", "name: stroll"),
         SKILL,
-        PLACE,
         unsafe_fix="gives the skill the name of its file",
-        check=schema,
     ),
-    Rule(
+    _schema(
         "MKS003",
         "unknown-skill-key",
         "A skill has a key that memkit does not know.",
         "A misspelt key does nothing: `safety_check` checks nothing.",
         SKILL + "safety_check: [Look at the traffic.]\n",
         SKILL + "safety_checks: [Look at the traffic.]\n",
-        PLACE,
         unsafe_fix="gives the key the name that it is nearest to",
-        check=schema,
         spoils=True,
     ),
-    Rule(
+    _warning(
         "MKS201",
         "vague-description",
         "A description does not say what the skill is about.",
@@ -305,46 +302,37 @@ RULES = (
         "always.",
         SKILL.replace("Walks the dog round the block.", "Helps you with various tasks."),
         SKILL,
-        PLACE,
-        severity="warning",
         check=routing,
     ),
-    Rule(
+    _warning(
         "MKS202",
         "no-trigger",
         "Nothing says when to use a skill: no when_to_use, no example, no word in the description.",
         "What a skill does is half of what routing needs. The other half is the situation in which somebody needs it.",
         SKILL.replace("when_to_use: The dog stands at the door.\n", ""),
         SKILL,
-        PLACE,
-        severity="warning",
         check=routing,
     ),
-    Rule(
+    _warning(
         "MKS203",
         "repeated-description",
         "when_to_use says what the description says already.",
         "Both stand in the prompt. A repetition costs tokens and adds no situation in which the skill is needed.",
         SKILL.replace("The dog stands at the door.", "Walk the dog round the block."),
         SKILL,
-        PLACE,
-        severity="warning",
         check=routing,
     ),
-    Rule(
+    _warning(
         "MKS301",
         "unused-tool",
         "No step of a skill uses a tool that it requires.",
         "A skill is not run where a required tool is missing. A tool that no step names keeps it from running for "
-        "nothing, "
-        "or a step was forgotten. A step uses a tool when it names it, or says what its name says.",
+        "nothing, or a step was forgotten. A step uses a tool when it names it, or says what its name says.",
         SKILL + "required_tools: [weather_forecast]\n",
         SKILL.replace("Find the lead.", "Read the weather forecast.") + "required_tools: [weather_forecast]\n",
-        PLACE,
-        severity="warning",
         check=unused_tools,
     ),
-    Rule(
+    _warning(
         "MKS302",
         "unchecked-destruction",
         "A step destroys something, and the skill has no safety check.",
@@ -352,8 +340,6 @@ RULES = (
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`."),
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`.")
         + "safety_checks: [Ask before the old walks are deleted.]\n",
-        PLACE,
-        severity="warning",
         check=unchecked_steps,
     ),
 )

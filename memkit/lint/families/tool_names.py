@@ -7,6 +7,7 @@ from typing import Any
 
 from memkit.lint.families.policies import POLICY, POLICY_PLACE
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
+from memkit.runtime.guard.interface import as_list
 from memkit.store.yaml import KeyPath
 
 MEMORY_TOOLS = frozenset(
@@ -88,7 +89,7 @@ def named_nowhere(file: Checked, code: str, message: str, path: KeyPath, near: s
 
 
 def _literal_tools(match: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    for number, alternative in enumerate(match if isinstance(match, list) else [match]):
+    for number, alternative in enumerate(as_list(match)):
         if isinstance(alternative, Mapping) and "tool" in alternative:
             inner = (*path, number, "tool") if isinstance(match, list) else (*path, "tool")
             yield from _names(alternative["tool"], inner)

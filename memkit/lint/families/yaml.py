@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
@@ -100,8 +101,9 @@ def name_clashes(files: Collection) -> Iterator[Finding]:
             yield Finding("MKY017", message, file.source.path, 1)
 
 
+_rule = partial(Rule, example=_SKILL)
 RULES = (
-    Rule(
+    _rule(
         "MKY001",
         "not-yaml",
         "The file is not YAML that memkit reads.",
@@ -109,9 +111,8 @@ RULES = (
         "call. The message names the line and column where reading stopped.",
         _HEAD + "steps: [Find the lead\n",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY002",
         "duplicate-key",
         "A key stands twice in one map.",
@@ -119,9 +120,8 @@ RULES = (
         "would so disarm a hard policy, and nobody would see it in review.",
         _HEAD + "description: Walks two dogs.\nsteps: [Find the lead]\n",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY003",
         "ambiguous-scalar",
         "A value without quotes means different things to different YAML readers.",
@@ -129,12 +129,11 @@ RULES = (
         "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes settle it.",
         _HEAD + "steps: [no]\n",
         _HEAD + 'steps: ["no"]\n',
-        _SKILL,
         severity="warning",
         fix="puts quotes around the value where it is read as a string",
         unsafe_fix="puts quotes around numbers as well, which makes them text",
     ),
-    Rule(
+    _rule(
         "MKY004",
         "unsupported-yaml",
         "The file uses an anchor, an alias, a merge key, a tag or a directive.",
@@ -142,20 +141,18 @@ RULES = (
         "to gigabytes. memkit's files are plain maps, lists and scalars.",
         _HEAD.replace("Walks", "&text Walks") + "steps: [*text]\n",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY005",
         "byte-order-mark",
         "The file starts with a byte order mark.",
         "UTF-8 needs none, and tools that do not expect it take it for a part of the first key.",
         "\ufeff" + _GOOD,
         _GOOD,
-        _SKILL,
         severity="warning",
         fix="removes the mark",
     ),
-    Rule(
+    _rule(
         "MKY006",
         "too-large",
         "The file is larger than 1 MB, or nested deeper than 64 levels.",
@@ -163,34 +160,30 @@ RULES = (
         "cost more than everything else in the store.",
         _HEAD + "steps: " + "[" * 66 + "]" * 66 + "\n",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY007",
         "not-utf-8",
         "The file is not UTF-8.",
         "Text in another encoding shows up as other characters on the next machine, or not at all.",
         "A file saved as Latin-1, in which é is the single byte 0xE9.",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY008",
         "several-documents",
         "The file holds more than one YAML document.",
         "Readers that expect one document take the first and drop the rest, or fail.",
         _GOOD + "---\nname: run\n",
         _GOOD,
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY009",
         "link-out-of-store",
         "The file is a symbolic link to something outside of the store.",
         "What it says is not in the repository: it cannot be reviewed, and it differs from machine to machine.",
         "skills/walk.yaml -> /home/ada/walk.yaml",
         _GOOD,
-        _SKILL,
     ),
     Rule(
         "MKY010",
@@ -225,19 +218,17 @@ RULES = (
         check=settings,
         spoils=True,
     ),
-    Rule(
+    _rule(
         "MKY017",
         "clashing-names",
         "Two files are one where capital letters do not count.",
         "On macOS and Windows the second of `walk.yaml` and `Walk.yaml` replaces the first, and git shows changes "
-        "that nobody "
-        "made.",
+        "that nobody made.",
         "Two files, skills/walk.yaml and skills/Walk.yaml.",
         "The file skills/walk.yaml alone.",
-        _SKILL,
         together=name_clashes,
     ),
-    Rule(
+    _rule(
         "MKY011",
         "suppression-without-reason",
         "A suppression gives no reason, or names no known rule.",
@@ -245,16 +236,14 @@ RULES = (
         "effect. The form is `# memkit: ignore[CODE] reason`, on the line of the finding or alone on the line above.",
         _HEAD + "steps: [Find the lead]  # memkit: ignore[MKY003]\n",
         _HEAD + "steps: [no]  # memkit: ignore[MKY003] the dog's name is No\n",
-        _SKILL,
     ),
-    Rule(
+    _rule(
         "MKY012",
         "unused-suppression",
         "A suppression has nothing to suppress.",
         "What it was for is gone. Left in place, it would hide the next finding there.",
         _HEAD + "steps: [Find it]  # memkit: ignore[MKY003] the dog's name is No\n",
         _GOOD,
-        _SKILL,
         severity="warning",
         fix="removes the comment",
     ),

@@ -11,7 +11,7 @@ from itertools import chain
 from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
 from memkit.policies.analysis.values import Answer, Nothing, Unknown, ValuePart, ValuesFound, solve
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import JSON, Call, Verdict, contribution, strength
+from memkit.runtime.guard.interface import JSON, Call, Verdict, as_list, contribution, strength
 
 Box = Mapping[str, Condition]
 """Conditions by key that must all hold: ``tool``, ``args.<name>``, ``context.<name>``."""
@@ -93,7 +93,6 @@ class SubjectSet:
         self._decided: dict[str, Verdict] = {}
 
     def __iter__(self) -> Iterator[AnalysedPolicy]:
-        """Yield the policies in order."""
         return iter(self.subjects)
 
     def get(self, name: str) -> AnalysedPolicy | None:
@@ -133,7 +132,7 @@ def _subject(data: PolicyData) -> AnalysedPolicy:
 
 
 def _boxes(match: JSON) -> tuple[Box, ...]:
-    alternatives = match if isinstance(match, list) else [match]
+    alternatives = as_list(match)
     return tuple({key: condition(data) for key, data in alternative.items()} for alternative in alternatives)
 
 
@@ -237,13 +236,11 @@ class _Draft:
     glance: bool = False
 
     def value(self, key: str) -> Answer:
-        """Return what is known of the value of a key."""
         refused = chain.from_iterable(parts for other, parts in self.refused.items() if _reaches(other, key))
         parts = tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
         return solve(parts, text_only=key == "tool", glance=self.glance)
 
     def call(self) -> Call | str:
-        """Return the call, or why a value of it is not known."""
         roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}
         tool = ""
         for key in sorted(self.wanted, key=lambda key: key.count(".")):
@@ -291,7 +288,6 @@ class _Search:
                 yield from self._fulfilled(draft, lift.boxes, SURE)
 
     def _fulfilled(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
-        """Yield the drafts in which one of the boxes holds."""
         for box in boxes:
             following: _Draft | None = draft
             for key, wanted in box.items():

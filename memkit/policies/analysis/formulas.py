@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memkit.policies.analysis.languages import Language, escaped, glob_pattern, language
 from memkit.runtime.guard.checks import Predicate, has_wildcards, literal_head, text_of
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 from memkit.runtime.guard.match import compile_condition
 from memkit.runtime.guard.regex import Anchor, Chars, Node, Sequence, parse_regex
 
@@ -60,8 +60,8 @@ class Leaf:
             return {text_of(self.operand) or "": self.operand}
         if self.operator == "in":
             return {text_of(item) or "": item for item in self.operand}
-        if self.operator == "glob" and not any(map(has_wildcards, listed(self.operand))):
-            return {item: item for item in listed(self.operand)}
+        if self.operator == "glob" and not any(map(has_wildcards, as_list(self.operand))):
+            return {item: item for item in as_list(self.operand)}
         return None
 
     @cached_property
@@ -70,15 +70,10 @@ class Leaf:
         if self.members is not None:
             return language(tuple(rf"\A{escaped(text)}\Z" for text in self.members))
         if self.operator == "glob":
-            return language(tuple(map(glob_pattern, listed(self.operand))))
+            return language(tuple(map(glob_pattern, as_list(self.operand))))
         if self.operator == "prefix":
-            return language(tuple(rf"\A{escaped(text)}" for text in listed(self.operand)))
+            return language(tuple(rf"\A{escaped(text)}" for text in as_list(self.operand)))
         return language((self.operand,))
-
-
-def listed(operand: JSON) -> list[JSON]:
-    """Return an operand as the list that it may be written as."""
-    return operand if isinstance(operand, list) else [operand]
 
 
 @dataclass(frozen=True)
@@ -249,9 +244,9 @@ def _leaf_ends(leaf: Leaf) -> tuple[Ends, ...] | None:
     if leaf.members is not None:
         return tuple(Ends(text, text) for text in leaf.members)
     if leaf.operator == "glob":
-        return tuple(Ends(literal_head(glob), _WILD.split(glob)[-1]) for glob in listed(leaf.operand))
+        return tuple(Ends(literal_head(glob), _WILD.split(glob)[-1]) for glob in as_list(leaf.operand))
     if leaf.operator == "prefix":
-        return tuple(Ends(head, "") for head in listed(leaf.operand))
+        return tuple(Ends(head, "") for head in as_list(leaf.operand))
     return (Ends(_regex_head(parse_regex(leaf.operand)), ""),) if leaf.operator == "regex" else None
 
 

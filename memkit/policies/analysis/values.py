@@ -25,13 +25,12 @@ from memkit.policies.analysis.formulas import (
     Leaf,
     denied,
     leaves,
-    listed,
 )
 from memkit.policies.analysis.languages import TooComplex, find_text
 from memkit.policies.analysis.plain import cases, constant, plain_values, sample_numbers, written
 from memkit.policies.analysis.views import glob_sample, guesses
 from memkit.runtime.guard.checks import text_of
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 
 TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
@@ -120,9 +119,9 @@ def samples(leaf: Leaf) -> Iterable[JSON]:
     if leaf.members is not None:
         return leaf.members.values()
     if leaf.operator == "glob":
-        return map(glob_sample, listed(leaf.operand))
+        return map(glob_sample, as_list(leaf.operand))
     if leaf.operator == "prefix":
-        return listed(leaf.operand)
+        return as_list(leaf.operand)
     if leaf.operator == "range":
         return _whole([leaf])
     if leaf.operator == "regex":

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 
-from memkit.policies.analysis.formulas import Leaf, listed
+from memkit.policies.analysis.formulas import Leaf
 from memkit.policies.analysis.languages import TooComplex, find_text, glob_pattern, language
 from memkit.runtime.guard.checks import glob_test, has_wildcards
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 
 _MOST_GUESSES = 200
 _STATEMENTS = {
@@ -49,7 +49,7 @@ def _command_within(inner: Leaf, outer: Leaf) -> bool:
 
 
 def _programs(leaf: Leaf) -> list[str]:
-    return [str(name).lower() for name in listed(leaf.operand.get("program", []))]
+    return [str(name).lower() for name in as_list(leaf.operand.get("program", []))]
 
 
 def _program_within(name: str, programs: Sequence[str]) -> bool:
@@ -60,7 +60,7 @@ def _choice(leaf: Leaf, key: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return what must all be there, and of which one must be; one to choose from is one that must be there."""
     data = leaf.operand.get(key, {})
     named = data if isinstance(data, Mapping) else {"any_of": data}
-    every, some = (frozenset(listed(named.get(word, []))) for word in ("all_of", "any_of"))
+    every, some = (frozenset(as_list(named.get(word, []))) for word in ("all_of", "any_of"))
     return (every | some, frozenset()) if len(some) == 1 else (every, some)
 
 
@@ -80,12 +80,12 @@ def _choice_within(
 
 
 def _statement_within(inner: Leaf, outer: Leaf) -> bool:
-    kinds = [statement.lower().split() for statement in listed(outer.operand.get("statement", []))]
-    own_kinds = [statement.lower().split() for statement in listed(inner.operand.get("statement", []))]
+    kinds = [statement.lower().split() for statement in as_list(outer.operand.get("statement", []))]
+    own_kinds = [statement.lower().split() for statement in as_list(inner.operand.get("statement", []))]
     if kinds and not (own_kinds and all(any(own[: len(kind)] == kind for kind in kinds) for own in own_kinds)):
         return False
-    tables = [str(table).lower() for table in listed(outer.operand.get("table", []))]
-    own_tables = [str(table).lower() for table in listed(inner.operand.get("table", []))]
+    tables = [str(table).lower() for table in as_list(outer.operand.get("table", []))]
+    own_tables = [str(table).lower() for table in as_list(inner.operand.get("table", []))]
     return not tables or (bool(own_tables) and all(any(glob_within(o, t) for t in tables) for o in own_tables))
 
 
@@ -157,7 +157,7 @@ def _client_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
 def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
     """Return program names that every command pattern may have; the first is likely to be one that all have."""
     wanted = [
-        [str(name).lower() for name in listed(command["program"])] for command in commands if "program" in command
+        [str(name).lower() for name in as_list(command["program"])] for command in commands if "program" in command
     ]
     if not wanted:
         return ["program"]
@@ -199,15 +199,15 @@ def _choices(commands: Sequence[Mapping[str, JSON]], key: str) -> Iterator[tuple
     for command in commands:
         data = command.get(key, {})
         named = data if isinstance(data, Mapping) else {"any_of": data}
-        every += listed(named.get("all_of", []))
-        some += [listed(named["any_of"])] if named.get("any_of") else []
+        every += as_list(named.get("all_of", []))
+        some += [as_list(named["any_of"])] if named.get("any_of") else []
     for chosen in product(*some):
         yield tuple(dict.fromkeys((*every, *chosen)))
 
 
 def _statement_texts(statements: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
-    kinds = [kind.lower() for data in statements for kind in listed(data.get("statement", []))] or ["select"]
-    tables = [glob_sample(str(name).lower()) for data in statements for name in listed(data.get("table", []))]
+    kinds = [kind.lower() for data in statements for kind in as_list(data.get("statement", []))] or ["select"]
+    tables = [glob_sample(str(name).lower()) for data in statements for name in as_list(data.get("table", []))]
     listing = ", ".join(dict.fromkeys(tables)) or "t"
     for kind in dict.fromkeys(kinds):
         form = _STATEMENTS.get(kind.split()[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,11 +57,6 @@ def without_verdict(policy: PolicyData) -> ExportedPolicy | None:
     if "match" not in policy:
         return ExportedPolicy(policy["name"], effect_of(policy), "nothing", ("It is advice, and decides no call.",))
     return None
-
-
-def alternatives(match: JSON) -> Sequence[Mapping[str, JSON]]:
-    """Return a ``match`` as the list that it may be written as."""
-    return match if isinstance(match, list) else [match]
 
 
 def state_of(*, wider: bool, narrower: bool) -> State:

@@ -22,13 +22,12 @@ from memkit.policies.export import (
     Export,
     ExportedPolicy,
     PolicyData,
-    alternatives,
     effect_of,
     state_of,
     without_verdict,
 )
 from memkit.runtime.guard.checks import has_wildcards, text_of
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 from memkit.terminal import one_line
 
 TRUE, FALSE = "true", "false"
@@ -149,7 +148,6 @@ class _Writer:
         return f'@id("memkit")\npermit (principal, action in [{actions}], resource)\nwhen {{\n  {lines}\n}};'
 
     def policy(self, policy: PolicyData) -> tuple[ExportedPolicy, str]:
-        """Return what becomes of a policy, and its rule."""
         name, effect = policy["name"], effect_of(policy)
         decides_nothing = without_verdict(policy)
         if decides_nothing or effect == "allow":
@@ -171,7 +169,7 @@ class _Writer:
     def _match(self, match: JSON) -> CedarBounds:
         parts = [
             _both(every, [self._clause(key, condition) for key, condition in alternative.items()])
-            for alternative in alternatives(match)
+            for alternative in as_list(match)
         ]
         return _both(some, parts)
 
@@ -251,7 +249,7 @@ def _kinds(policies: Sequence[PolicyData]) -> frozenset[str]:
     for policy in policies:
         if without_verdict(policy) is None:
             matches = [policy["match"], *(item["match"] for item in policy.get("exceptions", ()) if "match" in item)]
-            for key, data in (pair for match in matches for each in alternatives(match) for pair in each.items()):
+            for key, data in (pair for match in matches for each in as_list(match) for pair in each.items()):
                 used.setdefault(key, set()).update(_operators(data))
     return frozenset(key for key, operators in used.items() if operators == {"range"}) - {"tool"}
 
@@ -283,7 +281,7 @@ def _in(operand: JSON, value: str) -> CedarBounds:
 
 
 def _glob(operand: JSON, value: str) -> CedarBounds:
-    globs = operand if isinstance(operand, list) else [operand]
+    globs = as_list(operand)
     return _both(some, [_one_glob(glob, value) for glob in globs])
 
 
@@ -299,7 +297,7 @@ def _one_glob(glob: str, value: str) -> CedarBounds:
 
 
 def _prefix(operand: JSON, value: str) -> CedarBounds:
-    prefixes = operand if isinstance(operand, list) else [operand]
+    prefixes = as_list(operand)
     return _exactly(some([f'{value} like "{literal_pattern(prefix)}*"' for prefix in prefixes]))
 
 

@@ -18,14 +18,13 @@ from memkit.policies.export import (
     Export,
     ExportedPolicy,
     PolicyData,
-    alternatives,
     effect_of,
     state_of,
     without_verdict,
 )
 from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.conditions import SYNONYMS
-from memkit.runtime.guard.interface import JSON
+from memkit.runtime.guard.interface import JSON, as_list
 from memkit.runtime.guard.match import compile_condition
 from memkit.terminal import one_line
 
@@ -108,8 +107,7 @@ def _kept(texts: Iterator[str | None], *, exactly: bool = False) -> Patterns:
 
 
 def _texts(name: str, operand: JSON) -> Iterator[str | None]:
-    """Yield a text with ``*`` for each thing that a condition on text wants; None for what has none."""
-    operands = operand if isinstance(operand, list) else [operand]
+    operands = as_list(operand)
     if name == "glob":
         yield from operands
     elif name in ("equals", "in"):
@@ -126,7 +124,7 @@ def _shell(operand: Mapping[str, JSON]) -> Iterator[str | None]:
     if "program" not in operand:
         yield None
         return
-    programs = _listed(operand["program"])
+    programs = as_list(operand["program"])
     wanted = [_choices(operand[key]) for key in ("args", "flags") if key in operand]
     for program, *words in product(programs, *(choice for choices in wanted for choice in choices)):
         yield _line(program, words)
@@ -149,21 +147,16 @@ def _line(program: str, words: list[str]) -> str:
 
 
 def _choices(data: JSON) -> list[list[str]]:
-    """Return lists of which one word each is wanted."""
     if not isinstance(data, Mapping):
-        return [_spellings(_listed(data))]
-    every = [_spellings([word]) for word in _listed(data.get("all_of", []))]
-    return every + ([_spellings(_listed(data["any_of"]))] if "any_of" in data else [])
+        return [_spellings(as_list(data))]
+    every = [_spellings([word]) for word in as_list(data.get("all_of", []))]
+    return every + ([_spellings(as_list(data["any_of"]))] if "any_of" in data else [])
 
 
 def _spellings(words: list[str]) -> list[str]:
     """Return words with the flags that mean the same."""
     also = (same for word in words for group in SYNONYMS if word in group for same in sorted(group, reverse=True))
     return list(dict.fromkeys((*words, *also)))
-
-
-def _listed(data: JSON) -> list[str]:
-    return data if isinstance(data, list) else [data]
 
 
 def _path(text: str) -> list[str] | None:
@@ -234,7 +227,6 @@ class _Rules:
     reasons: list[str] = field(default_factory=list)
 
     def add_exact(self, rules: Sequence[str]) -> None:
-        """Add rules that say what the policy says."""
         self.near += rules
         self.sure += rules
 
@@ -269,7 +261,7 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
     if effect not in STOPS:
         return ExportedPolicy(name, effect, "exact")
     rules = _Rules()
-    for alternative in alternatives(policy["match"]):
+    for alternative in as_list(policy["match"]):
         _add_rules(alternative, rules)
     exceptions = [item.get("text", "") for item in policy.get("exceptions", ()) if "match" in item]
     for text in exceptions:
@@ -284,7 +276,6 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
 
 
 def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
-    """Add the rules of one alternative of a match."""
     tools = list(_tools(alternative.get("tool"), rules))
     facts = [key for key in alternative if key.startswith("context.")]
     clauses = {key: data for key, data in alternative.items() if key.startswith("args.")}
@@ -301,7 +292,6 @@ def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
 
 
 def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None:
-    """Add the rules about what a tool is called with."""
     if len(clauses) > 1 or tool not in OWN_TOOLS:
         many = f"A rule has one pattern, and this asks for {', '.join(clauses)}."
         none = f"A rule on {tool} in a settings file takes no pattern, and so not {', '.join(clauses)}."
@@ -328,7 +318,6 @@ def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None
 
 
 def _tools(condition: JSON, rules: _Rules) -> Iterator[str]:
-    """Yield the tools that a condition on a name is about, as rules name them."""
     if condition is None:
         yield "*"
         return
@@ -350,7 +339,7 @@ def _allowed(policy: PolicyData) -> list[str]:
         return []
     names = [
         name
-        for alternative in alternatives(policy["match"])
+        for alternative in as_list(policy["match"])
         if alternative.keys() == {"tool"}
         for name in tool_globs(alternative["tool"]).texts
     ]
@@ -365,7 +354,7 @@ def _told_of_allow(account: ExportedPolicy, policy: PolicyData, weaker: bool) ->
     if weaker:
         reason = "An allow would let run unasked what the rules miss of the policies above, so it is left out."
         return ExportedPolicy(account.name, account.effect, "missing", (reason,))
-    complete = all(alternative.keys() == {"tool"} for alternative in alternatives(policy["match"]))
+    complete = all(alternative.keys() == {"tool"} for alternative in as_list(policy["match"]))
     if complete and _allowed(policy):
         return account
     reason = "Only whole tools by their names are allowed; where no rule speaks, Claude Code asks."

@@ -198,7 +198,6 @@ class Archipelago:
         return genome
 
     def _request(self, key: str, index: int, generation: int, member: Member) -> ProposalRequest:
-        """Return the question how to better ``member``."""
         others = self.islands[index].others(member, _INSPIRATIONS)
         return ProposalRequest(
             id=key,
@@ -330,24 +329,3 @@ def _answers(proposer: Proposer, requests: Sequence[ProposalRequest]) -> list[An
     if len(answers) != len(requests):
         return [ValueError(f"{len(answers)} answers to {len(requests)} requests")] * len(requests)
     return answers
-
-
-class RecordedProposer:
-    """Gives recorded answers again, and asks ``then`` only where there is none: a repeated run costs nothing.
-
-    ``answers`` are taken from ``Individual.answer`` of the operations ``model:<name>``, in their order.
-    """
-
-    def __init__(self, name: str, answers: Sequence[str], then: Proposer | None = None) -> None:
-        self.name = name
-        self._answers = list(answers)
-        self._then = then
-
-    def propose(self, requests: Sequence[ProposalRequest]) -> list[ProposedChange | None]:
-        """Return the next answers that were recorded, then new ones."""
-        old: list[ProposedChange | None] = [ProposedChange(text) for text in self._answers[: len(requests)]]
-        del self._answers[: len(requests)]
-        rest = requests[len(old) :]
-        if self._then is None or not rest:
-            return [*old, *(None for _ in rest)]
-        return [*old, *self._then.propose(rest)]

@@ -74,7 +74,6 @@ def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
 
 
 def _allowed(label: str, given: Any) -> NumberRange | OneOf:
-    """Return what one name allows."""
     if isinstance(given, tuple):
         if len(given) != 2 or not all(map(is_score, given)) or not given[0] < given[1]:
             raise EvolveError(f"The bounds of {label!r} are {given!r}; they must be two numbers, the lower first.")
@@ -144,7 +143,6 @@ class Configurations:
         return [NumberOpening(tuple(float(genome[index]) for index in free), steps, build)]
 
     def _is_free(self, label: str) -> bool:
-        """Tell whether ``label`` is a number that can be moved a little."""
         allowed = self._allowed[label]
         return isinstance(allowed, NumberRange) and not allowed.whole
 
@@ -203,7 +201,6 @@ class Configurations:
         return tuple(item.options[int(value)] if isinstance(item, OneOf) else value for value, item in pairs)
 
     def _coordinates(self, genome: Values) -> list[float]:
-        """Return ``genome`` as numbers."""
         pairs = zip(genome, self._allowed.values(), strict=True)
         return [item.options.index(value) if isinstance(item, OneOf) else value for value, item in pairs]
 
@@ -239,7 +236,6 @@ def _parsed(text: str) -> Any:
 
 
 def _rounded(value: Any, allowed: NumberRange | OneOf, digits: int) -> Any:
-    """Return ``value`` rounded where that is allowed."""
     if isinstance(allowed, OneOf) or allowed.whole or not math.isfinite(value):
         return value
     return allowed.inside(round(value, digits))

@@ -1,6 +1,5 @@
 """The room's front: import from here."""
 
-from .archipelago import RecordedProposer
 from .expressions.reading import Expression, read_program
 from .fitness import fitness_mean_squared_error
 from .interface import (
@@ -34,7 +33,6 @@ __all__ = [
     "ProposalRequest",
     "ProposedChange",
     "Proposer",
-    "RecordedProposer",
     "RefusedProgram",
     "Score",
     "SearchSettings",

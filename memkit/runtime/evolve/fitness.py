@@ -109,7 +109,6 @@ def cases_of(target: Target | None, points: Sequence[Any] | None = None) -> Case
 
 
 def _sampled(function: Callable[..., float], points: Sequence[Any] | None) -> Cases:
-    """Return the cases of a function."""
     chosen = _as_tuples(_default_points(function) if points is None else points)
     pairs = []
     for arguments in chosen:
@@ -126,7 +125,6 @@ def _sampled(function: Callable[..., float], points: Sequence[Any] | None) -> Ca
 
 
 def _is_finite(value: Any) -> bool:
-    """Tell whether a number is finite as a float."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -134,7 +132,6 @@ def _is_finite(value: Any) -> bool:
 
 
 def _paired(target: Iterable[tuple[Any, float]]) -> Cases:
-    """Return the cases of pairs."""
     try:
         pairs = [(argument, value) for argument, value in target]
     except (TypeError, ValueError) as problem:
@@ -301,7 +298,6 @@ def _fitting_program(fitness: Fitness, *, minimize: bool) -> Expression:
 
 
 def _sum_program(parameters: Sequence[str]) -> Expression:
-    """Return the sum of ``parameters``."""
     total: ExpressionNode | None = None
     for parameter in parameters:
         total = name(parameter) if total is None else operation("add", total, name(parameter))

@@ -77,7 +77,6 @@ class ProgramJudge:
         ]
 
     def _noted(self, key: str, birth: Birth, island: int, generation: int, score: Score) -> Member:
-        """Write down the score of a new program."""
         member = self.member(key, birth.genome, score)
         if self._beats(member):
             score = self._confirmed(birth.genome, score)
@@ -160,7 +159,6 @@ class ProgramJudge:
         }
 
     def _loss_of(self, key: str) -> float:
-        """Return the loss of a program that was judged."""
         value = self._values.get(key)
         return math.inf if value is None else self._sign * value
 

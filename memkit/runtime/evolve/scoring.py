@@ -86,7 +86,6 @@ def _is_truth(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Return what ``value`` looks like."""
     try:
         return f"{value!r:.40}"
     except Exception:  # noqa: BLE001 - the value is the caller's
@@ -94,13 +93,11 @@ def _shown(value: Any) -> str:
 
 
 def _metrics(given: Mapping[Any, Any]) -> dict[str, float]:
-    """Return the metrics that are finite numbers."""
     read = {str(label): _number(value)[0] for label, value in given.items()}
     return {label: value for label, value in read.items() if value is not None}
 
 
 def _texts(score: Score) -> dict[str, str]:
-    """Return the artifacts as bounded text."""
     return {str(label): str(value)[:_LONGEST_ARTIFACT] for label, value in score.artifacts.items()}
 
 
@@ -174,7 +171,6 @@ class Workers:
         return sorted(left)
 
     def _submitted(self, program: Program) -> Future[Score]:
-        """Return the promise of a score."""
         assert self._executor is not None
         return self._executor.submit(self._evaluate, program)
 

@@ -297,7 +297,6 @@ class EvolutionarySearcher:
         self._workers.close()
 
     def _evaluated(self, genomes: Sequence[Genome]) -> list[Score]:
-        """Return what the fitness says about each of ``genomes``."""
         return self._workers.scores([self._species.program(genome) for genome in genomes])
 
     def _breed(self, number: int, end: int) -> None:
@@ -329,7 +328,6 @@ class EvolutionarySearcher:
             self._archipelago.welcome(self._judge.best)
 
     def _write_down(self, number: int) -> None:
-        """Add the generation to the history."""
         best = self._judge.best
         if best is not None:
             self._bests.setdefault(best.id, best)
@@ -337,7 +335,6 @@ class EvolutionarySearcher:
         self.history.append(Generation(number, self.best_fitness, self.evaluations, self.best_program))
 
     def _read_history(self, entries: Sequence[Any], members: Mapping[str, Member]) -> None:
-        """Take on the history of a saved run."""
         self._best_ids = [key for _, _, key in entries]
         self._bests = {key: members[key] for key in self._best_ids if key is not None}
         programs = {key: self._species.program(member.genome) for key, member in self._bests.items()}
@@ -347,7 +344,6 @@ class EvolutionarySearcher:
         ]
 
     def _is_perfect(self) -> bool:
-        """Tell whether the target is reached."""
         return self._target is not None and self._judge.best_loss <= self._target
 
     def _reason_to_stop(self, individuals: Sequence[Individual]) -> str | None:
@@ -407,14 +403,12 @@ def _check_breeding(mutation_rate: Any, population_size: Any, islands: Any, seed
 
 
 def _check(label: str, value: Any, low: float, high: float, *, whole: bool = False) -> None:
-    """Refuse a setting that is not a number between ``low`` and ``high``."""
     if not is_score(value) or not low <= value <= high or (whole and not isinstance(value, int)):
         kind = "a whole number" if whole else "a number"
         raise EvolveError(f"`{label}` is {value!r:.40}; it must be {kind} from {low} to {high}.")
 
 
 def _target_loss(target: float | None, *, minimize: bool, is_error: bool) -> float | None:
-    """Return the loss to stop at."""
     if target is None:
         return _PERFECT if is_error and minimize else None
     if not is_score(target):

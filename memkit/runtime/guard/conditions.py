@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .checks import NO, Predicate, bracketed, first_of, glob_test, literal_head, shown
-from .interface import JSON, Path, PolicySetError, Ternary
+from .interface import JSON, Path, PolicySetError, Ternary, as_list
 
 if TYPE_CHECKING:
     from .shell import Command, ShellView
@@ -227,7 +227,7 @@ def _choice(data: JSON, path: Path) -> GlobChoice:
 
 
 def _texts(data: JSON, path: Path) -> tuple[str, ...]:
-    texts = data if isinstance(data, list) else [data]
+    texts = as_list(data)
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise PolicySetError("needs text or a list of texts", path=path)
     return tuple(texts)
@@ -295,7 +295,7 @@ def _names(data: Mapping[str, JSON], key: str, path: Path) -> tuple[str, ...]:
     if key not in data:
         return ()
     value = data[key]
-    texts = value if isinstance(value, list) else [value]
+    texts = as_list(value)
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise PolicySetError("needs text or a list of texts", path=(*path, key))
     return tuple(texts)

@@ -112,7 +112,6 @@ class _ToolIndex:
                 self._named.setdefault(name, []).append(place)
 
     def of(self, tool: str) -> Iterator[Policy]:
-        """Yield the policies that may apply to a tool."""
         for place in sorted([*self._wide, *self._named.get(tool, ())]):
             yield self._policies[place]
 

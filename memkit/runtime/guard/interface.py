@@ -140,3 +140,8 @@ def contribution(effect: str, enforcement: str) -> str:
     if enforcement == "soft" and effect in ("deny", "ask"):
         return "warn"
     return effect
+
+
+def as_list(data: JSON) -> list[JSON]:
+    """Return what may be written alone or as a list as the list."""
+    return data if isinstance(data, list) else [data]

@@ -21,7 +21,7 @@ from .checks import (
     text_of,
 )
 from .conditions import shell_check, sql_check
-from .interface import JSON, Call, Path, PolicySetError, Ternary
+from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
 from .regex import compile_regex
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
@@ -332,7 +332,7 @@ def _listed(condition: JSON) -> frozenset[str] | None:
             return frozenset(text_of(name) or "" for name in condition)
         if operator not in ("glob", "equals"):
             return None
-    names = condition if isinstance(condition, list) else [condition]
+    names = as_list(condition)
     if all(isinstance(name, str) and not has_wildcards(name) for name in names):
         return frozenset(names)
     return None

@@ -6,7 +6,6 @@ the pattern. Where a construct exists in Python's ``re`` it means the same here.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ _MAX_DEPTH = 60
 _MAX_COUNT = 1000
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
 _CODES = {"x": 2, "u": 4, "U": 8}
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _ANCHORS = {"A": "start", "Z": "end", "b": "boundary", "B": "no_boundary"}
 _UNSUPPORTED = {
     "(?=": "look-ahead",
@@ -241,17 +241,17 @@ class _Parser:
             return self._code(_CODES[char])
         if char in _CONTROLS:
             return _CONTROLS[char]
-        if char in string.digits or char == "g":
+        if "0" <= char <= "9" or char == "g":
             self.position -= 2
             raise self._fault("a back-reference is not supported in the linear-time subset")
-        if char in string.ascii_letters:
+        if char.isascii() and char.isalpha():
             self.position -= 2
             raise self._fault(f"unknown escape \\{char}")
         return char
 
     def _code(self, width: int) -> str:
         digits = self.pattern[self.position : self.position + width]
-        if len(digits) < width or not set(digits) <= set(string.hexdigits) or int(digits, 16) > 0x10FFFF:
+        if len(digits) < width or not set(digits) <= _HEXADECIMAL or int(digits, 16) > 0x10FFFF:
             raise self._fault(f"needs {width} hexadecimal digits of a character")
         self.position += width
         return chr(int(digits, 16))

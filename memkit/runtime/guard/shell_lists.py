@@ -310,7 +310,6 @@ class _Reader:
         return word
 
     def read_inside(self, text: str) -> None:
-        """Read the commands of text that stands inside this one."""
         inner = self._inner(text)
         inner.read_list("")
         self.doubts += inner.doubts

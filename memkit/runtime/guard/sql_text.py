@@ -326,7 +326,6 @@ def _split(items: list[Token]) -> list[list[Token]]:
 
 
 def _statements(part: list[Token], depth: int) -> Iterator[SqlStatement]:
-    """Yield the statement a part is, and those inside it."""
     start = next((i for i, token in enumerate(part) if token.text not in ("(", "{")), 0)
     if _is_word(part[start], _CONFIRMING):
         yield _statement(part[start:])

@@ -56,5 +56,4 @@ class _Asked:
         self._answer = answer
 
     def ask(self, question: GapQuestion) -> Any:
-        """Return what the model answers to a question."""
         return read_answer(self._answer(f"{INSTRUCTIONS}\n\n{question.text()}"))

@@ -118,16 +118,13 @@ def explain_choices(
     problem: Problem,
     tree: Sequence[Node],
     learned: Sequence[Method],
-    *,
-    seconds: float = 3.0,
-    clock: Callable[[], float] = time.monotonic,
 ) -> dict[Any, list[Obstacle]]:
     """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
 
     ``learned`` are the learned methods that could be chosen, without those that came of this very plan. Of a tree that
-    takes longer than ``seconds`` only the first nodes are explained.
+    takes longer than three seconds only the first nodes are explained.
     """
-    return dict(_Explainer(planner, problem, seconds, clock, learned).passed_over(tree))
+    return dict(_Explainer(planner, problem, 3.0, time.monotonic, learned).passed_over(tree))
 
 
 def choice_lines(tree: Sequence[Node], passed_over: Mapping[Any, Sequence[Obstacle]]) -> Iterator[str]:

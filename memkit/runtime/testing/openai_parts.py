@@ -73,7 +73,6 @@ def page(entries: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> dict
 
 
 def _place(ids: Sequence[str], query: Mapping[str, str], key: str) -> int:
-    """Return where the entry stands that ``query`` names."""
     if query[key] not in ids:
         raise wrong(key, f"no entry of this list has the id '{query[key]}'")
     return ids.index(query[key])

@@ -145,14 +145,14 @@ def parsed(arguments: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def metadata_of(data: Mapping[str, Any], param: str = "metadata") -> dict[str, str]:
+def metadata_of(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata of an object: up to 16 short texts by name."""
-    pairs = value_of(data, "metadata", Mapping, param) or {}
+    pairs = value_of(data, "metadata", Mapping, "metadata") or {}
     if len(pairs) > 16:
-        raise wrong(param, "an object with at most 16 properties is expected")
+        raise wrong("metadata", "an object with at most 16 properties is expected")
     for name, text in pairs.items():
         if not isinstance(text, str) or len(text) > 512 or len(name) > 64:
-            raise wrong(f"{param}.{name}", "a string of at most 512 characters under a name of at most 64 is expected")
+            raise wrong(f"metadata.{name}", "a string of at most 512 characters under a name of at most 64 is expected")
     return dict(pairs)
 
 

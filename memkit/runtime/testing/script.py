@@ -84,7 +84,6 @@ def answer_from(data: Any, where: str) -> Answer:
 
 
 def _check_values(fields: Mapping[str, Any], where: str) -> None:
-    """Raise ``ScriptError`` for a value that no answer can have."""
     if fields["status"] is not None and not 400 <= fields["status"] <= 599:
         raise ScriptError(f"{where}: `status` is {fields['status']}; an error has one from 400 to 599.")
     if not 0 <= fields["delay"] <= _LONGEST_DELAY:
@@ -94,7 +93,6 @@ def _check_values(fields: Mapping[str, Any], where: str) -> None:
 
 
 def _call_from(data: Mapping[str, Any], where: str) -> Call:
-    """Return one tool call of an answer."""
     if not isinstance(data.get("tool"), str):
         raise ScriptError(f"{where}: a tool call needs the name of its `tool`.")
     return Call(
@@ -106,7 +104,6 @@ def _call_from(data: Mapping[str, Any], where: str) -> Call:
 
 
 def _check_keys(data: Any, known: Sequence[str], where: str) -> None:
-    """Raise ``ScriptError`` unless ``data`` is a mapping of ``known`` keys."""
     if not isinstance(data, Mapping):
         raise ScriptError(f"{where} is {type(data).__name__}; it must be a mapping such as {{text: Hello}}.")
     for key in data:
@@ -117,7 +114,6 @@ def _check_keys(data: Any, known: Sequence[str], where: str) -> None:
 
 
 def _typed(data: Mapping[str, Any], key: str, kind: Any, where: str, default: Any) -> Any:
-    """Return ``data[key]`` when it has the right type, ``default`` when it is absent."""
     value = data.get(key, default)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     if value is not default and wrong:
@@ -134,14 +130,12 @@ class _Rule:
     reply: Answer | Callable[[Conversation], Any]
 
     def fits(self, conversation: Conversation) -> re.Match[str] | None:
-        """Return how the last message fits, or None."""
         if self.role is not None and conversation.last.role != self.role:
             return None
         return self.when.search(conversation.last.text)
 
 
 def _rule_from(data: Mapping[str, Any], where: str) -> _Rule:
-    """Return one rule, its pattern compiled."""
     _check_keys(data, _RULE_KEYS, where)
     try:
         when = re.compile(_typed(data, "when", str, where, ""))
@@ -161,7 +155,6 @@ class _Rules:
         self._rules = rules
 
     def __call__(self, conversation: Conversation) -> Answer:
-        """Return the answer of the first rule that fits."""
         for number, rule in enumerate(self._rules, 1):
             match = rule.fits(conversation)
             if match is None:
@@ -183,11 +176,9 @@ class _Answers:
 
     @property
     def left(self) -> int:
-        """Return how many answers were not given yet."""
         return sum(not _only_waits(answer) for answer in self._answers[self._next :])
 
     def __call__(self, conversation: Conversation) -> Answer:
-        """Return the next answer; waits that stand alone are added to it."""
         with self._lock:
             delay = 0.0
             while self._next < len(self._answers):
@@ -205,7 +196,6 @@ class _Answers:
 
 
 def _only_waits(answer: Answer) -> bool:
-    """Tell whether ``answer`` is a pause before the next one."""
     return answer == Answer(delay=answer.delay) and answer.delay > 0
 
 

@@ -155,7 +155,6 @@ class FakeServer:
     def _logged(
         self, request: Request, response: Response, error: str | None, conversation: Conversation | None = None
     ) -> Response:
-        """Write down what a request was answered with, and return it."""
         logged = LoggedRequest(
             request.method, request.path, request.headers, request.body, response.status, error, conversation
         )
@@ -165,11 +164,9 @@ class FakeServer:
         return response
 
     def _refused(self, refusal: Refusal) -> Response:
-        """Return the response that tells the client about ``refusal``."""
         return Response(refusal.status, self._wire.error_body(refusal), headers=refusal.headers)
 
     def _check_key(self, request: Request) -> None:
-        """Refuse a request without the right key, where one is asked for."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key")
         if self._api_key is not None and given != self._api_key:
             raise Refusal(401, "Incorrect API key provided.", kind="authentication_error", code="invalid_api_key")
@@ -200,13 +197,11 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection and serve it."""
         with self._lock:
             self._open.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget the connection and close it."""
         with self._lock:
             self._open.discard(request)
         super().shutdown_request(request)
@@ -234,11 +229,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Answer a GET request."""
         self._serve()
 
     def do_POST(self) -> None:
-        """Answer a POST request."""
         self._serve()
 
     do_HEAD = do_DELETE = do_PUT = do_PATCH = do_POST
@@ -247,7 +240,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing: the log is ``FakeServer.requests``."""
 
     def _serve(self) -> None:
-        """Answer one request of any method."""
         fake = self.server.fake
         address = urlsplit(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -261,7 +253,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(fake.respond(request))
 
     def _body(self) -> Any:
-        """Return the JSON body, or None where there is none."""
         if "transfer-encoding" in self.headers:
             raise Refusal(411, "Send the body with a Content-Length.")
         length = self.headers.get("content-length", "0")
@@ -276,7 +267,6 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(400, f"We could not parse the JSON body of your request: {problem}.") from problem
 
     def _write(self, response: Response) -> None:
-        """Send ``response``."""
         if response.events is not None:
             self._write_events(response)
             return
@@ -300,7 +290,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _head(self, response: Response, headers: Mapping[str, str]) -> None:
-        """Send the status line and the headers."""
         self.send_response(response.status)
         for name, value in {**headers, **response.headers}.items():
             self.send_header(name, value)

@@ -133,7 +133,6 @@ def _trace(error: BaseException) -> str:
 
 
 def _write(stream: int, ticket: bytes, answer: list[Any], printed: Printed, most: int) -> None:
-    """Send an answer, or why it cannot be sent."""
     text = printed.taken()
     try:
         frame = framed([ticket, *answer, text])

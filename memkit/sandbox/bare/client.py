@@ -249,7 +249,6 @@ class SandboxedProgram:
         return self._give_up("protocol", f"the answer does not belong to the call {where}")
 
     def _ended(self, line: CallLine, where: str) -> Failure:
-        """Return why the process has ended without an answer."""
         end = line.end()
         if end is None:
             return self._give_up("unavailable", "the sandbox has ended")

@@ -82,7 +82,6 @@ def _stand_in() -> None:
 
 
 def _evaluate(connection: socket.socket, module: ModuleType) -> None:
-    """Run one evaluation and send what came of it."""
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
     for standard in (1, 2):
         os.dup2(descriptors[0], standard)
@@ -103,7 +102,6 @@ def _evaluate(connection: socket.socket, module: ModuleType) -> None:
 
 
 def _read(stage: str, result: Any) -> dict[str, Any]:
-    """Return what an evaluator returned as data, or why it is none."""
     metrics, artifacts = result, dict[str, Any]()
     if not isinstance(result, bool) and isinstance(result, Real):
         metrics = {"combined_score": result}

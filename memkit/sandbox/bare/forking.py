@@ -85,7 +85,6 @@ class ForkServer:
                 self._end(child)
 
     def _turn(self, woken: socket.socket) -> bool:
-        """Wait for something to happen and answer it; return whether to go on."""
         if len(self._leashes) < self._most:
             self._fork_ahead()
         poll = select.poll()

@@ -155,7 +155,6 @@ class _Reader:
         }
 
     def read(self, syntax: ast.expr, wanted: str, depth: int) -> ExpressionNode:
-        """Return ``syntax`` as a node that gives what is ``wanted``."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise RefusedProgram(f"The program is too large: {MAX_NODES} nodes, {MAX_DEPTH} deep, is the limit.")
@@ -228,7 +227,6 @@ class _Reader:
 
 
 def _refused(syntax: ast.expr, reason: str) -> RefusedProgram:
-    """Return the refusal of one part of a program."""
     return RefusedProgram(f"The program is refused at column {syntax.col_offset + 1}: {reason}.")
 
 

@@ -44,7 +44,6 @@ def terms_of(node: ExpressionNode) -> Terms:
 
 
 def _factored(node: ExpressionNode) -> tuple[ExpressionNode, float]:
-    """Return ``node`` as something times a number."""
     if node.kind == "constant":
         return ONE, number_of(node)
     if node.kind == "negative":
@@ -105,7 +104,6 @@ def simplified(node: ExpressionNode) -> ExpressionNode:
 
 
 def _folded(node: ExpressionNode) -> ExpressionNode:
-    """Return a constant in place of an operation on constants."""
     if node.gives != NUMBER or not node.parts or any(part.kind != "constant" for part in node.parts):
         return node
     value = column(node, {}, {}, 1)[0]

@@ -41,17 +41,14 @@ def power(base: float, exponent: float) -> float:
 
 
 def _smaller(first: float, second: float) -> float:
-    """Return the smaller number, NaN where one is NaN."""
     return math.nan if first != first or second != second else min(first, second)
 
 
 def _larger(first: float, second: float) -> float:
-    """Return the larger number, NaN where one is NaN."""
     return math.nan if first != first or second != second else max(first, second)
 
 
 def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[float, float], bool | None]:
-    """Return the comparison, undefined (None) where an operand is."""
     return lambda first, second: None if first != first or second != second else compare(first, second)
 
 
@@ -61,12 +58,10 @@ def _both(first: bool | None, second: bool | None) -> bool | None:
 
 
 def _either(first: bool | None, second: bool | None) -> bool | None:
-    """Return ``first or second``."""
     return second if first is False else first
 
 
 def _opposite(value: bool | None) -> bool | None:
-    """Return ``not value``."""
     return None if value is None else not value
 
 

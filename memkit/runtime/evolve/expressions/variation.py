@@ -82,7 +82,6 @@ def crossed(tree: ExpressionNode, other: ExpressionNode, random: Random) -> Expr
 
 
 def _replaced(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
-    """Return something new in place of ``node``."""
     return random_tree(vocabulary, random, 3, node.gives)
 
 
@@ -103,13 +102,11 @@ def _turned(node: ExpressionNode, _vocabulary: PrimitiveSet, _random: Random) ->
 
 
 def _lifted(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
-    """Return one of the operands in place of the operation."""
     parts = [part for part in node.parts if part.gives == node.gives]
     return random.choice(parts) if parts else _replaced(node, vocabulary, random)
 
 
 def _wrapped(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
-    """Return a new operation with ``node`` as one of its operands."""
     kinds = [kind for kind in vocabulary.giving(node.gives) if node.gives in OPERATIONS[kind].takes]
     if not kinds:
         return node
@@ -121,7 +118,6 @@ def _wrapped(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> 
 
 
 def _nudged(node: ExpressionNode, _vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
-    """Return a constant near the constant."""
     value = number_of(node)
     if random.random() < 0.5:
         return constant(value + random.choice((-1, 1)))

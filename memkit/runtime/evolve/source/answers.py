@@ -102,12 +102,10 @@ def _replaced(blocks: EvolveBlocks, parts: Sequence[SearchReplace]) -> str:
 
 
 def _numbered(parts: Sequence[SearchReplace]) -> list[tuple[str, SearchReplace]]:
-    """Return each part with what to call it."""
     return [("The SEARCH part" if len(parts) == 1 else f"SEARCH part {at}", part) for at, part in enumerate(parts, 1)]
 
 
 def _open_lines(blocks: EvolveBlocks) -> list[bool]:
-    """Tell for each line whether a block holds it."""
     tells = list[bool]()
     for index, fixed in enumerate(blocks.fixed):
         tells += [False] * fixed.count("\n")
@@ -144,7 +142,6 @@ def _place(
 
 
 def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where ``wanted`` stands in ``lines``."""
     first, size = wanted[0], len(wanted)
     return [
         at
@@ -154,12 +151,10 @@ def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _without_end(line: str) -> str:
-    """Return a line of a program without what ends it."""
     return line.rstrip("\r\n")
 
 
 def _without_last_blanks(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return ``lines`` up to the last that is not blank."""
     kept = [index for index, line in enumerate(lines, 1) if line.strip()]
     return tuple(lines[: kept[-1]] if kept else ())
 
@@ -176,7 +171,6 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _line_of(text: str, lines: Sequence[str]) -> int:
-    """Return the number of the first line that reads ``text``."""
     return [_without_end(line) for line in lines].index(text) + 1
 
 
@@ -293,7 +287,6 @@ class PromptedProposer:
         return ChangePrompt("\n\n".join(system), "\n\n".join(user))
 
     def _form(self, request: ProposalRequest) -> str:
-        """Return how to answer."""
         outside = f" {_OUTSIDE}" if START in str(request.program) else ""
         return (_WHOLE if self.rewrites else _IN_PARTS) + outside
 
@@ -313,7 +306,6 @@ class PromptedProposer:
             yield "# Other programs that were tried\n\n" + "\n\n".join(parts)
 
     def _worth(self, score: Score) -> str:
-        """Return in words what a program was judged to be worth."""
         value = f"Score: {score.value:.9g}" if score.value is not None else f"No score that counts: {score.reason}"
         return " · ".join([value, *_named(score.metrics, self.shows)])
 

@@ -99,12 +99,10 @@ def _moved(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def _flipped(node: ast.expr, _context: Context) -> ast.expr:
-    """Return the other truth value."""
     return ast.Constant(not getattr(node, "value", False))
 
 
 def _other_operator(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return the same operands with another operator."""
     if isinstance(node, ast.BinOp):
         group = _WHOLE if type(node.op) in (ast.FloorDiv, ast.Mod) else _ARITHMETIC
         others = [item for item in group if not isinstance(node.op, item)]
@@ -210,14 +208,12 @@ def _by_one(node: ast.expr, context: Context) -> ast.expr:
 
 
 def _chosen(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return a choice between the number and another."""
     test = ast.Compare(context.leaf(), [context.random.choice(_COMPARISONS)()], [context.leaf()])
     other = context.random.choice(context.material) if context.material else context.leaf()
     return ast.IfExp(test, node, other)
 
 
 def _negated(node: ast.expr, _context: Context) -> ast.expr:
-    """Return the contrary."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return node.operand
     return ast.UnaryOp(ast.Not(), node)

@@ -133,7 +133,6 @@ class Kinds:
                 self._enter(node, function)
 
     def _learn(self, node: ast.AST, function: ast.AST, scope: Scope) -> None:
-        """Learn what one statement says about names."""
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self._bind(target, self.of(node.value, function), scope)

@@ -127,7 +127,6 @@ def lines_of(text: str) -> list[str]:
 
 
 def _markers(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line number and kind of each marker."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             marker = _MARKER.match(token.string) if token.type == tokenize.COMMENT else None
@@ -327,13 +326,11 @@ class Parsed:
                 yield from self._expressions(child, seen, outer)
 
     def _is_replaceable(self, node: ast.expr) -> bool:
-        """Tell whether another expression may stand where ``node`` does."""
         if isinstance(node, ast.Starred | ast.Slice | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
             return False
         return isinstance(getattr(node, "ctx", None), ast.Load | None) and self.is_open(node)
 
     def _statements(self, node: ast.AST, function: ast.AST, *, loop: bool) -> Iterator[StatementPlace]:
-        """Yield the spots below ``node``."""
         for suite in self._suites(node):
             for index, statement in enumerate(suite):
                 if self._has_own_lines(statement):

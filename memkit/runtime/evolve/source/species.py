@@ -50,15 +50,14 @@ class Read:
 class Library:
     """Programs that were read already, the latest of them."""
 
-    def __init__(self, blocks: EvolveBlocks, most: int = 4096) -> None:
+    def __init__(self, blocks: EvolveBlocks) -> None:
         self._blocks = blocks
-        self._most = most
         self._read: dict[str, Read | None] = {}
 
     def read(self, text: str) -> Read | None:
         """Return what is known of ``text``; None if it is no program, or differs outside of the blocks."""
         if text not in self._read:
-            if len(self._read) >= self._most:
+            if len(self._read) >= _REMEMBERED:
                 del self._read[next(iter(self._read))]
             self._read[text] = self._reading(text)
         return self._read[text]
@@ -96,20 +95,15 @@ _FUNCTIONS = 0.35
 """How often a crossover takes a whole function or block, and not a statement or an expression."""
 _LARGEST_PART = 40
 _LONGEST = 200_000
+_REMEMBERED = 4096
 _ROUNDED = (2, 4)
 
 
 class Programs:
     """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
 
-    def __init__(self, seed: str, *, max_size: int | None = None, max_length: int | None = None) -> None:
-        """Read the program to start from.
-
-        Args:
-            seed: Its text.
-            max_size: How many statements and expressions the blocks may hold; by default, three times as many as the
-                seed program and at least 300.
-            max_length: How many characters a program may have; 200,000 by default, and never fewer than the seed has.
+    def __init__(self, seed: str, *, max_length: int | None = None) -> None:
+        """Read the program to start from, of which no other has more characters than ``max_length``, or itself.
 
         Raises:
             EvolveError: It does not parse, or its markers are broken.
@@ -122,7 +116,7 @@ class Programs:
         self.seed = ProgramText(seed)
         size = self._known(self.seed).parsed.size
         self._max_length = max(max_length or _LONGEST, len(seed))
-        self._max_size = max(max_size if max_size is not None else max(300, 3 * size), size)
+        self._max_size = max(300, 3 * size)
 
     def first(self, _random: Random, _count: int) -> list[ProgramText]:
         """Return the seed program; all others descend from it."""
@@ -279,7 +273,6 @@ class Programs:
         return read.parsed.with_expression(place.node, copied(new)) if new is not None else None
 
     def _context(self, read: Read, source: Read, place: ExpressionPlace, random: Random) -> Context:
-        """Return what a change at ``place`` may use, with material from ``source``."""
         kind, line = read.kinds.of(place.node, place.function), place.node.lineno
         material = [
             item.node
@@ -292,7 +285,6 @@ class Programs:
 
     @staticmethod
     def _expressions(read: Read, kind: str) -> Iterator[ExpressionPlace]:
-        """Yield the expressions of ``kind`` that are not too large to take."""
         for place in read.parsed.places:
             if read.kinds.of(place.node, place.function) == kind and _nodes(place.node) <= _LARGEST_PART:
                 yield place
@@ -347,5 +339,4 @@ def _nodes(node: ast.AST) -> int:
 
 
 def _short(value: float) -> float:
-    """Return ``value`` with as many digits as are worth writing."""
     return float(f"{value:.9g}")

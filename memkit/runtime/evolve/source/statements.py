@@ -109,7 +109,6 @@ def _guarded(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _way_out(spot: StatementPlace, work: Work) -> ast.stmt | None:
-    """Return what leaves the loop or the function that ``spot`` is in."""
     if spot.loop and work.random.random() < 0.6:
         return work.random.choice((ast.Break, ast.Continue))()
     if not isinstance(spot.function, ast.FunctionDef):

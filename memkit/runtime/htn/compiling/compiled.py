@@ -238,7 +238,6 @@ def _needs_of(whole: CompiledMethod, start: int, known: frozenset[str], further:
 
 
 def _cuts(method: CompiledMethod, subtasks: Sequence[Term]) -> list[int]:
-    """Return the positions of subtasks before which a method is cut."""
     met = {name for each in method.source.preconditions for name in condition_variables(each)}
     met.update(filter(is_variable, method.source.head.args))
     for each in conjuncts(method.pulled):

@@ -79,7 +79,6 @@ class _Layout:
                     self._length += 1
 
     def read(self, parts: Sequence[Any]) -> _Read:
-        """Return what reads a tuple off a row."""
         places = [self._at(part) for part in parts]
         if len(places) > 1:
             return itemgetter(*places)

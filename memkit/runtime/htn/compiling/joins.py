@@ -345,7 +345,6 @@ def state_function(function: Callable[..., Any]) -> Callable[[StateView, Term], 
 
 
 def _takes_arguments(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes more than the state."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -47,13 +47,9 @@ class PulledUp:
     """The two fixpoints: what tasks may change, and what they need."""
 
     def __init__(self, domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> None:
-        """Work out what all tasks need.
+        """Work out what all tasks need; methods go by their position, here and in ``types``.
 
-        Args:
-            domain: The domain, of which the operators count.
-            methods: The methods, which are referred to by their position here.
-            types: The types of each method's variables.
-            typed: Whether every object has one declared type, so that types without a common object tell facts apart.
+        Where every object has one declared type (``typed``), types without a common object tell facts apart.
         """
         self.domain = domain
         self.methods = methods
@@ -127,11 +123,9 @@ class PulledUp:
                         waiting.add(calls[number])
 
     def _steps(self, numbers: Iterable[int]) -> list[Call]:
-        """Return the calls that are subtasks of methods."""
         return [(step[0], len(step) - 1) for number in numbers for step in self.methods[number].steps]
 
     def _of_method(self, number: int) -> Needs:
-        """Return what a method needs, over the arguments of its task."""
         if number not in self._found:
             found = (self._over_head(number, each) for each in (*self.own[number], *self.of_subtasks(number)))
             self._found[number] = frozenset(each for each in found if each is not None)
@@ -223,7 +217,6 @@ def _inner_first(steps: Mapping[Call, Sequence[Call]]) -> list[Call]:
 
 
 def _by_fact(effects: Iterable[PossibleChange]) -> Kinds:
-    """Return effects by the kind of fact that they change."""
     found: dict[tuple[bool, Any, int], list[PossibleChange]] = {}
     for effect in effects:
         found.setdefault((effect.positive, effect.name, len(effect.args)), []).append(effect)

@@ -132,7 +132,6 @@ class Executor:
         return self._end(DONE)
 
     def _take(self, step: Step) -> str | None:
-        """Carry one step out; return what went wrong, or None."""
         fault = self._course.world.fault(step) or self._course.failed_here(step)
         if fault is not None:
             return f"{step}: {fault}"

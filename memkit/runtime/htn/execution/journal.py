@@ -88,11 +88,9 @@ class Journal:
             self._handle = -1
 
     def __enter__(self) -> Journal:
-        """Return the journal itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     def _read(self) -> list[Entry]:

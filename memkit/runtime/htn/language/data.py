@@ -116,7 +116,6 @@ def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
 
 
 def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
-    """Return the facts and the values under ``state``."""
     with located("state"):
         facts, numbers = read_items(map(_worded, _sequence(data, "state")))
     return tuple(facts), numbers

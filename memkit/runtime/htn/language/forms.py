@@ -243,7 +243,6 @@ def _form(value: Mapping[Any, Any], depth: int) -> Condition:
 
 
 def _items(value: Mapping[Any, Any], key: str, depth: int) -> tuple[Condition, ...]:
-    """Return the conditions of the list under a key."""
     given = value[key]
     found: list[Condition] = []
     for number, item in enumerate([given] if isinstance(given, str | Mapping | Condition) else ordered(given)):

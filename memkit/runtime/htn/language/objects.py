@@ -72,7 +72,6 @@ def _uses(domain: Domain) -> Iterable[_Use]:
 
 
 def _uses_in_problem(domain: Domain, problem: Problem) -> Iterable[_Use]:
-    """Yield the terms of a problem likewise."""
     yield from ((fact, domain.predicates.get(str(fact[0]), ())) for fact in problem.state)
     yield from _uses_in_conditions(domain, problem.goal)
     yield from _fluents(domain, problem.numbers)
@@ -98,7 +97,6 @@ def _fluents(domain: Domain, numbers: Iterable[Number]) -> Iterable[_Use]:
 
 
 def _signatures(domain: Domain) -> Mapping[str, Sequence[str]]:
-    """Return the types of the arguments of tasks and steps."""
     return {
         **{method.task: _head_types(method.head.args, method.head.types or {}) for method in domain.methods},
         **{operator.name: [p.type for p in operator.parameters] for operator in domain.operators},

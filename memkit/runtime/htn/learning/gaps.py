@@ -303,13 +303,9 @@ def end_of(tree: Sequence[Node], at: int) -> int:
 
 
 def missed_effects(tree: Sequence[Node], method: str, domain: Domain, state: StepState) -> list[str]:
-    """Return the declared effects that a method did not bring about where a decomposition uses it.
+    """Return the declared effects that a method did not bring about where a decomposition, in preorder, uses it.
 
-    Args:
-        tree: The decomposition, in preorder.
-        method: The method's name.
-        domain: The domain.
-        state: The state at the start, which is moved to its end.
+    ``state`` is that at the start, and is moved to the end.
     """
     operators = domain.steps
     wanted: dict[int, list[Condition]] = {}

@@ -51,15 +51,9 @@ def learn(
     members: Members,
     known: Sequence[Method] = (),
 ) -> list[LearnedMethod]:
-    """Return a method for each accepted proposal that a plan's decomposition uses and that is not known yet.
+    """Return a method for each proposal that a plan's decomposition, in preorder, uses and that is not known yet.
 
-    Args:
-        tree: The decomposition, in preorder.
-        accepted: The proposals by the name under which they stand in the tree.
-        domain: The domain.
-        problem: The problem that was solved.
-        members: Its objects by type.
-        known: The methods that were learned before.
+    Proposals go by the name under which they stand in the tree, ``members`` are the problem's objects by type.
     """
     seen = {content_of(method) for method in known}
     taken = {method.name for method in (*domain.methods, *known)}
@@ -183,7 +177,6 @@ def _always(condition: Condition) -> bool:
 
 
 def _objects(condition: Condition) -> Iterator[Any]:
-    """Yield the objects that a ground condition speaks of."""
     own = {p.name for each in walk([condition]) if isinstance(each, ForAll | Exists) for p in each.parameters}
     for each in walk([condition]):
         if isinstance(each, Literal):

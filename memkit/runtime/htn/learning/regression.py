@@ -186,7 +186,6 @@ def _touched(effect: When) -> set[Any]:
 def _told(
     conditions: Iterable[Condition], binding: Binding, state: StepState, args: Term, seen: _Seen
 ) -> Iterator[Condition]:
-    """Yield the ground conditions that made these hold in this state."""
     for condition in conditions:
         if isinstance(condition, Check):
             seen.notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
@@ -285,7 +284,6 @@ class _Backwards:
 
 
 def _names(condition: Condition) -> set[Any]:
-    """Return the predicates and functions that a condition speaks of."""
     found: set[Any] = set()
     for each in walk([condition]):
         if isinstance(each, Literal):

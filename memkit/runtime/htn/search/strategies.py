@@ -302,7 +302,6 @@ class Tabled(Strategy):
             self._facts.change(state.removed, state.added, state.numbers.items())
 
     def _here(self) -> _State:
-        """Return the state that holds now."""
         key = self._facts.key
         if key not in self._states:
             self._states[key] = _difference(self._facts)
@@ -325,7 +324,6 @@ def _after(waiting: _Point, end: _Point) -> _Point:
 
 
 def _decisions(end: _Point) -> list[SearchDecision]:
-    """Return the decisions that led to an end, in preorder."""
     found: list[SearchDecision] = []
     waiting: list[SearchDecision | _Point] = [end]
     while waiting:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
@@ -55,7 +55,6 @@ def verify(
     decomposition: bool = True,
     extra: Sequence[Method] = (),
     budget: Budget | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> list[Reason]:
     """Return what is wrong with a plan; an empty list means that it is a solution.
 
@@ -67,7 +66,7 @@ def verify(
     wrong = list(_execute(domain, problem, plan, objects))
     if wrong or not decomposition:
         return wrong
-    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED, clock).run()
+    return Parser(domain, problem, plan, objects, extra, budget or _UNBOUNDED).run()
 
 
 def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Members) -> Iterator[Reason]:
@@ -136,18 +135,17 @@ class _Stopped(Exception):
 class _Meter:
     """Counts what is looked at, and stops at the bound."""
 
-    def __init__(self, budget: Budget, clock: Callable[[], float]) -> None:
-        self._budget, self._clock = budget, clock
-        self._end = None if budget.seconds is None else clock() + budget.seconds
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._end = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._count = 0
 
     def each(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Yield items, each of them counted."""
         for item in items:
             self._count += 1
             if self._budget.nodes is not None and self._count > self._budget.nodes:
                 raise _Stopped(f"gave up after {counted(self._budget.nodes, 'node')}")
-            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and self._clock() >= self._end:
+            if self._end is not None and self._count % _LOOK_AT_CLOCK_EVERY == 0 and time.monotonic() >= self._end:
                 raise _Stopped(f"gave up after {self._budget.seconds:g} seconds")
             yield item
 
@@ -173,11 +171,9 @@ class _Row:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether nothing is left to do."""
         return self.done == (len(self.subtasks) if self.network.before is None else (1 << len(self.subtasks)) - 1)
 
     def next(self) -> Iterator[tuple[Term, _Row]]:
-        """Yield each subtask that may come next, with the row after it."""
         before, done = self.network.before, self.done
         if before is None:
             yield self.subtasks[done], _Row(self.network, self.subtasks, done + 1)
@@ -187,7 +183,6 @@ class _Row:
                 yield subtask, _Row(self.network, self.subtasks, done | 1 << position)
 
     def bound(self, binding: Binding) -> _Row:
-        """Return the row with values in the place of variables."""
         return _Row(self.network, tuple(ground(each, binding) for each in self.subtasks), self.done)
 
 
@@ -219,9 +214,8 @@ class Parser:
         objects: Members,
         extra: Sequence[Method],
         budget: Budget,
-        clock: Callable[[], float],
     ) -> None:
-        """Set up; ``budget`` bounds what is looked at, and the time on ``clock``."""
+        """Set up; ``budget`` bounds what is looked at."""
         self.operators = domain.steps
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
@@ -233,7 +227,7 @@ class Parser:
         self.state = StepState(problem, objects)
         self.entries: dict[Place, _Entry] = {_ROOT: _Entry()}
         self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
-        self._meter = _Meter(budget, clock)
+        self._meter = _Meter(budget)
         self.met: set[_Row] = set()
         """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
 
@@ -287,7 +281,7 @@ class Parser:
         elif task[0] not in self.operators:
             yield from self._assigned(names, {}, kinds)
         elif position < len(self.plan):
-            binding = _unified(task, self.plan[position], {})
+            binding = unified(task, self.plan[position], {})
             # What occurs nowhere but in the plan is no object.
             if binding is not None and all(
                 self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
@@ -361,7 +355,7 @@ class Parser:
             return {}
         if len(args) != len(method.head.args):
             return None
-        binding = _unified(method.head.args, args, {})
+        binding = unified(method.head.args, args, {})
         fits = binding is not None and all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
         return binding if fits else None
 
@@ -372,7 +366,7 @@ class Parser:
         for at, subtask in enumerate(method.subtasks, position):
             if subtask[0] not in self.operators:
                 break
-            binding = _unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
+            binding = unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
             if binding is None:
                 return None
         # What occurs nowhere but in the plan is no object.
@@ -413,7 +407,7 @@ def _taken(rows: deque[_Row]) -> Iterator[_Row]:
         yield rows.popleft()
 
 
-def _unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
+def unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
     """Return a binding with what else makes a pattern the same as a term, None where nothing does."""
     if len(pattern) != len(term):
         return None

@@ -12,12 +12,15 @@ operator for similarity joins", 2006).
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..record.record import TRUSTS, Record, audience_of
 from ..words.text import regex, stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 WRITTEN_WORD = regex(r"\b[^\W\d_a-z]\w*")
 ADDRESS = regex(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
@@ -60,6 +63,8 @@ def likeness(one: str, other: str) -> float:
         return 0.0
     if left == right:
         return 1.0
+    from difflib import SequenceMatcher  # for two that are nearly alike, which few are
+
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     names = _names(one) | _names(other)
     only_left, only_right = _unmatched(matcher, left, right, names)

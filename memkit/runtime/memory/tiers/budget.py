@@ -7,7 +7,6 @@ extracted sentences, bounded in tokens.
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,6 +72,8 @@ def _cache_directory() -> Path:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable])
+    import tempfile  # with what it brings it takes longer to load than to count a prompt
+
     return Path(tempfile.gettempdir()) / "data-gym-cache"
 
 

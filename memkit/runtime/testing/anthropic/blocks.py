@@ -60,7 +60,6 @@ def _block(data: Any, role: str, place: str) -> Block | None:
 
 
 def _kind(data: Any, allowed: tuple[str, ...], place: str) -> str:
-    """Return the type of a block, which has to be one of ``allowed``."""
     kind = mapping(data, place).get("type")
     if kind not in allowed:
         tags = ", ".join(map(repr, allowed))
@@ -69,7 +68,6 @@ def _kind(data: Any, allowed: tuple[str, ...], place: str) -> str:
 
 
 def _text(data: Mapping[str, Any], place: str) -> str:
-    """Return the text of a text block."""
     text = text_of(data, "text", f"{place}.", empty=True)
     if not text:
         raise wrong(place, "text content blocks must be non-empty")
@@ -79,7 +77,6 @@ def _text(data: Mapping[str, Any], place: str) -> str:
 
 
 def _call(data: Mapping[str, Any], place: str) -> Call:
-    """Return the tool call of a ``tool_use`` block."""
     name, call_id = text_of(data, "name", f"{place}."), text_of(data, "id", f"{place}.")
     if not TOOL_NAME.match(name):
         raise wrong(f"{place}.name", f"String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$', got {name!r}")

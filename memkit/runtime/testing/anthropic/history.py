@@ -36,7 +36,6 @@ def read_history(listed: Any, system: str) -> tuple[Message, ...]:
 
 
 def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
-    """Return role and blocks of one message."""
     place = f"messages.{index}"
     role = mapping(data, place).get("role")
     if not isinstance(role, str) or role not in _KEYS:
@@ -55,7 +54,6 @@ def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
 
 
 def _ends_in_space(blocks: list[Block]) -> bool:
-    """Tell whether the last block is text with whitespace behind it."""
     last = blocks[-1] if blocks else None
     return isinstance(last, str) and last != last.rstrip()
 
@@ -119,7 +117,6 @@ def _check_answers(blocks: list[Block], waiting: list[str], asked_in: int, index
 
 
 def _check_unanswered(waiting: list[str], asked_in: int) -> None:
-    """Refuse calls that nobody answered."""
     if waiting:
         raise Refusal(
             400,

@@ -37,7 +37,6 @@ def events_of(answer: Answer, conversation: Conversation) -> tuple[str, ...]:
 
 
 def _events(answer: Answer, conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield what is sent, in order."""
     begun = {**_frame(conversation), "content": [], "stop_reason": None, "usage": _usage(conversation)}
     yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
@@ -61,13 +60,11 @@ def _events(answer: Answer, conversation: Conversation) -> Iterator[dict[str, An
 
 
 def _frame(conversation: Conversation) -> dict[str, Any]:
-    """Return what every message carries."""
     name = f"msg_{uuid.uuid4().hex[:24]}"
     return {"id": name, "type": "message", "role": "assistant", "model": conversation.model, "stop_sequence": None}
 
 
 def _head(call: Call, conversation: Conversation) -> dict[str, Any]:
-    """Return a call without its arguments."""
     name = _offered_name(call.tool, conversation.tools)
     return {"type": "tool_use", "id": call.id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name}
 
@@ -96,7 +93,6 @@ def _input(call: Call) -> Any:
 
 
 def _stop_reason(answer: Answer) -> str:
-    """Return why the model stopped."""
     if answer.stop == "length":
         return "max_tokens"
     return "tool_use" if answer.calls else "end_turn"

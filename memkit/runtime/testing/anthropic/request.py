@@ -74,13 +74,11 @@ def _check_max_tokens(body: Mapping[str, Any]) -> None:
 
 
 def _system(body: Mapping[str, Any]) -> str:
-    """Return the system prompt, an empty text where there is none."""
     blocks = read_content(body.get("system") or "", "system", "system")
     return "\n".join(block for block in blocks if isinstance(block, str))
 
 
 def _tools(listed: Any) -> tuple[str, ...]:
-    """Return the names of the offered tools."""
     if listed is None:
         return ()
     if not isinstance(listed, list):
@@ -95,7 +93,6 @@ def _tools(listed: Any) -> tuple[str, ...]:
 
 
 def _tool(data: Any, place: str) -> str:
-    """Return the name of one tool of the client's own."""
     kind = mapping(data, place).get("type", "custom")
     if kind not in ("custom", None):
         raise wrong(f"{place}.type", f"this server runs no tool of type {kind!r}: offer tools of your own")
@@ -121,7 +118,6 @@ def _check_schema(schema: Mapping[str, Any], place: str) -> None:
 
 
 def _check_choice(choice: Any, tools: tuple[str, ...]) -> None:
-    """Refuse a tool choice that cannot be followed."""
     if choice is None:
         return
     kind = mapping(choice, "tool_choice").get("type")

@@ -50,13 +50,11 @@ class Messages:
 
 
 def _check_method(request: Request, *methods: str) -> None:
-    """Refuse any other method."""
     if request.method not in methods:
         raise Refusal(405, f"Method Not Allowed: {request.method} on {request.path}, use {' or '.join(methods)}")
 
 
 def _version(request: Request) -> str:
-    """Return the version of the protocol that a request names, as it has to."""
     version = request.headers.get("anthropic-version")
     if not version:
         raise wrong("anthropic-version", "header is required")
@@ -66,7 +64,6 @@ def _version(request: Request) -> str:
 
 
 def _answered(request: Request, play: Play) -> Response:
-    """Return the answer to a valid request."""
     conversation = read_conversation(request.body, _version(request))
     answer = play(conversation)
     if conversation.stream:
@@ -80,10 +77,8 @@ def _response(**parts: Any) -> Response:
 
 
 def _request_id() -> str:
-    """Return the name of a new request."""
     return f"req_{uuid.uuid4().hex[:24]}"
 
 
 def _model(name: str) -> dict[str, Any]:
-    """Return the description of a model."""
     return {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}

@@ -108,7 +108,6 @@ def read_message(data: Any, param: str = "") -> MessageOrder:
 
 
 def _content(content: Any, param: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the parts of a message, given as a string or as parts."""
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     if not isinstance(content, list) or not content:

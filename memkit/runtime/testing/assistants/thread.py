@@ -328,7 +328,6 @@ class Run:
         yield f"thread.run.{status}", self.body()
 
     def _count(self, asked: Conversation, answer: Answer) -> None:
-        """Add the tokens of one answer."""
         read, said = asked.tokens, answer.tokens
         for key, count in (("prompt_tokens", read), ("completion_tokens", said), ("total_tokens", read + said)):
             self.usage[key] += count

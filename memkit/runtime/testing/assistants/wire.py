@@ -231,7 +231,6 @@ def _told(run: Run, answer: Answer, asked: Conversation, stream: bool, before: S
 
 
 def _messages(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:
-    """Answer what is asked of the messages of a thread."""
     _look(thread)
     known = {message.id: message for message in thread.messages}
     match [request.method, *path]:
@@ -256,7 +255,6 @@ def _messages(thread: Thread, request: Request, path: list[str]) -> dict[str, An
 
 
 def _runs(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:
-    """Answer what is asked of the runs of a thread and of their steps."""
     if request.method == "GET":
         _look(thread)
     match [request.method, *path]:
@@ -295,7 +293,6 @@ def _refuse_while_active(thread: Thread, reason: str) -> None:
 
 
 def _found(known: Mapping[str, _Kept], name: str, kind: str) -> _Kept:
-    """Return what the server keeps under ``name``."""
     if name not in known:
         raise Refusal(404, f"No {kind} found with id '{name}'.")
     return known[name]

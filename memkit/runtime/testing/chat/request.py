@@ -34,7 +34,6 @@ def read_conversation(body: Any) -> Conversation:
 
 
 def _message(data: Any, param: str) -> Message:
-    """Return one message in the common form."""
     data = object_of(data, param)
     role = data.get("role")
     if not isinstance(role, str) or role not in _ROLES:
@@ -72,14 +71,12 @@ def _content(content: Any, role: str, param: str) -> str:
 
 
 def _calls(listed: Any, param: str) -> tuple[Call, ...]:
-    """Return the tool calls of an assistant message."""
     if not isinstance(listed, list) or not listed:
         raise wrong(param, "a non-empty list is required; leave it out when there are no calls")
     return tuple(_call(call, f"{param}[{index}]") for index, call in enumerate(listed))
 
 
 def _call(data: Any, param: str) -> Call:
-    """Return one tool call."""
     if not isinstance(data, Mapping) or data.get("type") != "function":
         raise wrong(f"{param}.type", "only calls of type 'function' are supported")
     function = data.get("function")
@@ -110,7 +107,6 @@ def check_tool_order(messages: tuple[Message, ...]) -> None:
 
 
 def _take_answer(message: Message, waiting: dict[str, None], param: str) -> None:
-    """Count one tool message as the answer to its call."""
     if message.call_id not in waiting:
         raise Refusal(
             400,
@@ -123,7 +119,6 @@ def _take_answer(message: Message, waiting: dict[str, None], param: str) -> None
 
 
 def _check_answered(waiting: dict[str, None], index: int) -> None:
-    """Refuse calls that nobody answered before message ``index``."""
     if waiting:
         raise Refusal(
             400,
@@ -135,7 +130,6 @@ def _check_answered(waiting: dict[str, None], index: int) -> None:
 
 
 def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the offered tools."""
     listed = body.get("tools")
     if listed is not None and (not isinstance(listed, list) or not listed):
         raise wrong("tools", "a non-empty list is required; leave it out when there are no tools")

@@ -38,7 +38,6 @@ class ChatCompletions:
 
 
 def _completed(body: Any, play: Play) -> Response:
-    """Return the completion of a valid request body."""
     conversation = read_conversation(body)
     answer = play(conversation)
     frame = {
@@ -64,7 +63,6 @@ def _completed(body: Any, play: Play) -> Response:
 
 
 def _wire_call(call: Call) -> dict[str, Any]:
-    """Return ``call`` in the form of the protocol."""
     return {
         "id": call.id or f"call_{uuid.uuid4().hex[:24]}",
         "type": "function",
@@ -73,13 +71,11 @@ def _wire_call(call: Call) -> dict[str, Any]:
 
 
 def _usage(conversation: Conversation, answer: Answer) -> dict[str, int]:
-    """Return the token counts."""
     prompt, completion = conversation.tokens, answer.tokens
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _whole(frame: Any, answer: Answer, calls: tuple[dict[str, Any], ...], usage: dict[str, int]) -> dict[str, Any]:
-    """Return a completion that is not streamed."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     if calls:
         message["tool_calls"] = list(calls)
@@ -90,7 +86,6 @@ def _whole(frame: Any, answer: Answer, calls: tuple[dict[str, Any], ...], usage:
 
 
 def _finish_reason(answer: Answer) -> str:
-    """Return why the model stopped."""
     return "length" if answer.stop == "length" else "tool_calls" if answer.calls else "stop"
 
 
@@ -109,7 +104,6 @@ def _chunks(answer: Answer, calls: tuple[dict[str, Any], ...]) -> Iterator[dict[
 
 
 def _event(frame: Any, *, choice: dict[str, Any] | None, usage: dict[str, int] | None, wants_usage: bool) -> str:
-    """Return one chunk as a server-sent event."""
     chunk = {**frame, "object": "chat.completion.chunk", "choices": [] if choice is None else [choice]}
     if wants_usage:
         chunk["usage"] = usage

@@ -72,7 +72,6 @@ def read_item(data: Any, param: str) -> Item:
 
 
 def _check_id(data: Mapping[str, Any], kind: str, param: str) -> None:
-    """Refuse an id that an item of this kind cannot have."""
     item_id = value_of(data, "id", str, f"{param}.id")
     prefix = PREFIXES.get(kind, "")
     if item_id is not None and not item_id.startswith(prefix):
@@ -80,7 +79,6 @@ def _check_id(data: Mapping[str, Any], kind: str, param: str) -> None:
 
 
 def _message(data: Mapping[str, Any], param: str) -> Item:
-    """Return what is a message's own."""
     role = choice_of(data, "role", ROLES, f"{param}.role")
     if role is None:
         raise missing(f"{param}.role")
@@ -114,7 +112,6 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _function_call(data: Mapping[str, Any], param: str) -> Item:
-    """Return what is a call's own."""
     return {
         "call_id": _call_id(data, param),
         "name": tool_name(data, f"{param}.name"),
@@ -123,7 +120,6 @@ def _function_call(data: Mapping[str, Any], param: str) -> Item:
 
 
 def _call_output(data: Mapping[str, Any], param: str) -> Item:
-    """Return what is an output's own."""
     output = data.get("output")
     if output is None:
         raise missing(f"{param}.output")
@@ -133,7 +129,6 @@ def _call_output(data: Mapping[str, Any], param: str) -> Item:
 
 
 def _call_id(data: Mapping[str, Any], param: str) -> str:
-    """Return the id that ties a call and its output together."""
     call_id: str = required(data, "call_id", str, f"{param}.call_id")
     if not 0 < len(call_id) <= LONGEST_CALL_ID:
         raise wrong(f"{param}.call_id", f"expected a string of 1 to {LONGEST_CALL_ID} characters")
@@ -152,7 +147,6 @@ def _reasoning(data: Mapping[str, Any], param: str) -> Item:
 
 
 def _reference(data: Mapping[str, Any], param: str) -> Item:
-    """Return a reference, which is nothing but an id."""
     return {"id": required(data, "id", str, f"{param}.id")}
 
 
@@ -186,7 +180,6 @@ def to_messages(items: Iterable[Item]) -> list[Message]:
 
 
 def _add_call(messages: list[Message], item: Item) -> None:
-    """Put a call on the message of the model that it belongs to."""
     call = Call(item["name"], parsed(item["arguments"]), item["call_id"], item["arguments"])
     if not messages or messages[-1].role != "assistant":
         messages.append(Message("assistant"))

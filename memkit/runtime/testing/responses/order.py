@@ -70,5 +70,4 @@ def not_found(item_id: str) -> Refusal:
 
 
 def _refused(message: str) -> Refusal:
-    """Return the refusal of the input."""
     return Refusal(400, message, param="input")

@@ -24,40 +24,15 @@ INCLUDABLE = (
     "code_interpreter_call.outputs",
 )
 COUNTED = (
-    "conversation",
-    "input",
-    "instructions",
-    "model",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "reasoning",
-    "text",
-    "tool_choice",
-    "tools",
-    "truncation",
-)
+    "conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id", "reasoning",
+    "text", "tool_choice", "tools", "truncation",
+)  # fmt: skip
 """What a request to count tokens may hold."""
 KNOWN = (
-    *COUNTED,
-    "background",
-    "client_metadata",
-    "include",
-    "max_output_tokens",
-    "max_tool_calls",
-    "metadata",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "top_logprobs",
-    "top_p",
-    "user",
-)
+    *COUNTED, "background", "client_metadata", "include", "max_output_tokens", "max_tool_calls", "metadata", "prompt",
+    "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream",
+    "stream_options", "temperature", "top_logprobs", "top_p", "user",
+)  # fmt: skip
 MOVED = {
     "messages": "'input'",
     "max_tokens": "'max_output_tokens'",
@@ -129,7 +104,6 @@ def read_count(body: Any) -> Create:
 
 
 def _checked(body: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return a body that holds nothing but ``known`` parameters."""
     if not isinstance(body, Mapping):
         raise wrong("body", "the body must be a JSON object")
     for old, new in MOVED.items():
@@ -141,7 +115,6 @@ def _checked(body: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def _context(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model is asked to continue, and with what."""
     previous = value_of(data, "previous_response_id", str, "previous_response_id")
     conversation = _conversation(data)
     if previous is not None and conversation is not None:
@@ -206,7 +179,6 @@ def _check_sampling(data: Mapping[str, Any], model: str, effort: str | None) -> 
 
 
 def _check_not_served(data: Mapping[str, Any]) -> None:
-    """Refuse what needs more than a script."""
     if value_of(data, "background", bool, "background"):
         raise wrong("background", "this server answers at once; leave it out")
     if data.get("prompt") is not None:
@@ -217,7 +189,6 @@ def _check_not_served(data: Mapping[str, Any]) -> None:
 
 
 def _shown(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the response repeats of the request."""
     format_given = (value_of(data, "text", Mapping, "text") or {}).get("format") or {"type": "text"}
     return {
         "instructions": data.get("instructions"),

@@ -7,18 +7,7 @@ from typing import Any
 
 from ..reading import CHOICES, check_known, check_schema, required, tool_name, unsupported_value, value_of, wrong
 
-KEYS = (
-    "allowed_callers",
-    "defer_loading",
-    "description",
-    "name",
-    "output_schema",
-    "parameters",
-    "strict",
-    "type",
-)
-
-
+KEYS = ("allowed_callers", "defer_loading", "description", "name", "output_schema", "parameters", "strict", "type")
 NAMESPACE = ("description", "name", "tools", "type")
 SEARCH_OFFLINE = {"type": "web_search", "external_web_access": False}
 """What a client offers that may not search the web; a script never calls it."""
@@ -92,7 +81,6 @@ def check_choice(choice: Any, names: Collection[str]) -> None:
 
 
 def _chosen(choice: str | Mapping[str, Any]) -> list[str]:
-    """Return the names that a choice holds."""
     if isinstance(choice, str):
         return []
     if choice.get("type") == "function":

@@ -68,7 +68,6 @@ class Responses:
     # --- responses
 
     def _create(self, request: Request, play: Play) -> Response:
-        """Answer a request for a response, and keep both where they are to be kept."""
         create = read_create(request.body)
         kept = self._state.conversation(create.conversation) if create.conversation else None
         with self._state.held(kept):
@@ -96,7 +95,6 @@ class Responses:
         return items
 
     def _keep(self, create: Create, kept: KeptConversation | None, items: list[Item], body: dict[str, Any]) -> None:
-        """Keep what the request stores."""
         if kept is None and not create.store:
             return
         seen = self._state.keep([*items, *body["output"]])
@@ -166,13 +164,11 @@ class Responses:
 
 
 def _asked(create: Create, items: Sequence[Item]) -> Conversation:
-    """Return what the model is asked to continue."""
     first = [Message("system", create.instructions)] if create.instructions else []
     return Conversation((*first, *to_messages(items)), tuple(create.tools), create.model, create.stream)
 
 
 def _given_items(body: Any, known: tuple[str, ...]) -> list[Item]:
-    """Return the items in the body of a request about a conversation."""
     if not isinstance(body, Mapping):
         raise wrong("body", "the body must be a JSON object")
     check_known(body, known)
