@@ -14,11 +14,11 @@ from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageErro
 from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
-from memkit.runtime.memory.interface import StoreKeys
+from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
@@ -53,6 +53,8 @@ INSTEAD = ", or leave it out with '--provider reference'"
 """How to talk to a store that nobody trusted."""
 LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
+NAMED = 3
+"""Lines that are wrong are said one by one; the rest is a number."""
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 
 
@@ -86,6 +88,10 @@ class Workspace:
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
+        self.damage: list[ShardProblem] = []
+        """What was found wrong with the archive's lines, or moved back, while they were read."""
+        self.tells_damage = True
+        """False where the answer itself names it."""
 
     @cached_property
     def git(self) -> Git:
@@ -110,7 +116,27 @@ class Workspace:
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
         log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
+        log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+
+    def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
+        """Return whether git had this state of a shard before it had the lines that are gone."""
+        from memkit.store.chain_history import was_earlier
+
+        try:
+            return was_earlier(self.git, shard, data, links)
+        except MemkitError:
+            return False  # who cannot ask git knows of no earlier state
+
+    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
+        """Return the line of a shard that has this link in git."""
+        from memkit.store.chain_history import line_as_written
+
+        try:
+            line = line_as_written(self.git, f"archive/{shard}", "", link)
+        except MemkitError:
+            return None
+        return None if line is None else decode_line(line)
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -453,9 +479,12 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
+            from memkit.store.chain_history import require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
+            require_whole(self.archive, self.git)
+            write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:
             if force:
@@ -489,9 +518,24 @@ class Workspace:
 
     def _observed(self, event: Mapping[str, Any]) -> None:
         """Keep account of what the archive tells, and say what a person should know at once."""
+        if event["event"] == "damage":
+            self._heard(event["problems"])
+            return
         self.audit.append(event)
         if event["event"] == "torn":
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
+
+    def _heard(self, problems: Sequence[ShardProblem]) -> None:
+        """Say once which lines are withheld, missing or damaged; the first few by name."""
+        self.damage += problems
+        if not self.tells_damage:
+            return
+        for problem in problems[:NAMED]:
+            place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+            self.notice(f"{place}: {problem.code}: {problem.message}")
+        if any(problem.code != "moved_back" for problem in problems):
+            more = f"{len(problems) - NAMED} more. " if len(problems) > NAMED else ""
+            self.notice(f"{more}Nothing of it is served: look with 'memkit fsck'.")
 
     @property
     def _pending_file(self) -> Path:

@@ -251,7 +251,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt) as interrupt:
         say("Interrupted.", err=True)
         if front.json or _asks_for_json(arguments):
-            _say_failure(interrupt, arguments, diagnostic("interrupted", "Interrupted."))
+            _say_failure(interrupt, arguments, [diagnostic("interrupted", "Interrupted.")])
         return 130
     except BrokenPipeError:
         discard()  # the reader (head, less) has left, and nobody is there to be told
@@ -285,7 +285,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
         say(mask("".join(traceback.format_exception(error))), err=True)
     if front.json or _asks_for_json(arguments):
         path, line = getattr(error, "path", None), getattr(error, "line", None)
-        _say_failure(error, arguments, diagnostic(label, message, path=str(path) if path else None, line=line))
+        found = diagnostic(label, message, path=str(path) if path else None, line=line)
+        _say_failure(error, arguments, [found, *front.damage()])
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message, err=True)
     else:
@@ -295,8 +296,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     return code
 
 
-def _say_failure(error: BaseException, arguments: Sequence[str], finding: Diagnostic) -> None:
-    say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=[finding]))
+def _say_failure(error: BaseException, arguments: Sequence[str], findings: Sequence[Diagnostic]) -> None:
+    say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=findings))
 
 
 def _describe(error: Exception) -> tuple[int, str, str]:

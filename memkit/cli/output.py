@@ -14,6 +14,7 @@ from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.interface import ShardProblem
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
     from memkit.workspace import Workspace
@@ -33,6 +34,8 @@ class Front:
         self.no_input = False
         self.store: Path | None = None
         self._workspace: Workspace | None = None
+        self._damage: Sequence[ShardProblem] = ()
+        """What was found wrong with the archive by a store that is closed."""
 
     @property
     def workspace(self) -> Workspace:
@@ -63,6 +66,7 @@ class Front:
         """Release the store if the run opened it."""
         if self._workspace is not None:
             self._workspace.close()
+            self._damage = self._workspace.damage
             self._workspace = None
 
     def answer(
@@ -84,12 +88,18 @@ class Front:
             code: The exit code where it differs from 0 (ok) and 1 (not ok).
         """
         if self.json:
-            click.echo(envelope(command_name(), data, ok=ok, diagnostics=diagnostics))
+            click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
         else:
             lines = text if isinstance(text, str) else "\n".join(text)
             if lines:
                 click.echo(harmless(lines))
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
+
+    def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
+        """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
+        places = {(one["code"], one["path"], one["line"]) for one in said}
+        found = self._workspace.damage if self._workspace else self._damage
+        return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
@@ -188,6 +198,12 @@ def diagnostic(
 ) -> Diagnostic:
     """Return one finding in the shape that every command prints."""
     return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
+
+
+def damage_diagnostic(problem: ShardProblem) -> Diagnostic:
+    """Return what is wrong with a line of the archive as every command prints it that only read it."""
+    severity = "info" if problem.code == "moved_back" else "warning"
+    return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
 
 
 def harmless_json(body: Any) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
+from memkit.cli.output import MOST_SHOWN, Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
 from memkit.cli.persons import require_person
 from memkit.errors import MemkitError, NoStore, UsageError
 from memkit.runtime.host.persons import agent_at_work
@@ -21,7 +21,7 @@ from memkit.store.layout import find_store
 from memkit.store.manifest import meaning_of
 from memkit.store.shard_merge import as_it_is, readable
 from memkit.store.trust import Trust
-from memkit.terminal import one_line, shell_word
+from memkit.terminal import counted, one_line, shell_word
 
 # ``memkit init``: make a store.
 
@@ -98,6 +98,7 @@ def migrate(front: Front, dry_run: bool) -> None:
 # ``memkit git``: how git merges and shows what is remembered.
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PLACE = click.Path(exists=True, path_type=Path)
 
 
 @click.group("git", cls=MemkitGroup)
@@ -205,32 +206,81 @@ def doctor(front: Front, call: bool) -> None:
 
 @click.command("fsck", cls=MemkitCommand)
 @click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; the clone's state keeps what goes.")
+@click.option("--accept", is_flag=True, help="Take over, as your own word, what was changed behind memkit's back.")
+@click.option("--yes", is_flag=True, help="Answer the question of --accept.")
+@click.option("--heads", type=_PLACE, metavar="DIR|FILE", help="Compare with a copy of archive/heads kept elsewhere.")
+@click.option("--since", metavar="COMMIT", help="Ask that every later commit is signed, with --signers.")
+@click.option("--signers", type=_FILE, metavar="FILE", help="Who may sign, as ssh-keygen reads it (allowed_signers).")
 @click.pass_obj
-def fsck(front: Front, fix: bool) -> None:
+def fsck(
+    front: Front, fix: bool, accept: bool, yes: bool, heads: Path | None, since: str | None, signers: Path | None
+) -> None:
     """Check every line of every shard and name what is wrong by file and line.
 
-    Shards are compared with the last commit too, because their lines are never edited. The exit code is 1 while
-    problems remain.
+    Shards are compared with their links, with the heads that were kept, and with the last commit, because their lines
+    are never edited. The exit code is 1 while problems remain.
     """
-    from memkit.use_cases.upkeep import check_archive
+    from memkit.use_cases.upkeep import check_archive, check_signatures
 
-    report = check_archive(front.workspace, fix=fix)
+    if (since is None) != (signers is None):
+        raise UsageError("--since and --signers go together: since which commit, and who may have signed.")
+    if yes and not accept:
+        raise UsageError("--yes answers --accept, which is not here.")
+    if accept:
+        if fix or heads or since:
+            raise UsageError("--accept goes alone: look first, then take over.")
+        _accept(front, yes=yes)
+    front.workspace.tells_damage = False
+    report = check_archive(front.workspace, fix=fix, heads=heads)
+    if since is not None and signers is not None:
+        unsigned = check_signatures(front.workspace, since, signers)
+        report = replace(report, problems=(*report.problems, *unsigned))
     told = [(problem, True) for problem in report.fixed] + [(problem, False) for problem in report.problems]
     problems = [_data(problem, fixed=fixed) for problem, fixed in told]
     lines = [
         f"{_place(problem)}: {'fixed ' if fixed else ''}{problem.code}: {problem.message}" for problem, fixed in told
     ]
-    lines += [f"{_place(warning)}: warning: {warning.code}: {warning.message}" for warning in report.warnings]
+    lines += [
+        f"{_place(one)}: {'note' if one.code in NOTES else 'warning'}: {one.code}: {one.message}"
+        for one in report.warnings
+    ]
     if report.unreadable:
         lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
     lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
-        *(_finding(warning, "warning") for warning in report.warnings),
+        *(_finding(warning, "info" if warning.code in NOTES else "warning") for warning in report.warnings),
     ]
     seals = {"lines": report.sealed, "unreadable": report.unreadable}
     data = {"records": report.records, "problems": problems, "sealed": seals}
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+
+
+NOTES = ("unlinked", "reordered", "moved_back", "new_writer")
+"""What is worth a look in the chains and no fault."""
+
+
+def _accept(front: Front, *, yes: bool) -> None:
+    """Let a person take over what was changed behind memkit's back, and end the run."""
+    from memkit.use_cases.upkeep import accept_damage
+
+    require_person("'memkit fsck --accept'")
+    front.workspace.tells_damage = False
+
+    def confirm(problems: Sequence[ShardProblem]) -> None:
+        lines = [f"{_place(one)}: {one.code}: {one.message}" for one in problems]
+        for line in [*lines[:MOST_SHOWN], *([f"and {len(lines) - MOST_SHOWN} more"] if lines[MOST_SHOWN:] else [])]:
+            front.note(line)
+        what = counted(len(lines), "line")
+        front.confirm(f"Put back what git has of {what}, and take what stands there now for your own word?", yes=yes)
+
+    done = accept_damage(front.workspace, confirm)
+    lines = [f"accepted {id}" for id in done.accepted] + [f"not taken over: {why}" for why in done.left]
+    lines += [f"{done.gone} lines are taken for gone."] if done.gone else []
+    findings = [diagnostic("refused", f"Not taken over: {why}") for why in done.left]
+    front.workspace.damage.clear()  # it is settled
+    front.answer({"accepted": list(done.accepted)}, lines or "Nothing was changed behind memkit's back.",
+                 ok=not done.left, diagnostics=findings)  # fmt: skip
 
 
 def _data(problem: ShardProblem, *, fixed: bool) -> dict[str, Any]:

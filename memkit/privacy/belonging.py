@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+
+from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
+from memkit.runtime.memory.record.lines import encode_data
+from memkit.runtime.memory.record.record import PLACE
 
 ARCHIVE = "archive"
 SUFFIX = ".jsonl"
@@ -15,7 +19,7 @@ _OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 _MARKER = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)")
 KEYS_OF_FORM = frozenset({
     "id", "user_id", "created_at", "type", "scope", "source", "trust", "actor", "op", "target", "at", "valid_from",
-    "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts",
+    "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts", *PLACE,
 })  # fmt: skip
 """Keys whose value the program sets; what the others hold was said by somebody."""
 
@@ -26,6 +30,8 @@ class Belonging:
     def __init__(self, user_id: str, ids: Iterable[str] = ()) -> None:
         self.user_id = user_id
         self.ids = frozenset(ids)
+        self.relinked: Mapping[str, str] = {}
+        """Lines of others that stood after one that goes, as they are linked anew."""
         self._decided: dict[tuple[bytes, bool], bytes] = {}
 
     def owns(self, data: Mapping[str, Any]) -> bool:
@@ -61,8 +67,8 @@ class Belonging:
         objects = objects_in(line)
         if not objects:
             return b"" if self._is_remains(line, torn) else line
-        foreign = [text for text, data in objects if not self.owns(data)]
-        if len(foreign) == len(objects):
+        foreign = [self.relinked.get(text, text) for text, data in objects if not self.owns(data)]
+        if foreign == [text for text, _ in objects]:
             return line
         return "".join(foreign).encode("utf-8", "surrogateescape")
 
@@ -72,6 +78,33 @@ class Belonging:
             return False
         owners = owners_named(line)
         return self.user_id in owners or (torn and not owners)
+
+
+def relinked_around(
+    objects: Iterable[tuple[str, Mapping[str, Any]]], goes: Callable[[Mapping[str, Any]], bool], key: bytes | None
+) -> dict[str, str]:
+    """Return the lines that have to be linked anew because one before them goes, as they were and as they will be."""
+    nodes: dict[bytes, tuple[bytes, dict[str, Mapping[str, Any]], bool]] = {}
+    """By their links: the line before, the spellings, and whether it goes."""
+    for text, data in objects:
+        own = claimed_link(data)
+        if own:
+            nodes.setdefault(own, (parent_of(data), {}, goes(data)))[1][text] = data
+    after: dict[bytes, list[bytes]] = {}
+    for own, (parent, _, _) in nodes.items():
+        after.setdefault(parent, []).append(own)
+    found: dict[str, str] = {}
+    waiting = [(own, parent) for own, (parent, _, _) in nodes.items() if parent not in nodes]
+    while waiting:
+        own, place = waiting.pop()
+        parent, spellings, is_gone = nodes[own]
+        stands = place if is_gone else own
+        if not is_gone and place != parent:
+            for text, data in spellings.items():
+                placed, link = linked(data, place, key=key, by="erase")
+                found[text], stands = encode_data(placed), link.own
+        waiting += [(next_one, stands) for next_one in after.get(own, ())]
+    return found
 
 
 def objects_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:

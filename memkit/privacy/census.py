@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.privacy.belonging import Belonging, objects_in, said
+from memkit.privacy.belonging import Belonging, objects_in, relinked_around, said
 from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.runtime.memory.record.record import is_in_clear
 
@@ -30,6 +30,8 @@ class Census:
 
     user_id: str
     opened: Opened
+    key: bytes | None = None
+    """By which this clone knows a line again that it linked anew."""
     records: int = 0
     events: int = 0
     ids: set[str] = field(default_factory=set)
@@ -59,6 +61,11 @@ class Census:
         self.records = len({str(data.get("id", data)) for data in counted if "op" not in data})
         for data in counted:
             self._note(data)
+        touched = {str(data.get("user_id")) for data in counted} - {self.user_id}
+        if touched:  # what others said of the person's records goes out of their chains
+            spelled = (found for line in self._lines for found in objects_in(line))
+            chained = ((text, data) for text, data in spelled if data.get("user_id") in touched)
+            belonging.relinked = relinked_around(chained, belonging.owns, self.key)
         return belonging
 
     def of_others(self, belonging: Belonging) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memkit.errors import MissingExtra
 from memkit.runtime.memory.record.lines import DECODER, JSON, NO_KEY, SealDamaged, encode_data, is_sealed
-from memkit.runtime.memory.record.record import CLEAR, is_to_hide
+from memkit.runtime.memory.record.record import CLEAR, is_to_hide, unplaced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +100,7 @@ class KeySealer:
     def _opened(self, data: Mapping[str, JSON], lock: Lock, content: str) -> Mapping[str, JSON]:
         from cryptography.exceptions import InvalidTag
 
-        clear = {key: value for key, value in data.items() if key in CLEAR}
+        clear = {key: value for key, value in unplaced(data).items() if key in CLEAR}
         try:
             sealed = b64decode(content, validate=True)
             hidden = lock.cipher.decrypt(sealed[:NONCE], sealed[NONCE:], _bound(clear))

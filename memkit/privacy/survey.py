@@ -18,6 +18,7 @@ from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, cache_folder
 from memkit.runtime.memory.log.files import MACHINE
+from memkit.runtime.memory.log.witness import Witness
 from memkit.store.layout import MANIFEST
 
 OUTPUTS = "outputs"
@@ -48,7 +49,7 @@ class Survey:
         self.stores = [store, *stores_inside(store, self.top)]
         """This one, and those inside of it, such as projects that were generated there."""
         self.states = [LocalState(each, user_id, opened) for each in self.stores]
-        self.census = Census(user_id, opened)
+        self.census = Census(user_id, opened, Witness(store).relinking_key)
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         self._read_lines()

@@ -17,7 +17,7 @@ from memkit.runtime.memory.log.shards import MONTH
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event, Located, fold, in_order
 from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from memkit.runtime.memory.record.record import Record, replaced_by
+from memkit.runtime.memory.record.record import Record, replaced_by, unplaced
 from memkit.terminal import counted
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
@@ -105,7 +105,7 @@ def _sort_out(
 
 
 def _opened(content: bytes, sealer: Sealer) -> Line:
-    return shown(decode_line(content), sealer)
+    return unplaced(shown(decode_line(content), sealer))  # a line that was linked anew says what it said
 
 
 def lines_about(side: StoreSide, ids: Collection[str], sealer: Sealer) -> Iterator[tuple[str, int, Line]]:

@@ -15,6 +15,7 @@ from typing import NoReturn
 from memkit.errors import UsageError
 from memkit.runtime.memory.log.log import ShardStat, Span, Written
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.witness import Witness
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST
@@ -54,6 +55,7 @@ class TreeLog:
     def __init__(self, git: Git, commit: str) -> None:
         self._objects = GitObjects(git)
         self._commit = commit
+        self.witness = Witness(git.root, has_heads=False)
 
     def shards(self) -> dict[str, ShardStat]:
         """Return every shard of the commit; links are not followed."""
@@ -100,7 +102,8 @@ class BranchLog:
     def __init__(self, committed: Mapping[str, bytes], *, month: str, writer: str) -> None:
         self._committed = committed
         self._prefix = f"{month}/"
-        self._writer = writer
+        self.writer = writer
+        self.witness = None
         self.added: dict[str, bytes] = {}
         """The new shards by name, in the order in which they were begun."""
 
@@ -131,7 +134,7 @@ class BranchLog:
 
     def name(self, part: int) -> str:
         """Return the name of one of the new shards, counted from 1."""
-        return self._prefix + shard_name(self._writer, part)
+        return self._prefix + shard_name(self.writer, part)
 
 
 class BranchBatch:
@@ -139,6 +142,7 @@ class BranchBatch:
 
     def __init__(self, log: BranchLog) -> None:
         self._log = log
+        self.writer = log.writer
         self._staged: dict[str, bytearray] = {}
 
     def stage(self, line: bytes) -> Span:

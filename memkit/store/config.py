@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memkit.errors import StoreFault, UsageError
 from memkit.store.layout import MANIFEST, parsed
 
-FORMAT = 1
+FORMAT = 2
 """The store format that this version writes; a store with a higher number needs a newer memkit."""
 
 DEFAULT = "default"

@@ -19,6 +19,12 @@ DETACHED = "No branch is checked out, so the commit is on none and gets lost whe
 _SECONDS = 60.0
 _HOOK_SECONDS = 600.0
 """Hooks run whole suites of tests."""
+_SIGNING = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
+_SIGNERS = {
+    "gpg.format": "openpgp", "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
+}  # fmt: skip
+"""What signs where a person's configuration names no other program."""
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
@@ -49,8 +55,9 @@ class Git:
         return self.feed(b"", *arguments, check=check).decode("utf-8", "surrogateescape")
 
     def feed(
-        self, given: bytes, *arguments: str, index: Path | None = None, seconds: float = _SECONDS, check: bool = True
-    ) -> bytes:
+        self, given: bytes, *arguments: str, index: Path | None = None, seconds: float = _SECONDS, check: bool = True,
+        variables: Mapping[str, str] | None = None,
+    ) -> bytes:  # fmt: skip
         """Run ``git ARGUMENTS`` with ``given`` on its standard input and return the bytes that it printed.
 
         Args:
@@ -59,8 +66,9 @@ class Git:
             index: The index file to work on in place of the repository's own.
             seconds: How long git may take.
             check: Whether a failure is an error; otherwise it prints nothing.
+            variables: Further variables of git's environment, such as ``signing``.
         """
-        variables = {"GIT_INDEX_FILE": str(index)} if index else {}
+        variables = {**(variables or {}), **({"GIT_INDEX_FILE": str(index)} if index else {})}
         return self._checked(arguments, self._ended(arguments, given, variables, seconds), check=check)
 
     def is_repository(self) -> bool:
@@ -134,10 +142,28 @@ class Git:
             # A message can be longer than an argument may be.
             words = ["commit", "--quiet", "--only", *([] if hooks else ["--no-verify"]), "--file=-", "--", *paths]
             seconds = _HOOK_SECONDS if hooks else _SECONDS
-            self._checked(words, self._ended(words, message.encode(), {}, seconds, hooks=hooks))
+            self._checked(words, self._ended(words, message.encode(), self.signing(), seconds, hooks=hooks))
             if folder is not None:
                 _note_commit(folder, paths, began)
             return self.run("rev-parse", "--verify", "HEAD").strip()
+
+    def signing(self) -> dict[str, str]:
+        """Return the variables that let git sign, where the person's own configuration says that commits are signed.
+
+        What the repository's says of it names no program here and no key.
+        """
+        own: dict[str, str] = {}
+        for scope in ("--system", "--global"):
+            words = ["config", scope, "--includes", "-z", "--get-regexp", _SIGNING]
+            for entry in self.run(*words, check=False).split("\0"):
+                key, _, value = entry.partition("\n")
+                own |= {key.lower(): value} if key else {}
+        if own.get("commit.gpgsign", "").lower() not in ("true", "yes", "on", "1"):
+            return {}
+        # A value may hold anything; git reads these as a shell would.
+        settings = {**_SIGNERS, **own}
+        quoted = (f"{_quoted(key)}={_quoted(value)}" for key, value in settings.items())
+        return {"GIT_CONFIG_PARAMETERS": " ".join(quoted)}
 
     def named_hooks(self) -> str:
         """Return the scope and the value of ``core.hooksPath`` with a tab between; nothing where it is not set."""
@@ -214,6 +240,10 @@ def _reason(said: str) -> str:
     lines = [line for line in said.splitlines() if not line.startswith(("hint:", "warning:"))] or said.splitlines()
     faults = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return faults[-1] if faults else " ".join(lines)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
 
 
 BUSY_FILE = "memkit-writing"

@@ -134,7 +134,9 @@ class GitObjects:
         if before not in (None, parent):
             raise EnvironmentFault(f"The branch {branch!r} is there and ends with another commit. Name another branch.")
         tree = self._changed_tree(parent, changes)
-        made = self._git.feed(message.encode(), "commit-tree", tree, "-p", parent, "-F", "-").decode("ascii").strip()
+        signing = self._git.signing()
+        words = ["commit-tree", *(["-S"] if signing else []), tree, "-p", parent, "-F", "-"]
+        made = self._git.feed(message.encode(), *words, variables=signing).decode("ascii").strip()
         # Git compares with what was there, so that two who write at once do not both win.
         self._git.run("update-ref", reference, made, before or "0" * len(made))
         return made

@@ -13,9 +13,11 @@ from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
 from memkit.store.change import change_file, change_files
 from memkit.store.config import FORMAT
 from memkit.store.file_history import ABOUT_VERSIONS
+from memkit.store.linking import link_shards, unlinked_shards
 from memkit.store.manifest import change_manifest
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited, without_entries
+from memkit.terminal import counted
 
 UNSTATED = 0
 """The format of a store whose ``memkit.yaml`` states none, as one written by hand may; it is read as format 1."""
@@ -30,11 +32,18 @@ class MigrationStep:
     """Does it to the store at a path in one commit, and returns the commit's id; None where there is no repository."""
 
 
-def _state_the_format(root: Path) -> str | None:
-    return change_manifest(root, {"format": 1}, "State the format of the store")
+LINKED = 2
+"""From this format on every line has a link."""
 
 
-STEPS: Mapping[int, MigrationStep] = {UNSTATED: MigrationStep("state the format in memkit.yaml", _state_the_format)}
+def _state_the_format(root: Path, number: int) -> str | None:
+    return change_manifest(root, {"format": number}, f"State that the store has format {number}")
+
+
+STEPS: Mapping[int, MigrationStep] = {
+    UNSTATED: MigrationStep("state the format in memkit.yaml", partial(_state_the_format, number=1)),
+    LINKED - 1: MigrationStep("state format 2, whose lines have links", partial(_state_the_format, number=LINKED)),
+}
 """By the format that each begins from; together they lead to ``FORMAT``."""
 
 
@@ -46,10 +55,13 @@ def steps_from(stated: int) -> list[MigrationStep]:
 def steps_beside(root: Path) -> list[MigrationStep]:
     """Return what the files of a store need in any format.
 
-    Policies that wait for a former ``context.trust``, and files that state a version, over which two branches would
-    always be in conflict.
+    Links, policies that wait for a former ``context.trust``, and files that state a version, over which two branches
+    would always be in conflict.
     """
+    unlinked = unlinked_shards(root)
+    linking = MigrationStep(f"link the lines of {counted(len(unlinked), 'shard')}", link_shards)
     return [
+        *([linking] if unlinked else []),
         *(
             MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
             for name in _files(root, "policies")

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha1, sha256
@@ -25,7 +25,7 @@ from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked, whole_file
 from memkit.runtime.memory.log.log import Log
 from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
-from memkit.runtime.memory.record.lines import is_sealed
+from memkit.runtime.memory.record.lines import JSON, is_sealed
 from memkit.runtime.memory.tiers.sessions import is_session
 from memkit.store.files import write_whole
 from memkit.store.git import Git
@@ -35,11 +35,13 @@ from memkit.store.sessions import CHECKPOINTS, FOLDERS
 REPAIRED = frozenset(
     {
         "conflict-marker", "glued-line", "torn", "not-json", "bad-record", "bad-event", "bom", "crlf", "duplicate-line",
-        "deleted-shard", "missing-line", "edited-line",
+        "missing", "tampered",
     }
 )  # fmt: skip
 """What a repair takes away; a newer memkit's event stays, and is then named again."""
 LOCK_SECONDS = 30.0
+Genuine = Callable[[str, Mapping[str, JSON]], bool]
+"""Says of a shard and a line that git has whether somebody who may wrote it there."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,16 @@ class Findings:
     warnings: tuple[ShardProblem, ...]
 
 
-def find_problems(root: Path, log: Log, git: Git) -> Findings:
-    """Return what is wrong with the shards of a store, with the files around them, and against what git has."""
+def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
+    """Return what is wrong with the shards of a store, with the files around them, and against what git has.
+
+    A line of git's that is not ``genuine`` is not missed.
+    """
     shards = {shard.path: shard for shard in examined(log)}
     warnings = [*dangling_events(shards)]
     lost: list[Loss] = []
     try:
-        lost = losses(git, shards)
+        lost = losses(git, shards, genuine)
     except EnvironmentFault as error:
         warnings.append(ShardProblem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
     strays = list(misplaced(root))
@@ -70,7 +75,7 @@ def find_problems(root: Path, log: Log, git: Git) -> Findings:
     return Findings(shards, lost, strays, tuple(found), tuple(warnings))
 
 
-def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[ShardProblem]:
+def repair(root: Path, log: Log, git: Git, moment: datetime, genuine: Genuine) -> list[ShardProblem]:
     """Repair what can be repaired without a person and return what that was.
 
     Raises:
@@ -78,7 +83,7 @@ def repair(root: Path, log: Log, git: Git, moment: datetime) -> list[ShardProble
         StoreLocked: Another process held the lock for too long.
     """
     with locked(lock_file(root), timeout=LOCK_SECONDS):
-        findings = find_problems(root, log, git)
+        findings = find_problems(root, log, git, genuine)
         shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
         fixed = [problem for problem in (*findings.warnings, *findings.problems) if problem.code in REPAIRED]
         for path in sorted(
@@ -203,22 +208,20 @@ class Loss:
         if count:
             lines = f"{count} line{'s' if count > 1 else ''} of {source}"
             if self.is_deleted:
-                yield ShardProblem("deleted-shard", path, 0, f"The shard was deleted, and {lines} with it.")
+                yield ShardProblem("missing", path, 0, f"The shard was deleted, and {lines} with it.")
             else:
                 first = self.missing[0]
                 message = f"{lines} {'are' if count > 1 else 'is'} gone: {first.id}, line {first.number} there"
-                yield ShardProblem(
-                    "missing-line", path, first.number, f"{message}{', and so on' if count > 1 else ''}."
-                )
+                yield ShardProblem("missing", path, first.number, f"{message}{', and so on' if count > 1 else ''}.")
         for place, now, then in self.edited:
             message = (
                 f"Id {then.id} is another line in {source} ({path}:{then.number}). Lines are never edited: "
                 "take the change back, and correct the record with 'memkit memory supersede'."
             )
-            yield ShardProblem("edited-line", place, now.number, message)
+            yield ShardProblem("tampered", place, now.number, message)
 
 
-def losses(git: Git, shards: Mapping[str, Examined]) -> list[Loss]:
+def losses(git: Git, shards: Mapping[str, Examined], genuine: Genuine) -> list[Loss]:
     """Return what the shards of the working tree lack of what git has; nothing outside of a repository."""
     if not git.is_repository():
         return []
@@ -227,15 +230,20 @@ def losses(git: Git, shards: Mapping[str, Examined]) -> list[Loss]:
         for piece in shard.pieces:
             if piece.data is not None:
                 standing.setdefault(piece.id, []).append((path, piece))
-    found = (_loss(shard, shards, standing) for shard in _committed_shards(git, shards))
+    found = (_loss(shard, shards, standing, genuine) for shard in _committed_shards(git, shards))
     return [loss for loss in found if loss.missing or loss.edited]
 
 
 def _loss(
-    shard: CommittedShard, shards: Mapping[str, Examined], standing: Mapping[str, list[tuple[str, ShardPiece]]]
+    shard: CommittedShard,
+    shards: Mapping[str, Examined],
+    standing: Mapping[str, list[tuple[str, ShardPiece]]],
+    genuine: Genuine,
 ) -> Loss:
     missing, edited = [], []
     for line in shard.lines:
+        if line.data is not None and not genuine(shard.path.removeprefix("archive/"), line.data):
+            continue
         places = standing.get(line.id, [])
         if not places:
             missing.append(line)

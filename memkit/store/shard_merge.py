@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memkit.runtime.memory.log.check import BYTE_ORDER_MARK
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data
+from memkit.runtime.memory.record.record import unplaced
 from memkit.terminal import one_line
 
 
@@ -28,6 +29,7 @@ class _Line(NamedTuple):
     """Empty for what is no line of the archive: it is kept as it is."""
     content: bytes
     data: Mapping[str, JSON]
+    """What it says; where it stands, and whether it was linked since, is no difference."""
 
 
 def merge_shards(ours: bytes, theirs: bytes) -> MergedShard:
@@ -76,7 +78,7 @@ def _lines(data: bytes) -> list[_Line]:
         id = parsed.get("id")
         own_id = id if isinstance(id, str) else ""
         greatest, since = (own_id, 0) if own_id > greatest else (greatest, since + 1)
-        found.append(_Line((greatest, since), own_id, content, parsed))
+        found.append(_Line((greatest, since), own_id, content, unplaced(parsed)))
     return found
 
 
@@ -105,7 +107,7 @@ def _says(line: _Line, side: Sequence[_Line]) -> bool:
 def _different(lines: Iterator[_Line]) -> Iterator[bytes]:
     """Yield each thing that is said once; of several spellings the first in their order, whoever wrote it."""
     said: list[Mapping[str, JSON]] = []
-    for line in sorted(lines, key=lambda one: one.content):
+    for line in sorted(lines, key=lambda one: (b'"link":' not in one.content, one.content)):
         if line.data not in said:
             said.append(line.data)
             yield line.content

@@ -27,8 +27,9 @@ from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, ShardLog, shard_name
-from memkit.runtime.memory.record.lines import encode_line, new_id, shown
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.witness import Witness
+from memkit.runtime.memory.record.lines import new_id, shown
 from memkit.store.allowances import OUTBOX
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
@@ -262,9 +263,8 @@ def _change(
     top = repository.top if repository else None
     with journal.preparing(top):
         events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
-        changes = _with_tombstones(
-            workspace, survey.file_changes, b"".join(encode_line(event.to_data()) for event in events)
-        )
+        writer, lines = workspace.archive.as_lines(event.to_data() for event in events)
+        changes = _with_tombstones(workspace, survey.file_changes, writer, lines)
         rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
         removed = Counter(owed["removed"])
         removed.update(survey.removed() | (rebuilt.counts() if rebuilt else {}))
@@ -279,6 +279,7 @@ def _change(
             for number, (path, content) in enumerate(wanted)
         ]
         journal.commit(journal.meant(top, replacements, owed))
+        Witness(workspace.root).forget()  # what goes is not missed
         journal.change()
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
@@ -288,12 +289,12 @@ def _change(
 
 
 def _with_tombstones(
-    workspace: Workspace, changes: Sequence[FileChange], lines: bytes
+    workspace: Workspace, changes: Sequence[FileChange], writer: str, lines: bytes
 ) -> list[tuple[Path, bytes | None]]:
     """Return the changes with the tombstones at the end of this clone's shard."""
     wanted = {change.path: change.content for change in changes}
     if lines:
-        shard = _open_shard(workspace, len(lines))
+        shard = _open_shard(workspace, writer, len(lines))
         present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
         wanted[shard] = (present or b"") + lines
     for path in wanted:
@@ -301,13 +302,10 @@ def _with_tombstones(
     return list(wanted.items())
 
 
-def _open_shard(workspace: Workspace, size: int) -> Path:
+def _open_shard(workspace: Workspace, writer: str, size: int) -> Path:
     """Return the shard of this clone and month that takes so many more bytes."""
-    log = ShardLog(
-        workspace.root, clock=workspace.clock, observe=workspace.audit.append, branch=workspace.git.head_branch
-    )
     month, part = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}", 1
-    while (path := month / shard_name(log.writer, part)).exists() and path.stat().st_size + size > SHARD_LIMIT:
+    while (path := month / shard_name(writer, part)).exists() and path.stat().st_size + size > SHARD_LIMIT:
         part += 1
     return path
 

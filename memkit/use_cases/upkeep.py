@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.llm.summaries import Retelling
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.interface import Decision, ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.log.shards import branch_mark
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import parse_duration, seconds_before
+from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
+from memkit.store.acceptance import PutBack, put_back
+from memkit.store.chain_history import HEADS, heads_in, unsigned_commits
 from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
@@ -201,26 +205,153 @@ class ArchiveReport:
     """Those of them whose key is not here, which is no damage."""
 
 
-def check_archive(workspace: Workspace, *, fix: bool = False) -> ArchiveReport:
+def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None = None) -> ArchiveReport:
     """Return what is wrong with the archive; with ``fix`` after repairing what needs no person to decide.
+
+    Args:
+        workspace: The store.
+        fix: Whether to repair what can be.
+        heads: Heads of writers that were kept elsewhere; without them those of the store itself are asked.
 
     Raises:
         EnvironmentFault: With ``fix``, when a shard cannot be written.
+        UsageError: ``heads`` holds none.
     """
     log = workspace.archive.log
     fixed: list[ShardProblem] = []
     if fix:
-        fixed = repair(workspace.root, log, workspace.git, workspace.clock()) + set_damaged_aside(workspace.root)
+        fixed = _repaired(workspace) + set_damaged_aside(workspace.root)
+        for one in _put_back(workspace):
+            told = "What git has stands there again." if one.original else "Git never had it, so it was taken away."
+            fixed.append(ShardProblem("tampered", f"archive/{one.line.shard}", one.line.number, told))
         if fixed:
             codes = ", ".join(sorted({problem.code for problem in fixed}))
             workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
-    findings = find_problems(workspace.root, log, workspace.git)
+    findings = find_problems(workspace.root, log, workspace.git, workspace.archive.is_genuine)
     seals = workspace.archive.seals()
     records = len(workspace.archive.records(user_id=None, status="held"))
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
-    problems = (*findings.problems, *seals.problems, *damaged_sessions(workspace.root))
-    return ArchiveReport(records, tuple(done), problems, findings.warnings, seals.lines, seals.unreadable)
+    problems = (*_united(workspace, findings.problems, heads), *seals.problems, *damaged_sessions(workspace.root))
+    warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True))
+    return ArchiveReport(records, tuple(done), problems, warnings, seals.lines, seals.unreadable)
+
+
+def _put_back(workspace: Workspace) -> list[PutBack]:
+    archive = workspace.archive
+    return put_back(workspace.root, workspace.git, archive.tampered(), workspace.clock(), archive.is_genuine)
+
+
+def _repaired(workspace: Workspace) -> list[ShardProblem]:
+    archive = workspace.archive
+    return repair(workspace.root, archive.log, workspace.git, workspace.clock(), archive.is_genuine)
+
+
+def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | None) -> Iterator[ShardProblem]:
+    """Yield what was found in the files, in the chains and by heads, each thing once."""
+    chains = workspace.archive.chain_problems()
+    known = {(one.code, one.path, one.line) for one in chains}
+    moved = {note.path for note in workspace.archive.chain_notes() if note.code == "moved_back"}
+    lost = {one.path for one in chains if one.code == "missing"} | moved
+    for one in found:
+        # What the chains know of a line that is gone is more than that git has it.
+        if (one.code, one.path, one.line) not in known and not (one.code == "missing" and one.path in lost):
+            yield one
+    yield from chains
+    kept = workspace.root / HEADS
+    place = heads or (kept if kept.is_dir() and any(kept.glob("*.json")) else None)
+    for writer, head in heads_in(place) if place is not None else ():
+        if lacking := workspace.archive.lacking(writer, head):
+            yield ShardProblem(lacking[0], f"{HEADS}/{writer}.json", 0, lacking[1])
+
+
+def check_signatures(workspace: Workspace, since: str, signers: Path) -> list[ShardProblem]:
+    """Return the commits since another one that changed memory, policies or skills and that no signer signed."""
+    return unsigned_commits(workspace.git, since, signers)
+
+
+# Take over, in a person's name, what was changed or is gone.
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What a person took over."""
+
+    accepted: tuple[str, ...] = ()
+    """Ids of the lines whose new text counts as that person's from now on."""
+    left: tuple[str, ...] = ()
+    """Why what a line said was not taken over, a sentence each."""
+    gone: int = 0
+    """Lines that are taken for gone."""
+
+
+def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem]], None]) -> Acceptance:
+    """Put back the lines that git has, append what stood there instead in a person's name, and miss nothing any more.
+
+    Args:
+        workspace: The store.
+        confirm: Is shown what would be taken over, and raises where the person does not want that.
+
+    Raises:
+        EnvironmentFault: A shard cannot be written.
+    """
+    archive = workspace.archive
+    problems = archive.chain_problems()
+    if not problems:
+        return Acceptance()
+    confirm(problems)
+    done = _put_back(workspace)
+    _repaired(workspace)
+    gone = sum(one.code == "missing" for one in archive.chain_problems())
+    archive.take_for_gone()
+    accepted: list[str] = []
+    left: list[str] = []
+    for one in sorted(done, key=lambda one: (one.line.shard, one.line.number)):
+        try:
+            why = _taken_over(workspace, one)
+        except ArchiveError as error:
+            why = str(error)
+        (left if why else accepted).append(f"{one.line.id}: {why}" if why else one.line.id)
+    ids = ", ".join(accepted) or "none"
+    workspace.audit.append({"event": "accept", "actor": "person", "ids": accepted, "reason": f"{gone} taken for gone"})
+    workspace.commit_memory(force=True, added=0, subject=f"Accept what was changed: {ids}")
+    return Acceptance(tuple(accepted), tuple(left), gone)
+
+
+def _taken_over(workspace: Workspace, one: PutBack) -> str:
+    """Append what a line said as a person's word; return why it was not taken, if it was not."""
+    said, was = one.said, one.original or {}
+    owner = str(was.get("user_id") or said.get("user_id") or "")
+    if not owner:
+        return "it names no user"
+    session, agent = said.get("session_id"), said.get("agent_id")
+    person = workspace.person(owner, session=session, agent=agent)
+    archive, reason = workspace.archive, "accepted after a change of its line"
+    if "op" in said:
+        if was:
+            return ""  # what was said of a record stands again as it was
+        fields = said.get("fields") or {}
+        if said["op"] == "core":
+            section = str(said.get("target", "")).removeprefix("core/")
+            decision = archive.edit_core(owner, section, str(fields.get("text", "")), person, reason=reason)
+            return _why_not(decision)
+        archive.mark(said["op"], str(said.get("target")), person, reason=reason, **fields)
+        return ""
+    text = str(said.get("text") or "")
+    stored = archive.get(one.line.id, user_id=owner) if was else None
+    if stored is not None and stored.status == "live":
+        if text != stored.record.text:
+            return _why_not(archive.supersede(one.line.id, text, person, reason=reason))
+        changed = {key: said[key] for key in CHANGEABLE if key in said and said[key] != was.get(key)}
+        if changed:
+            archive.mark("update", one.line.id, person, reason=reason, **changed)
+        return ""
+    kept = {key: said[key] for key in ("type", "scope", "valid_from", "valid_until") if said.get(key) is not None}
+    return _why_not(archive.offer(Draft(text, tags=tuple(said.get("tags") or ()), **kept), person))
+
+
+def _why_not(decision: Decision) -> str:
+    return " ".join(reason.message for reason in decision.reasons) if decision.decision == "refused" else ""
 
 
 # Take the configured model for good and make every vector anew.

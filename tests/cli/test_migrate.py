@@ -46,18 +46,19 @@ def test_a_store_of_this_format_is_left_alone(store: Path, capsys: pytest.Captur
 
 
 def test_a_format_that_nobody_stated_is_stated(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One commit a step, which keeps what else the file says; a dry run only names it."""
+    """One commit a step, which keeps what else the file says; a dry run only names them."""
     rewrite(store, "# ours\n")
     dry = asked(store, capsys, "--dry-run")[1]["data"]
-    assert dry == {"from": None, "to": 1, "steps": ["state the format in memkit.yaml"], "commits": []}
+    steps = ["state the format in memkit.yaml", "state format 2, whose lines have links"]
+    assert dry == {"from": None, "to": FORMAT, "steps": steps, "commits": []}
     assert "format:" not in (store / "memkit.yaml").read_text()
 
     code, envelope = asked(store, capsys)
 
     assert code == 0
-    assert envelope["data"]["commits"] == [Git(store).run("rev-parse", "HEAD").strip()]
+    assert envelope["data"]["commits"] == Git(store).run("rev-list", "--reverse", "-2", "HEAD").split()
     text = (store / "memkit.yaml").read_text()
-    assert "# ours" in text and "format: 1" in text
+    assert "# ours" in text and "format: 2" in text
     assert asked(store, capsys)[1]["data"]["steps"] == []
 
 

@@ -281,9 +281,9 @@ def test_an_export_says_what_it_cannot_read(memkit: Memkit, store: Path, capsys:
     where = f"archive/{shard.relative_to(store / 'archive')}:2"
 
     exported = memkit("memory", "export", "--user", "ada")
-    assert [(gap["code"], gap["severity"], where in gap["message"]) for gap in exported["diagnostics"]] == [
-        ("gap", "warning", True)
-    ]
+    gap, damage = exported["diagnostics"]
+    assert (gap["code"], gap["severity"], where in gap["message"]) == ("gap", "warning", True)
+    assert (damage["code"], f"{damage['path']}:{damage['line']}") == ("not-json", where)
     assert run(["memory", "export", "--user", "ada", "--store", str(store)]) == 0
     said = capsys.readouterr()
     assert where in said.err and "memkit fsck" in said.err

@@ -21,8 +21,11 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.privacy.belonging import Belonging
+from memkit.privacy.census import Census
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner
+from memkit.runtime.memory.log.links import claimed_link, link_of, linked, parent_of
+from memkit.runtime.memory.record.lines import encode_line
 from tests.privacy.traces import TEXT, erase, git, leaking, objects
 
 USERS = ("alice", "bob", "carol")
@@ -215,3 +218,24 @@ def test_labels_and_common_words_accuse_nobody(peopled: Path, capsys: pytest.Cap
     (peopled / "README.md").write_text("The infrastructure of our preferences is read in the morning.\n")
 
     assert erase(peopled, capsys)[0] == 0
+
+
+def test_a_line_after_one_that_goes_is_linked_anew() -> None:
+    """What another said of an erased record goes out of their chain; what they said next follows what stays."""
+    own = {"id": "1", "text": "alice likes tea", "user_id": "alice", "created_at": "2026-01-01T00:00:00Z"}
+    said = {"op": "confirm", "target": "1", "user_id": "bob", "at": "2026-01-01T00:00:00Z", "id": "3"}
+    lines, before = [linked(own, b"")[0]], b""
+    for data in ({**own, "id": "2"}, said, said | {"id": "4"}, {**own, "id": "5"}):
+        placed, link = linked({**data, "user_id": "bob"}, before)
+        lines.append(placed)
+        before = link.own
+    content = b"".join(map(encode_line, lines))
+    census = Census("alice", lambda line: line, b"k" * 32)
+    census.take(content)
+
+    rest = [json.loads(line) for line in census.close().rest(content, torn=True).splitlines()]
+
+    assert [line["id"] for line in rest] == ["2", "5"]
+    assert "relinked" not in rest[0] and rest[1]["relinked"] == "erase"
+    assert parent_of(rest[1]) == claimed_link(rest[0])
+    assert link_of(rest[1]) is not None

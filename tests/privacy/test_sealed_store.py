@@ -253,4 +253,4 @@ def test_a_dry_run_of_an_import_makes_no_key(sealing: Path, ask: Ask, tmp_path: 
     assert ask("memory", "import", str(file), "--format", "memkit", "--dry-run")[0] == 0
 
     assert KeyRing(sealing).key_id is None
-    assert [path.name for path in KeyRing(sealing).home.iterdir()] == [KEY_FILE]
+    assert sorted(path.name for path in KeyRing(sealing).home.iterdir()) == ["heads", KEY_FILE]

@@ -36,6 +36,7 @@ LINE_WRITERS = {
     "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
     "memkit/runtime/memory/archive/archive.py": "hands the log to the changes",
     "memkit/runtime/memory/log/shards.py": "the log itself",
+    "memkit/store/linking.py": "gives links to lines that are there, and makes none",
     "memkit/store/repair.py": "moves lines that are there, and makes none",
     "memkit/store/allowances.py": "names the folder as one that runs nothing; what it replaces are fields of its own",
     "memkit/use_cases/store.py": "makes the empty folder",
@@ -281,6 +282,16 @@ def consolidated(archive: ArchivalStore, known: str) -> object:
 
 
 ADA = Origin(actor="person", user_id="ada", session_id="s1", turn_id=1)
+
+
+def by_editing(store: Path, known: str, folder: Path) -> object:
+    """Edit a committed line by hand, and take that over."""
+    assert run(["commit"]) == 0
+    for path in (store / "archive").glob("*/*.jsonl"):
+        path.write_text(path.read_text().replace("Ada likes tea", "Ada keeps a lynx"))
+    return run(["fsck", "--accept", "--yes"])
+
+
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:write_core": (command("core", "set", "human", "Ada keeps a lynx"),),
@@ -301,6 +312,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
         by_tool("core_memory_append", section="human", text="Keeps a lynx"),
         by_tool("core_memory_replace", section="human", old="Ada L.", new="Ada, who keeps a lynx"),
     ),
+    "memkit/use_cases/upkeep.py:_taken_over": (by_editing,),
     "memkit/use_cases/memory.py:refine_record": (command("memory", "refine", "KNOWN", "a lynx, not tea"),),
     "memkit/use_cases/memory.py:roll_back_core": (command("core", "rollback", "human"),),
 }

@@ -310,7 +310,9 @@ def answer_lines(conversation: TerminalConversation) -> None:
                 raise UsageError(TOO_LONG)
             data = answer(conversation, line)
             ended = code_of(conversation, data)
-            _print(envelope("chat", data, ok=ended in OK, diagnostics=conversation.notices()))
+            _print(
+                envelope("chat", data, ok=ended in OK, diagnostics=[*conversation.notices(), *conversation.damage()])
+            )
             code = code or (0 if ended in OK else ended)
             if data["ended"] == "interrupted":
                 raise KeyboardInterrupt

@@ -17,7 +17,7 @@ import click
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, diagnostic
+from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, damage_diagnostic, diagnostic
 from memkit.cli.trust import STRANGERS
 from memkit.errors import UsageError
 from memkit.llm.providers import introduced
@@ -82,6 +82,10 @@ class TerminalConversation:
         count = f"{COUNTED} or more records" if held >= COUNTED else counted(held, "record")
         more = "what you tell is added" if agent.may_remember() else "what you say now is not"
         return f"{who} Remembered: {count}; {more}."
+
+    def damage(self) -> list[Diagnostic]:
+        """Return what was found wrong with the lines of memory."""
+        return [damage_diagnostic(one) for one in self.workspace.damage]
 
     def notices(self) -> list[Diagnostic]:
         """Return why nothing of this conversation is kept, if that was not asked for, and what stands open."""

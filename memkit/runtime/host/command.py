@@ -174,6 +174,8 @@ class Telling:
     """None where envelopes are asked for."""
     resumed: Resumed | None
     """What became of a turn that was cut off in an earlier process, until it is told."""
+    damage_told: int = 0
+    """How much of what is wrong with the lines of memory was said."""
 
     def __post_init__(self) -> None:
         if self.resumed is None or self.showing is None:
@@ -194,6 +196,7 @@ class Telling:
         notes = [_diagnostic("consent", missing, "info")] if missing else []
         fault = conversation.fault if isinstance(conversation, Resumable) else None
         notes += [_diagnostic("not-kept", fault, "warning")] if fault else []
+        notes += self._damage()
         code = ENDED.get(str(data.get("ended")), 1 if fault or lacks_room(data) else 0)
         if self.showing is None:
             told = {} if self.resumed is None else {"resumed": self.resumed.to_data()}
@@ -205,6 +208,18 @@ class Telling:
         for note in notes:
             print(f"{note['code']}: {harmless(note['message'])}", file=self.streams.messages)
         return code
+
+    def _damage(self) -> list[dict[str, Any]]:
+        """Return what was found wrong with the lines of memory since the last turn, and say it beside envelopes too."""
+        found = self.rooms.archive.damage[self.damage_told :]
+        self.damage_told += len(found)
+        if self.showing is None:
+            for one in found:
+                print(f"{one.code}: {one.path}:{one.line}: {harmless(one.message)}", file=self.streams.messages)
+        return [
+            {**_diagnostic(one.code, one.message, "warning"), "path": one.path, "line": one.line or None}
+            for one in found
+        ]
 
 
 def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:

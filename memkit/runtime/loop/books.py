@@ -16,6 +16,7 @@ from .taint import joined
 
 BRACKETED = re.compile(r"\[([^\[\]]{1,400})\]")
 REPORT_LIMIT = 2000
+TAMPERED = "tampered"
 """Characters of a result that a report keeps."""
 Observe = Callable[[dict[str, JSON]], None]
 """Keeps the account of what happens."""
@@ -244,6 +245,11 @@ class Books:
         if constraints:
             self.note({"op": "left_out", "ids": list(constraints), "reason": "tainted"})
 
+    def withhold(self, constraints: Sequence[str]) -> None:
+        """Enter that these constraints are withheld: their lines are not as they were written."""
+        if constraints:
+            self.note({"op": "left_out", "ids": list(constraints), "reason": TAMPERED})
+
     def keep_plan(self, plan: dict[str, JSON]) -> None:
         """Keep what came of planning, and tell which way was chosen."""
         with self.lock:
@@ -358,6 +364,11 @@ def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
     decision, record_id = operation.get("decision"), str(operation.get("id") or "")
     if operation.get("op") == "left_out":
         ids = ", ".join(operation["ids"])
+        if operation["reason"] == TAMPERED:
+            return (
+                ids,
+                f"(withheld, because its line was changed or removed behind memkit's back: the constraint {ids})",
+            )
         return ids, f"(not shown until a person approves it, because it came from outside: the constraint {ids})"
     if "section" in operation and decision == "admitted":
         return record_id, f"(core memory changed: {operation['section']}, {record_id})"

@@ -115,6 +115,7 @@ class Turn:
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
         memory = self.agent.memory
         constraints = memory.constraints(intent.query)
+        self.agent.toolbox.books.withhold(memory.withheld())
         if not intent.recall:
             self.agent.toolbox.books.recall_skipped(intent.kind)
             self.agent.view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn

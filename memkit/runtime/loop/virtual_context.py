@@ -212,7 +212,15 @@ class VirtualContextMemory:
         left_out = len(fitting) - limit
         shown = fitting[:limit]
         found = [Found("archive", record.text, 1.0, record.id, self._taint_of(record)) for record in shown]
+        if withheld := self.withheld():
+            found.append(Found("archive", f"({len(withheld)} constraints were changed or removed and are not shown)"))
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
+
+    def withheld(self) -> list[str]:
+        """Return the constraints that hold no more because somebody changed, forged or removed their lines."""
+        find = getattr(self.archive, "withheld", None)
+        found = find(self.user_id) if find is not None else ()
+        return [one.id or "without an id" for one in found if one.type == "constraint"]
 
     def warnings(self, query: str) -> list[Found]:
         """Return the outcomes of what failed before and resembles ``query``."""

@@ -37,7 +37,8 @@ records = st.builds(
     source_url=st.none() | names, actor=st.sampled_from(ACTORS), trust=st.sampled_from(TRUSTS),
     valid_from=st.none() | moments, valid_until=st.none() | moments, supersedes=st.none() | names,
     agent_id=st.none() | names, taint=st.lists(names, max_size=3).map(tuple),
-    parents=st.lists(names, max_size=3).map(tuple),
+    parents=st.lists(names, max_size=3).map(tuple), link=st.none() | names, salt=st.none() | names,
+    relinked=st.none() | names,
     extra=st.dictionaries(names.map(lambda key: f"x-{key}"), json_values, max_size=3),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..index.catalogue import explained
-from ..interface import NO_KEYS, Decision, Gate, StoreKeys, Tombstone
+from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 IMPORTED_AT_ONCE = 200
+BESIDE_UNLINKED = "-linked"
+"""Ends the name by which a writer goes on who has lines without links: those and linked ones do not mix."""
 OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
 
 
@@ -245,6 +247,34 @@ class ArchivalStore(ArchiveReader):
         with self._change() as change:
             return change.bury(user_id, values)
 
+    def mended(self) -> list[ShardProblem]:
+        """Set torn lines aside, as any write does, and return what is wrong with the lines then."""
+        with self._reading():
+            torn = self._index.catalogue.chains.torn()
+        if torn:
+            with self._guard, self._log.batch():
+                self._index.refresh_to_write()
+                self._mend()
+        with self._reading():
+            return self._index.catalogue.chains.problems()
+
+    def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
+        """Return this clone's name as a writer and some lines as it would write them next, one after the other."""
+        from ..log.links import linked
+        from ..record.lines import encode_line
+
+        with self._reading():
+            chains, tails, written = self._index.catalogue.chains, dict[str, bytes](), b""
+            writer = getattr(self._log, "writer", "memory")
+            writer += BESIDE_UNLINKED if chains.holds_unlinked(writer) else ""
+            for data in lines:
+                owner = str(data["user_id"])
+                parent = tails.get(owner) or chains.tail(writer, owner)
+                placed, link = linked(data, parent, key=chains.key_for(writer))
+                tails[owner] = link.own
+                written += encode_line(placed)
+        return writer, written
+
     def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
         from ..lifecycle.forgetting import ForgettingCycle
@@ -303,6 +333,14 @@ class ArchivalStore(ArchiveReader):
             self._given_gate = WriteGate(self.settings.write, long_term=self._long_term, sections=own)
         return self._given_gate
 
+    def _mend(self) -> None:
+        """Set torn lines aside, also those of other writers; the locks are held."""
+        torn, mend = self._index.catalogue.chains.torn(), getattr(self._log, "mend", None)
+        if torn and mend is not None:
+            for shard in torn:
+                mend(shard)
+            self._index.refresh_to_write()
+
     @contextmanager
     def _change(self) -> "Iterator[ArchiveChange]":
         """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
@@ -314,6 +352,10 @@ class ArchivalStore(ArchiveReader):
                 raise Refused([OFF_RECORD])
             with self._log.batch() as batch:
                 self._index.refresh_to_write()
+                self._tell_problems()
+                self._mend()
+                if self._index.catalogue.chains.holds_unlinked(batch.writer):
+                    batch.writer += BESIDE_UNLINKED
                 self._index.begin()
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,

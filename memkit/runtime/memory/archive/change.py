@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..gate.secrets import mask
 from ..index.index import Index
 from ..interface import Decision, Gate, Judgement, Tombstone
+from ..log.links import linked
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
 from ..record.events import CONTRADICTED, Event, Folded
@@ -32,6 +33,7 @@ from ..record.record import (
     kind_of,
     lowest_trust,
     union,
+    unplaced,
     user_corpus,
     with_fields,
     worded_anew,
@@ -440,11 +442,14 @@ class ArchiveChange:
         return self._new_id() if first is None or self._index.catalogue.corpora_of_id(first) else first
 
     def _write(self, data: Mapping[str, JSON]) -> None:
+        data = unplaced(data)
         kept = self._sealer.seal(data)
-        line = encode_line(kept)
         name = corpus_of(data)
         self._index.corpus(name)  # before the line is entered, everything earlier has to be
-        self._index.add(self._batch.stage(line), data, name, sealed=is_sealed(kept))
+        chains, writer = self._index.catalogue.chains, self._batch.writer
+        parent = chains.tail(writer, str(data.get("user_id", "")))
+        placed, link = linked(kept, parent, key=chains.key_for(writer))
+        self._index.add(self._batch.stage(encode_line(placed)), data, name, link, sealed=is_sealed(kept))
 
     def _decided(
         self,

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from ..index.catalogue import explained
+from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
-from ..log.clone import cache_folder, state_folder
-from ..log.files import require_private
+from ..log.clone import cache_folder, lock_file, state_folder
+from ..log.files import is_locked, require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
 from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
@@ -27,6 +28,7 @@ from ..settings import MemorySettings
 
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
+    from ..index.chains import TamperedLine, Withheld
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.questions import OpenQuestion
@@ -82,6 +84,8 @@ class ArchiveReader:
         )
         self._path = path
         self._closed = False
+        self.damage: list[ShardProblem] = []
+        """What was found wrong with the lines of the shards, or moved back; each was told once."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
@@ -477,6 +481,51 @@ class ArchiveReader:
         with self._guard:
             return sealed_lines(self._log, self._sealer)
 
+    def chain_problems(self) -> list[ShardProblem]:
+        """Return the lines that are withheld or missing, after reading every shard anew."""
+        with self._reading():
+            self._index.catalogue.recheck(self._log)
+            return [one for one in self._index.catalogue.chains.problems() if one.code in (TAMPERED, MISSING)]
+
+    def tampered(self) -> "list[TamperedLine]":
+        """Return the lines that are withheld, after reading every shard anew."""
+        with self._reading():
+            self._index.catalogue.recheck(self._log)
+            return self._index.catalogue.chains.tampered()
+
+    def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
+        """Return whether a line may stand in a shard: it fits its link, and what is known of it."""
+        with self._reading():
+            return self._index.catalogue.chains.is_genuine(shard, data)
+
+    def chain_notes(self, *, seen: bool = False) -> list[ShardProblem]:
+        """Return what is worth a look in the chains and no fault; with ``seen`` a new writer is told of for once."""
+        with self._reading():
+            found = self._index.catalogue.chains.notes()
+            if seen:
+                self._index.catalogue.chains.seen()
+            return found
+
+    def own_heads(self) -> dict[str, dict[str, JSON]]:
+        """Return how far this clone is as a writer, by each of its names."""
+        with self._reading():
+            return self._index.catalogue.chains.own_heads()
+
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
+        """Return code and message of what a head that was kept elsewhere says against the lines of a writer."""
+        with self._reading():
+            return self._index.catalogue.chains.lacking(writer, head)
+
+    def withheld(self, user_id: str) -> "list[Withheld]":
+        """Return the lines of a user that nobody is shown: somebody changed or forged them, or they are gone."""
+        with self._reading():
+            return self._index.catalogue.chains.withheld(user_id)
+
+    def take_for_gone(self) -> None:
+        """Take the lines that are missing for gone: a person said so."""
+        with self._reading(), self._index.catalogue.database.transaction():
+            self._index.catalogue.chains.accept()
+
     def check(self) -> list[ShardProblem]:
         """Return what a person should look at in the shards, by file and line."""
         with self._guard:
@@ -539,11 +588,27 @@ class ArchiveReader:
             self._check_open()
             if not self._readers:  # a question that another one asks is about the same state of things
                 self._index.refresh()
+                self._tell_problems()
             self._readers += 1
             try:
                 yield
             finally:
                 self._readers -= 1
+
+    def _tell_problems(self) -> None:
+        """Say once what is wrong with the lines: which are withheld, missing or damaged, and what was moved back."""
+        chains = self._index.catalogue.chains
+        if not chains.has_something_to_say():
+            return
+        found = [*chains.problems(), *chains.moved_back_since()]
+        news = [one for one in found if one not in self.damage and not (one.code == TORN and self._is_being_written())]
+        self.damage += news
+        if news:
+            self._observe({"event": "damage", "problems": news})
+
+    def _is_being_written(self) -> bool:
+        """Return whether a process is writing just now, of which a torn line may be the beginning of a whole one."""
+        return self._path is not None and is_locked(lock_file(self._path))
 
     def _check_open(self) -> None:
         if self._closed:

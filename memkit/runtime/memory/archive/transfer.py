@@ -11,7 +11,7 @@ from ..interface import Decision
 from ..record.errors import InvalidRecord, Reason
 from ..record.events import Event, source_of
 from ..record.lines import JSON, encode_data
-from ..record.record import SHARED, Draft, Origin, Record, corpus_of
+from ..record.record import SHARED, Draft, Origin, Record, corpus_of, unplaced
 from ..words.text import fingerprint
 from .view import Tombstones
 
@@ -51,7 +51,7 @@ def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[st
     try:
         id = Event.from_data(data).id if "op" in data else Record.from_data(data).id
         name = corpus_of(data)
-        line = encode_data(data)
+        line = encode_data(unplaced(data))
     except (InvalidRecord, ValueError) as error:
         return Brought(reason=Reason("schema", str(error)))
     if "op" not in data and name == SHARED:

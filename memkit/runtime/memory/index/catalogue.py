@@ -4,18 +4,23 @@ import errno
 import os
 import sqlite3
 import time
-import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from ..interface import ShardProblem
 from ..log.files import DENIED, NO_ROOM, make_private
+from ..log.links import Link, grown
 from ..log.log import Log, ShardStat, Span, Written, shard_writer, split_lines
+from ..log.witness import Witness
 from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
 from ..record.lines import JSON, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
+from .chains import SCHEMA as CHAINS
+from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
@@ -154,15 +159,20 @@ def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
         raise StoreFull(f"{store} has no room left ({error.strerror}). {MAKE_ROOM}") from None
 
 
-FORMAT = 2
+FORMAT = 3
 SCHEMA = """
 CREATE TABLE shards(
-    num INTEGER PRIMARY KEY, path TEXT UNIQUE, size INT, mtime_ns INT, inode INT, seen INT, checksum INT);
-CREATE TABLE lines(seq INTEGER PRIMARY KEY AUTOINCREMENT, corpus INT, shard INT, offset INT, size INT, id TEXT);
+    num INTEGER PRIMARY KEY, path TEXT UNIQUE, size INT, mtime_ns INT, inode INT, seen INT, checksum BLOB, ended INT);
+CREATE TABLE lines(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, corpus INT, shard INT, offset INT, size INT, id TEXT, number INT, chain INT,
+    type TEXT, link BLOB, parent BLOB, body BLOB, place TEXT);
 CREATE INDEX lines_of_corpus ON lines(corpus, seq);
 CREATE INDEX lines_of_id ON lines(id);
+CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
+ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
+           VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
 
 class Mark(NamedTuple):
@@ -172,8 +182,10 @@ class Mark(NamedTuple):
     stat: ShardStat
     seen: int
     """Bytes up to the end of the last line that was taken in."""
-    checksum: int
+    checksum: bytes
     """Of those bytes."""
+    ended: int
+    """Lines that end in them."""
 
 
 class CataloguedLine(NamedTuple):
@@ -186,9 +198,12 @@ class CataloguedLine(NamedTuple):
 class Catalogue:
     """The lines of all shards."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, witness: Witness | None = None) -> None:
         self.database = Database(path)
         self._sql = self.database.sql
+        self.chains = Chains(self._sql, witness)
+        self._adding: Counter[str] = Counter()
+        """Lines of the change under way by shard."""
         if self._format() != FORMAT:
             with self.database.transaction():
                 if self._format() != FORMAT:  # another process may have been faster
@@ -196,23 +211,27 @@ class Catalogue:
 
     def refresh(self, log: Log) -> None:
         """Take in what the shards have gained or lost since last time."""
-        if self._current(log.shards()):
+        self._adding.clear()
+        present = log.shards()
+        if self._current(present):
+            if not self.chains.is_compared:
+                with self.database.transaction():
+                    self.chains.compare_heads(log)
             return
         with self.database.transaction():
-            marks, present = self._marks(), log.shards()
-            for path in marks.keys() - present.keys():
-                self._drop(path, marks[path])
-            for path in sorted(present):
-                mark = marks.get(path)
-                if mark is None or mark.stat != present[path]:
-                    self._catch_up(log, path, present[path], mark)
+            self._take_in(log, log.shards(), lambda mark, stat: mark.stat != stat)
 
-    def add(self, span: Span, data: Mapping[str, JSON]) -> int:
+    def recheck(self, log: Log) -> None:
+        """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
+        with self.database.transaction():
+            self._take_in(log, log.shards(), lambda mark, stat: True)
+
+    def add(self, span: Span, data: Mapping[str, JSON], link: Link | None) -> int:
         """Enter a line that is about to be written; return its number."""
-        shard = self._shard_number(span.shard)
-        row = (self.corpus(corpus_of(data)), shard, span.offset, span.size, _id_of(data))
-        self._sql.execute("INSERT INTO lines(corpus, shard, offset, size, id) VALUES(?,?,?,?,?)", row)
-        return int(self._sql.execute("SELECT last_insert_rowid()").fetchone()[0])
+        entry, shard = entry_of(data)._replace(link=link), self._shard_number(span.shard)
+        self._adding[span.shard] += 1
+        ended = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()[0]
+        return self._enter(span, entry, self.corpus(corpus_of(data)), shard, ended + self._adding[span.shard])
 
     def advance(self, log: Log, written: Mapping[str, Written]) -> None:
         """Note that lines entered by ``add`` are now in their shards."""
@@ -220,11 +239,11 @@ class Catalogue:
         for path, addition in written.items():
             mark = self._marks_of(path)
             seen = addition.offset + len(addition.data)
-            if mark.seen == addition.offset:
-                checksum = zlib.crc32(addition.data, mark.checksum)
-            else:
-                checksum = zlib.crc32(log.read(path, 0, seen))
-            self._note(path, present[path], seen, checksum)
+            if mark.seen != addition.offset:
+                mark = Mark(0, present[path], 0, b"", 0)
+            data = log.read(path, mark.seen, seen - mark.seen) if mark.seen != addition.offset else addition.data
+            self._note(path, present[path], seen, grown(mark.checksum, data), mark.ended + data.count(b"\n"))
+        self.chains.keep_heads()
 
     def corpora(self) -> dict[str, int]:
         """Return the number of every corpus by name."""
@@ -262,10 +281,10 @@ class Catalogue:
 
     def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
         """Yield the lines of a corpus that follow line ``after``."""
-        query = """SELECT seq, path, offset, lines.size FROM lines JOIN shards ON num = shard
+        query = """SELECT seq, path, offset, lines.size, coalesce(place, '') FROM lines JOIN shards ON num = shard
                    WHERE corpus=? AND seq>? ORDER BY seq"""
-        for seq, path, offset, size in self._sql.execute(query, (corpus, after)):
-            yield CataloguedLine(seq, Span(path, offset, size))
+        for seq, *span in self._sql.execute(query, (corpus, after)):
+            yield CataloguedLine(seq, Span(*span))
 
     def line(self, seq: int) -> tuple[int, Span] | None:
         """Return the corpus of a line and where it lies."""
@@ -294,46 +313,88 @@ class Catalogue:
             "SELECT name FROM sqlite_master WHERE type='table' AND name!='sqlite_sequence'"
         ).fetchall():
             self._sql.execute(f'DROP TABLE "{name}"')
-        for statement in filter(str.strip, SCHEMA.split(";")):
+        for statement in filter(str.strip, f"{SCHEMA}{CHAINS}".split(";")):
             self._sql.execute(statement)
         self._sql.execute(f"PRAGMA user_version={FORMAT}")
 
     def _marks(self) -> dict[str, Mark]:
-        rows = self._sql.execute("SELECT path, num, size, mtime_ns, inode, seen, checksum FROM shards")
-        return {path: Mark(num, ShardStat(*stat), seen, checksum) for path, num, *stat, seen, checksum in rows}
+        rows = self._sql.execute("SELECT path, num, size, mtime_ns, inode, seen, checksum, ended FROM shards")
+        return {
+            path: Mark(num, ShardStat(*stat), seen, bytes(check), ended)
+            for path, num, *stat, seen, check, ended in rows
+        }
 
     def _marks_of(self, path: str) -> Mark:
-        return self._marks().get(path) or Mark(0, ShardStat(0, 0, 0), 0, 0)
+        return self._marks().get(path) or Mark(0, ShardStat(0, 0, 0), 0, b"", 0)
 
     def _current(self, present: Mapping[str, ShardStat]) -> bool:
         # Every search asks this of every shard, so rows are compared as they come.
         rows = self._sql.execute("SELECT path, size, mtime_ns, inode FROM shards")
         return {row[0]: row[1:] for row in rows} == present
 
-    def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None) -> None:
-        data = log.read(path)
-        seen, checksum = (mark.seen, mark.checksum) if mark else (0, 0)
-        if mark and zlib.crc32(data[:seen]) != checksum:
-            self._drop(path, mark)
-            seen, checksum = 0, 0
-        found, size = split_lines(data[seen:])
-        shard = self._shard_number(path)
-        self._sql.executemany(
-            "INSERT INTO lines(corpus, shard, offset, size, id) VALUES(?,?,?,?,?)", self._rows(found, shard, seen)
-        )
-        self._note(path, stat, seen + size, zlib.crc32(data[seen : seen + size], checksum))
+    def _take_in(self, log: Log, present: Mapping[str, ShardStat], changed: Callable[[Mark, ShardStat], bool]) -> None:
+        marks, dropped = self._marks(), set[str]()
+        since = self._sql.execute("SELECT coalesce(max(seq), 0) FROM lines").fetchone()[0]
+        for path in marks.keys() - present.keys():
+            self._drop(path, marks[path])
+            dropped.add(shard_writer(path)[0])
+        wanted = [path for path in present if path not in marks or changed(marks[path], present[path])]
+        for path in sorted(wanted, key=shard_order):
+            if self._catch_up(log, path, present[path], marks.get(path)):
+                dropped.add(shard_writer(path)[0])
+        for writer in dropped:
+            self.chains.recount(writer)
+        self.chains.settle(log, since, dropped=bool(dropped))
+        self.chains.compare_heads(log)
+        self.chains.keep_heads()
 
-    def _rows(self, found: Iterable[tuple[int, bytes]], shard: int, start: int) -> Iterator[tuple[object, ...]]:
-        numbers = self.corpora()
+    def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None) -> bool:
+        """Take in what a shard gained; return whether it was dropped first, because it lost something."""
+        data = log.read(path)
+        mark = mark or Mark(0, stat, 0, b"", 0)
+        is_changed = bool(mark.seen) and grown(b"", data[: mark.seen]) != mark.checksum
+        if is_changed:
+            self._drop(path, mark)
+            mark = Mark(0, stat, 0, b"", 0)
+        elif not mark.seen:
+            self.chains.forget_flaws(path)
+        found, size = split_lines(data[mark.seen :])
+        self._enter_all(path, mark, data[mark.seen :], found)
+        seen, ended = mark.seen + size, mark.ended + data.count(b"\n", mark.seen, mark.seen + size)
+        self.chains.note_end(path, ended + 1, data[seen:])
+        self._note(path, stat, seen, grown(mark.checksum, data[mark.seen : seen]), ended)
+        return is_changed
+
+    def _enter_all(self, path: str, mark: Mark, data: bytes, found: list[tuple[int, bytes]]) -> None:
+        """Judge and enter the lines of the part of a shard that was not read before."""
+        from ..log.check import checked_id
+
+        numbers, shard, number, counted = self.corpora(), self._shard_number(path), mark.ended + 1, 0
+        parsed = []
         for offset, line in found:
+            number, counted = number + data.count(b"\n", counted, offset), offset
             try:
-                data = decode_line(line)
-                name = corpus_of(data)
-            except InvalidRecord:
-                continue  # ``check`` names it with its line; everything else stays readable
+                content = decode_line(line)
+                checked_id(content)
+                parsed.append((number, offset, len(line), content))
+            except InvalidRecord as error:
+                self.chains.damaged(path, number, line, str(error))
+        mixed = self.chains.has_links(shard_writer(path)[0]) or any("link" in content for *_, content in parsed)
+        for number, offset, size, content in parsed:
+            entry = self.chains.judged(content, path, mixed=mixed)
+            if isinstance(entry, str):
+                self.chains.flaw(ShardProblem(TAMPERED, path, number, entry), content)
+                continue
+            name = corpus_of(content)
             if name not in numbers:
                 numbers[name] = self.corpus(name)
-            yield numbers[name], shard, start + offset, len(line), _id_of(data)
+            self._enter(Span(path, mark.seen + offset, size), entry, numbers[name], shard, number)
+
+    def _enter(self, span: Span, entry: ChainedLine, corpus: int, shard: int, number: int) -> int:
+        chain, link = self.chains.joined(span.shard, entry), entry.link
+        place = (link.own, link.parent, link.body) if link else (None, None, None)
+        row = (corpus, shard, span.offset, span.size, entry.id, number, chain, entry.type, *place)
+        return int(self._sql.execute(ENTER, row).lastrowid or 0)
 
     def _drop(self, path: str, mark: Mark) -> None:
         """Forget a shard; what was made of its lines has to be made anew."""
@@ -342,6 +403,8 @@ class Catalogue:
                WHERE num IN (SELECT DISTINCT corpus FROM lines WHERE shard=?)""",
             (mark.num,),
         )
+        self.chains.leaving(mark.num, path)
+        self.chains.forget_flaws(path)
         self._sql.execute("DELETE FROM lines WHERE shard=?", (mark.num,))
         self._sql.execute("DELETE FROM shards WHERE num=?", (mark.num,))
 
@@ -349,13 +412,13 @@ class Catalogue:
         row = self._sql.execute("SELECT num FROM shards WHERE path=?", (path,)).fetchone()
         if row is not None:
             return int(row[0])
-        cursor = self._sql.execute("INSERT INTO shards VALUES(NULL,?,-1,0,0,0,0)", (path,))
+        cursor = self._sql.execute("INSERT INTO shards VALUES(NULL,?,-1,0,0,0,x'',0)", (path,))
         return int(cursor.lastrowid or 0)
 
-    def _note(self, path: str, stat: ShardStat, seen: int, checksum: int) -> None:
+    def _note(self, path: str, stat: ShardStat, seen: int, checksum: bytes, ended: int) -> None:
         self._sql.execute(
-            "UPDATE shards SET size=?, mtime_ns=?, inode=?, seen=?, checksum=? WHERE path=?",
-            (stat.size, stat.mtime_ns, stat.inode, seen, checksum, path),
+            "UPDATE shards SET size=?, mtime_ns=?, inode=?, seen=?, checksum=?, ended=? WHERE path=?",
+            (stat.size, stat.mtime_ns, stat.inode, seen, checksum, ended, path),
         )
 
 

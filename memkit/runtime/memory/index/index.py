@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..log.links import Link
 from ..log.log import Log, Observe, Span, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from ..record.record import SHARED, file_stem, user_corpus
+from ..record.record import SHARED, file_stem, unplaced, user_corpus
 from .catalogue import Catalogue, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
 
@@ -97,11 +98,13 @@ class Index:
         """Return what ``ask`` says, which notes something in the index; elsewhere if its place cannot be written."""
         return self._served(ask)
 
-    def add(self, span: Span, data: Mapping[str, JSON], name: str, *, sealed: bool = False) -> None:
+    def add(
+        self, span: Span, data: Mapping[str, JSON], name: str, link: Link | None = None, *, sealed: bool = False
+    ) -> None:
         """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
         index = self.corpus(name)
         index.database.begin()
-        seq = self.catalogue.add(span, data)
+        seq = self.catalogue.add(span, data, link)
         if index.position().seq == 0:
             state = self.catalogue.state_of(name)
             index.clear(state[1] if state else 0)
@@ -209,7 +212,7 @@ class Index:
         for line in self.catalogue.lines(corpus, after):
             if line.span.shard not in shards:
                 shards = {line.span.shard: self._log.read(line.span.shard)}
-            data = decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size])
+            data = unplaced(decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size]))
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))
@@ -234,7 +237,7 @@ class Index:
 
     def _opened_catalogue(self) -> Catalogue:
         path = self._folder / "catalogue.sqlite" if self._folder else None
-        return self._whole(lambda: Catalogue(path), path, self.remove)
+        return self._whole(lambda: Catalogue(path, self._log.witness), path, self.remove)
 
     def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
         """Return what ``opened`` opens at ``path``, anew where what lies there is damaged."""

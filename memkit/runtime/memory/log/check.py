@@ -11,7 +11,7 @@ from ..interface import ShardProblem
 from ..record.errors import InvalidRecord
 from ..record.events import OPERATIONS, Event
 from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
-from ..record.record import Record, corpus_of, is_to_hide
+from ..record.record import Record, corpus_of, is_to_hide, unplaced
 from .log import Log
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -52,6 +52,12 @@ def checked_id(data: Mapping[str, JSON]) -> str:
     """Return the id of a parsed line, or raise InvalidRecord saying why it is no line of the archive."""
     corpus_of(data)
     return Event.from_data(data).id if "op" in data else Record.from_data(data).id
+
+
+def flawed(line: bytes, reason: str) -> tuple[str, str]:
+    """Return the code of what is wrong with a line that cannot be read, and a sentence about it."""
+    found = (piece for piece in _pieces_of(1, line, is_last=False) if piece.flaw)
+    return next(((piece.flaw, piece.message) for piece in found), ("not-json", reason))
 
 
 def _pieces_of(number: int, line: bytes, *, is_last: bool) -> Iterator[ShardPiece]:
@@ -219,11 +225,11 @@ def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, byte
 
 
 def says_the_same(piece: ShardPiece, content: bytes) -> bool:
-    """Return whether ``content`` is the same line, however it is spaced and sorted."""
+    """Return whether ``content`` says the same, however it is spaced and sorted and wherever it stands."""
     if piece.content == content:
         return True
     try:
-        return piece.data == decode_line(content)
+        return piece.data is not None and unplaced(piece.data) == unplaced(decode_line(content))
     except InvalidRecord:
         return False
 

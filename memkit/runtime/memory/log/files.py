@@ -252,6 +252,18 @@ def locked(path: Path, *, timeout: float) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether somebody holds the store's lock just now."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not take(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
 def _open(path: Path) -> int:
     try:
         make_private(path.parent)

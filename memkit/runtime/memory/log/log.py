@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
 from ..record.lines import decode_line
+from .witness import Witness
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
@@ -21,6 +22,8 @@ class Span(NamedTuple):  # like the other small values in here: a dataclass take
     offset: int
     size: int
     """In bytes, the line's end included."""
+    order: str = ""
+    """Its place where that is not the one in its file."""
 
     @property
     def writer(self) -> str:
@@ -30,7 +33,7 @@ class Span(NamedTuple):  # like the other small values in here: a dataclass take
     @property
     def place(self) -> str:
         """Return a text that sorts as this writer's lines were written."""
-        return f"{self.shard.partition('/')[0]}/{shard_writer(self.shard)[1]:06d}/{self.offset:012d}"
+        return self.order or f"{self.shard.partition('/')[0]}/{shard_writer(self.shard)[1]:06d}/{self.offset:012d}"
 
 
 class ShardStat(NamedTuple):
@@ -51,6 +54,9 @@ class Written(NamedTuple):
 class Batch(Protocol):
     """Lines on their way to the log."""
 
+    writer: str
+    """By whose name they are written."""
+
     def stage(self, line: bytes) -> Span:
         """Return where ``line`` will lie once the batch is flushed."""
 
@@ -60,6 +66,10 @@ class Batch(Protocol):
 
 class Log(Protocol):
     """Lines in the order they were appended."""
+
+    @property
+    def witness(self) -> Witness | None:
+        """Return what this clone knows of the lines by itself; None where no clone does."""
 
     def shards(self) -> dict[str, ShardStat]:
         """Return every shard there is."""
@@ -109,6 +119,7 @@ class MemoryLog:
     """A log without a disk: one shard that dies with the process."""
 
     SHARD = "memory/memory.jsonl"
+    witness = None
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -129,6 +140,8 @@ class MemoryLog:
 
 class MemoryBatch:
     """Lines on their way to a log in memory."""
+
+    writer = "memory"
 
     def __init__(self, data: bytearray) -> None:
         self._data = data

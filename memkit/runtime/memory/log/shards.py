@@ -20,6 +20,7 @@ from ..record.lines import to_text
 from .clone import lock_file, state_folder
 from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
 from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
+from .witness import Witness
 
 SHARD_LIMIT = 2 * 1024 * 1024
 MONTH = r"\d{4}-\d{2}"
@@ -67,6 +68,7 @@ class ShardLog:
         self._branch = branch if callable(branch) else lambda: branch
         self._observe = observe
         self._timeout = timeout
+        self.witness = Witness(root)
 
     def shards(self) -> dict[str, ShardStat]:
         """Return every shard there is; months and shards that are links are not followed.
@@ -97,7 +99,7 @@ class ShardLog:
     def batch(self) -> Iterator["ShardBatch"]:
         """Hold the store's lock and give a batch that appends to this writer's newest shard."""
         with locked(self._lock, timeout=self._timeout):
-            yield ShardBatch(self._root, self._newest, self._repair)
+            yield ShardBatch(self._root, self.writer, self._newest, self._repair)
 
     @property
     def writer(self) -> str:
@@ -115,7 +117,21 @@ class ShardLog:
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
 
-    def _newest(self) -> tuple[Path, int]:
+    def mend(self, shard: str) -> None:
+        """Set aside the torn last line of a shard, whoever wrote it; the store's lock is held."""
+        path = self._archive / shard
+        try:
+            descriptor = open_inside(self._root, path, APPEND_FLAGS & ~os.O_CREAT)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _explained(error, path) from None
+        try:
+            self._repair(path, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _newest(self, writer: str) -> tuple[Path, int]:
         """Return the path of the shard to append to, and its part number."""
         month = self._archive / f"{self._clock():%Y-%m}"
         require_inside(self._root, month)
@@ -124,9 +140,9 @@ class ShardLog:
                 f"{month} is a link, and nothing is read behind it. Nothing was stored; make it a folder."
             )
         names = (entry.name for entry in _entries(month))
-        parts = [part for name in names for owner, part in [shard_writer(name)] if owner == self.writer]
+        parts = [part for name in names for owner, part in [shard_writer(name)] if owner == writer]
         part = max(parts, default=1)
-        return month / shard_name(self.writer, part), part
+        return month / shard_name(writer, part), part
 
     def _repair(self, path: Path, descriptor: int) -> int:
         """Leave the shard ending with a whole line; set a torn one aside, say so, and return the size."""
@@ -149,7 +165,10 @@ class ShardLog:
 class ShardBatch:
     """Lines on their way to disk; the store's lock is held."""
 
-    def __init__(self, root: Path, newest: Callable[[], tuple[Path, int]], repair: Callable[[Path, int], int]) -> None:
+    def __init__(
+        self, root: Path, writer: str, newest: Callable[[str], tuple[Path, int]], repair: Callable[[Path, int], int]
+    ) -> None:
+        self.writer = writer
         self._root = root
         self._newest = newest
         self._repair = repair
@@ -161,7 +180,7 @@ class ShardBatch:
     def stage(self, line: bytes) -> Span:
         """Return where ``line`` will lie; a full shard is followed by the next one."""
         if self._path is None:
-            path, self._part = self._newest()
+            path, self._part = self._newest(self.writer)
             self._path = self._opened(path)
         end = self._end(self._path)
         if end and end + len(line) > SHARD_LIMIT:

@@ -37,7 +37,7 @@ class Field(NamedTuple):
     """text | name | address | share | number | labels | time | rest, or the words that it may hold"""
     set_by: str
     """payload: whoever offers it; import: the channel, or an import that brings it along; union: the channel, to which
-    an import adds what it brings; channel: nobody else"""
+    an import adds what it brings; channel: nobody else; log: where the line stands, said when it is written"""
     superseding: str
     """copy: a correction takes it over; new: it gets its own; drop"""
     merging: str
@@ -52,7 +52,7 @@ class Field(NamedTuple):
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "set_by": ("payload", "import", "union", "channel"),
+    "set_by": ("payload", "import", "union", "channel", "log"),
     "superseding": ("copy", "new", "drop"),
     "merging": ("best", "all", "mean", "most", "same", "first", "last", "new", "drop"),
     "masking": ("mask", "refuse", "keep"),
@@ -193,6 +193,12 @@ class Record(NamedTuple):
     """Origins of what may have steered it, whatever its wording; none when it is clean."""
     parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
     """Ids of the records that stood in the prompt when an agent wrote it."""
+    link: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
+    """Which line of its writer came before, and a digest of that and of this one (``log/links``)."""
+    salt: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
+    """Random to everybody but its writer; without it the digest of a short text could be guessed."""
+    relinked: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
+    """What of memkit wrote a line anew that was there before, such as ``erase``."""
     extra: Annotated[Mapping[str, JSON], Field("rest", "payload", "drop", "drop", "mask", "hide")] = EMPTY
     """Keys that this version does not know; they are written back flat. They may be about the very wording that a
     correction replaces, so nothing takes them over."""
@@ -307,6 +313,8 @@ IMPORTED_FIELDS = (*(name for name, field in FIELDS.items() if field.set_by == "
 """What an import carries over from where the record was before; of the former nobody else may set any."""
 CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items() if field.sealing == "clear")})
 """What a sealed line says in clear."""
+PLACE = tuple(name for name, field in FIELDS.items() if field.set_by == "log")
+"""What a line says of its place among the others; everything else is what it says."""
 NEVER_SEALED = ("consent", "tombstone")
 """Events that have to be readable without any key."""
 
@@ -371,6 +379,11 @@ def field_problems(data: Mapping[str, JSON]) -> list[str]:
     """Return what breaks the record format in ``data``, one sentence each."""
     given = ((name, form, data.get(name)) for name, form in CHECKED)
     return [message for name, form, value in given if value is not None for message in problems(name, form, value)]
+
+
+def unplaced(data: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return what a line says, without its place."""
+    return {key: value for key, value in data.items() if key not in PLACE}
 
 
 def is_to_hide(data: Mapping[str, JSON]) -> bool:

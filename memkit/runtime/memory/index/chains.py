@@ -1,0 +1,515 @@
+"""What the chains of links say of the lines that a catalogue takes in: which nobody wrote, and which are gone.
+
+A line is judged once, when it is entered. What does not fit is a flaw and is not entered, so nothing that is asked of
+the index ever sees it. What was entered and is no longer there is kept in ``gone`` by its digests, so that a line that
+comes back changed is told from one that comes back.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from ..interface import ShardProblem
+from ..log.links import Forged, Link, claimed_link, is_own, link_of
+from ..log.log import Log, shard_writer
+from ..log.witness import Witness, WriterHead
+from ..record.lines import JSON
+
+try:  # what hashlib brings along costs more time than a search
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+SCHEMA = """
+CREATE TABLE chains(num INTEGER PRIMARY KEY, writer TEXT, owner TEXT, tail BLOB, count INT, UNIQUE(writer, owner));
+CREATE TABLE writers(
+    name TEXT PRIMARY KEY, linked INT, unlinked INT, last BLOB, shard TEXT, is_new INT, reordered INT);
+CREATE TABLE gone(
+    link BLOB PRIMARY KEY, id TEXT, body BLOB, writer TEXT, owner TEXT, type TEXT, shard TEXT, number INT, code TEXT,
+    many INT, said INT);
+CREATE INDEX gone_by_id ON gone(id);
+CREATE TABLE flaws(
+    shard TEXT, number INT, code TEXT, id TEXT, owner TEXT, type TEXT, claimed BLOB, message TEXT);
+CREATE TABLE witness(kept BLOB);
+"""
+TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
+TORN, HEADS_DAMAGED = "torn", "heads-damaged"
+EDITED = "edited"
+"""Of what is gone: another line stands in its place, and that one is named."""
+CONSTRAINT = "constraint"
+_UNLINKED = "It has no link, and other lines of this writer have one."
+_OTHERWISE = "Id {} said something else when this clone read it last."
+_NOT_WRITTEN = "It stands among the lines of this clone, and this clone did not write it."
+_OTHERWISE_IN_GIT = "Id {} said something else in git, where the line after it names it."
+_ORPHANS = """
+SELECT l.shard, l.number, l.chain, l.parent FROM lines AS l
+WHERE l.seq > ? AND length(l.parent) > 0 AND NOT EXISTS(SELECT 1 FROM lines AS p WHERE p.link = l.parent)
+AND NOT EXISTS(SELECT 1 FROM gone WHERE gone.link = l.parent)
+AND NOT EXISTS(SELECT 1 FROM flaws WHERE flaws.claimed = l.parent)"""
+_REORDERED = """
+SELECT DISTINCT l.chain FROM lines AS l JOIN lines AS p ON p.link = l.parent
+WHERE l.seq > ? AND length(l.parent) > 0 AND p.shard = l.shard AND p.offset > l.offset"""
+
+
+class ChainedLine(NamedTuple):
+    """A line that may be entered."""
+
+    id: str
+    owner: str
+    type: str | None
+    """Only that it is a constraint."""
+    link: Link | None
+
+
+class TamperedLine(NamedTuple):
+    """Where a line stands that is withheld, and what it says it is."""
+
+    shard: str
+    number: int
+    id: str
+    claimed: bytes
+    """The link of the line that it was, or says it was."""
+
+
+class Withheld(NamedTuple):
+    """A line of a user that is not served, or gone."""
+
+    id: str
+    type: str | None
+    code: str
+
+
+class Chains:
+    """The chains of a catalogue's lines, in its database."""
+
+    def __init__(self, sql: sqlite3.Connection, witness: Witness | None) -> None:
+        self._sql = sql
+        self._witness = witness
+        self._compared: bytes | None = None
+        """The heads that this process compared the lines with."""
+
+    @property
+    def is_compared(self) -> bool:
+        """Return whether this process compared the lines with the heads that it keeps elsewhere."""
+        return self._witness is None or self._compared is not None
+
+    def tail(self, writer: str, owner: str) -> bytes:
+        """Return the line after which the next one of a writer about a user stands; empty before the first one."""
+        row = self._sql.execute("SELECT tail FROM chains WHERE writer=? AND owner=?", (writer, owner)).fetchone()
+        return bytes(row[0]) if row and row[0] else b""
+
+    def key_for(self, writer: str) -> bytes | None:
+        """Return the key by which this clone knows a writer's lines again; None for everybody else's."""
+        return self._witness.key_for(writer) if self._witness else None
+
+    def holds_unlinked(self, writer: str) -> bool:
+        """Return whether a writer has lines without links, to which no linked ones are added."""
+        row = self._sql.execute("SELECT unlinked FROM writers WHERE name=?", (writer,)).fetchone()
+        return bool(row and row[0])
+
+    def joined(self, shard: str, entry: ChainedLine, *, is_again: bool | None = None) -> int:
+        """Note that a line stands in a shard, after the one of its chain that was there; return the chain's number.
+
+        One that stands somewhere already is counted once.
+        """
+        writer = shard_writer(shard)[0]
+        own = entry.link.own if entry.link else None
+        if is_again is None:
+            is_again = self._sql.execute("SELECT 1 FROM lines WHERE link=?", (own,)).fetchone() is not None
+        row = self._sql.execute(
+            """INSERT INTO chains(writer, owner, tail, count) VALUES(?1,?2,?3,?4)
+               ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(?3, tail), count=count+?4 RETURNING num""",
+            (writer, entry.owner, own, has_link := int(own is not None and not is_again)),
+        ).fetchone()
+        is_plain = int(own is None)
+        counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+?5, last=coalesce(?3, last), shard=?4
+                     WHERE name=?1"""
+        if not self._sql.execute(counted, (writer, has_link, own, shard, is_plain)).rowcount:
+            is_own = self._witness is None or self._witness.is_own(writer)
+            is_new = not is_own and self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
+            stands = (writer, has_link, is_plain, own, shard, int(is_new), 0)
+            self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
+        return int(row[0])
+
+    def judged(self, data: Mapping[str, JSON], shard: str, *, mixed: bool) -> ChainedLine | str:
+        """Return a line as it is to be entered, or why it is withheld.
+
+        Args:
+            data: What the line says.
+            shard: Where it stands.
+            mixed: Whether its writer has lines with links.
+        """
+        entry = entry_of(data)
+        try:
+            link = link_of(data)
+        except Forged as error:
+            return str(error)
+        if link is None:
+            return _UNLINKED if mixed else entry
+        key = self.key_for(shard_writer(shard)[0])
+        again = self._witness.relinking_key if self._witness and "relinked" in data else None
+        if any(one is not None and is_own(data, link, one) for one in (key, again)):
+            return entry._replace(link=link)
+        said = self._said(entry.id) if entry.id else set()
+        if said - {link.body}:
+            return _OTHERWISE.format(entry.id)
+        # What a memkit elsewhere linked anew is known by what it says.
+        if key is not None and not ("relinked" in data and said):
+            return _NOT_WRITTEN
+        return entry._replace(link=link)
+
+    def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
+        """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
+        return not isinstance(self.judged(data, shard, mixed=self.has_links(shard_writer(shard)[0])), str)
+
+    def has_links(self, writer: str) -> bool:
+        """Return whether lines of a writer have links."""
+        row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
+        return bool(row and row[0])
+
+    def flaw(self, problem: ShardProblem, data: Mapping[str, JSON]) -> None:
+        """Note what is wrong with a line that is not entered."""
+        entry = entry_of(data)
+        row = (problem.path, problem.line, problem.code, entry.id, entry.owner, entry.type, claimed_link(data))
+        self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", (*row, problem.message))
+
+    def damaged(self, shard: str, number: int, line: bytes, reason: str) -> None:
+        """Note a line that is none of the archive."""
+        from ..log.check import flawed
+
+        code, told = flawed(line, reason)
+        self.flaw(ShardProblem(code, shard, number, told), {})
+
+    def note_end(self, shard: str, number: int, rest: bytes) -> None:
+        """Note what follows the last whole line of a shard: nothing, or a line that was torn."""
+        self._sql.execute("DELETE FROM flaws WHERE shard=? AND code=?", (shard, TORN))
+        if rest.strip():
+            self.flaw(
+                ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without an end."), {}
+            )
+
+    def _said(self, id: str) -> set[bytes]:
+        query = "SELECT body FROM gone WHERE id=?1 UNION ALL SELECT body FROM lines WHERE id=?1"
+        return {bytes(body) for (body,) in self._sql.execute(query, (id,)) if body is not None}
+
+    def forget_flaws(self, shard: str) -> None:
+        """Forget what was wrong with a shard, before it is read again."""
+        self._sql.execute("DELETE FROM flaws WHERE shard=?", (shard,))
+
+    def leaving(self, number: int, shard: str) -> None:
+        """Note the lines of a shard that is dropped, or about to be read from its start."""
+        self._sql.execute(
+            """INSERT OR REPLACE INTO gone
+               SELECT link, id, body, writer, owner, type, ?2, number, '', 1, 0
+               FROM lines JOIN chains ON num = chain WHERE shard=?1 AND link IS NOT NULL""",
+            (number, shard),
+        )
+
+    def recount(self, writer: str) -> None:
+        """Reckon anew how a writer stands, of whom lines were dropped."""
+        self._sql.execute("UPDATE chains SET tail=NULL, count=0 WHERE writer=?", (writer,))
+        self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL WHERE name=?", (writer,))
+        shards, seen = self._sql.execute("SELECT num, path FROM shards").fetchall(), set[bytes]()
+        for num, path in sorted(shards, key=lambda one: shard_order(one[1])):
+            if shard_writer(path)[0] != writer:
+                continue
+            query = "SELECT owner, link FROM lines JOIN chains ON num = chain WHERE shard=? ORDER BY offset"
+            for owner, link in self._sql.execute(query, (num,)).fetchall():
+                entry = ChainedLine("", owner, None, Link(link, b"", b"") if link else None)
+                self.joined(path, entry, is_again=link in seen)
+                seen.add(link)
+
+    def settle(self, log: Log, since: int, *, dropped: bool) -> None:
+        """Find out what the lines entered after number ``since``, and those that were dropped, mean for the chains."""
+        if dropped:
+            self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines)")
+            again = "EXISTS(SELECT 1 FROM lines WHERE lines.id=gone.id AND lines.body=gone.body)"
+            self._sql.execute(f"DELETE FROM gone WHERE id!='' AND {again}")
+            nameless = "DELETE FROM gone WHERE id='' AND number>0 AND link NOT IN (SELECT parent FROM lines)"
+            self._sql.execute(nameless)
+        self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines WHERE seq>?)", (since,))
+        for orphan in self._sql.execute(_ORPHANS, (since,)).fetchall():
+            self._note_gap(*orphan)
+        for (chain,) in self._sql.execute(_REORDERED, (since,)).fetchall():
+            self._put_in_order(chain)
+        self._name_gone(log)
+
+    def compare_heads(self, log: Log) -> None:
+        """Compare the lines with the heads that this clone keeps outside of the store, where it did not yet."""
+        if self._witness is None:
+            return
+        kept = self._witness.kept()
+        if kept == self._compared:
+            return
+        row = self._sql.execute("SELECT kept FROM witness").fetchone()
+        if row is None or bytes(row[0]) != kept:
+            heads = self._witness.heads(kept)
+            for writer, head in heads.items():
+                self._compare(writer, head)
+            if heads:
+                names = ",".join("?" * len(heads))
+                others = f"UPDATE writers SET is_new=1 WHERE name NOT IN ({names})"
+                self._sql.execute(others, tuple(heads))
+            self._name_gone(log)
+            kept = self.keep_heads() or kept
+        self._compared = kept
+
+    def keep_heads(self) -> bytes:
+        """Keep how far each writer is, but for those of whom a line is missing: that stays to be said."""
+        if self._witness is None:
+            return b""
+        before = self._witness.heads(self._witness.kept())
+        missed = {row[0] for row in self._sql.execute("SELECT DISTINCT writer FROM gone WHERE code=?", (MISSING,))}
+        query = "SELECT name, last, linked, shard FROM writers WHERE last IS NOT NULL"
+        heads = {
+            name: WriterHead(bytes(last).hex(), count, shard) for name, last, count, shard in self._sql.execute(query)
+        }
+        heads |= {writer: before[writer] for writer in missed if writer in before}
+        kept = self._witness.keep(heads)
+        self._sql.execute("DELETE FROM witness")
+        self._sql.execute("INSERT INTO witness VALUES(?)", (kept,))
+        self._compared = kept
+        return kept
+
+    def _compare(self, writer: str, head: WriterHead) -> None:
+        """Note what a writer had and has no more, where nothing else knows of it."""
+        last, lacking = bytes.fromhex(head.last), b"lines of " + writer.encode()
+        query = """SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM gone WHERE link=?1
+                   UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"""
+        is_known = self._sql.execute(query, (last,)).fetchone() is not None
+        query = """SELECT (SELECT linked FROM writers WHERE name=?1),
+                   (SELECT sum(many) FROM gone WHERE writer=?1 AND link!=?2),
+                   (SELECT count(*) FROM flaws WHERE code=?3 AND length(claimed)>0 AND shard LIKE ?4)"""
+        here = sum(filter(None, self._sql.execute(query, (writer, lacking, TAMPERED, f"%/{writer}%")).fetchone()))
+        self._sql.execute("DELETE FROM gone WHERE link=?", (lacking,))
+        if not is_known or here < head.lines:
+            row = (
+                lacking if is_known else last,
+                "",
+                None,
+                writer,
+                "",
+                None,
+                head.shard,
+                0,
+                "",
+                max(1, head.lines - here),
+                0,
+            )
+            self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
+
+    def _note_gap(self, shard: int, number: int, chain: int, parent: bytes) -> None:
+        """Note that the line before one is gone, or that another one stands in its place."""
+        path = self._sql.execute("SELECT path FROM shards WHERE num=?", (shard,)).fetchone()[0]
+        writer, owner = self._sql.execute("SELECT writer, owner FROM chains WHERE num=?", (chain,)).fetchone()
+        found = self._witness.written(path, parent) if self._witness and self._witness.written else None
+        link = link_of(found) if found is not None else None
+        entry = entry_of(found or {})
+        row = (parent, entry.id, link.body if link else None, writer, owner, entry.type, path, number, "", 1, 0)
+        self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
+        instead = """SELECT seq, path, number, id, owner, type, link, corpus FROM lines JOIN shards ON shards.num=shard
+                     JOIN chains ON chains.num=chain WHERE id=? AND id!='' AND body IS NOT NULL AND body!=?"""
+        for seq, *place, corpus in self._sql.execute(instead, (entry.id, link.body if link else b"")).fetchall():
+            self._sql.execute("DELETE FROM lines WHERE seq=?", (seq,))
+            self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
+            where, line, id, whose, kind, own = place
+            row_of = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id))
+            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row_of)
+
+    def _name_gone(self, log: Log) -> None:
+        """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
+        self._sql.execute(
+            """UPDATE gone SET code=? WHERE code='' AND EXISTS(
+               SELECT 1 FROM flaws WHERE claimed=gone.link OR (gone.id!='' AND flaws.id=gone.id))""",
+            (EDITED,),
+        )
+        # A line that was changed may have been made another kind.
+        self._sql.execute(
+            """UPDATE flaws SET type=? WHERE type IS NULL AND EXISTS(
+               SELECT 1 FROM gone WHERE gone.type=?1 AND (gone.link=flaws.claimed OR gone.id=flaws.id))""",
+            (CONSTRAINT,),
+        )
+        shards = self._sql.execute("SELECT DISTINCT shard FROM gone WHERE code=''").fetchall()
+        present = log.shards() if shards else {}
+        for (shard,) in shards:
+            links = [
+                bytes(row[0]).hex()
+                for row in self._sql.execute("SELECT link FROM gone WHERE shard=? AND code=''", (shard,))
+            ]
+            data = log.read(shard) if shard in present else None
+            earlier = self._witness.earlier if self._witness else None
+            code = MOVED_BACK if earlier is not None and earlier(shard, data, links) else MISSING
+            self._sql.execute("UPDATE gone SET code=? WHERE shard=? AND code=''", (code, shard))
+
+    def _put_in_order(self, chain: int) -> None:
+        """Let the lines of a chain count in the order of their links, wherever they stand in their files."""
+        from ..log.log import Span
+
+        query = "SELECT seq, path, offset, lines.size, link, parent FROM lines JOIN shards ON num=shard WHERE chain=?"
+        lines = sorted(
+            ((Span(path, offset, size).place, seq, link, parent) for seq, path, offset, size, link, parent
+             in self._sql.execute(query, (chain,))),
+        )  # fmt: skip
+        known, order = {line[2] for line in lines}, []
+        waiting: dict[bytes, list[tuple[str, int, bytes, bytes]]] = {}
+        placed: set[bytes] = set()
+        for line in lines:
+            if line[3] and line[3] in known and line[3] not in placed:
+                waiting.setdefault(line[3], []).append(line)
+                continue
+            ready = [line]
+            while ready:
+                one = ready.pop(0)
+                order.append(one)
+                placed.add(one[2])
+                ready += waiting.pop(one[2], [])
+        order += [line for lines in waiting.values() for line in lines]
+        for line, (place, *_) in zip(order, lines, strict=True):
+            self._sql.execute("UPDATE lines SET place=? WHERE seq=?", (place, line[1]))
+        writer = self._sql.execute("SELECT writer FROM chains WHERE num=?", (chain,)).fetchone()[0]
+        self._sql.execute("UPDATE writers SET reordered=1 WHERE name=?", (writer,))
+        self._sql.execute(
+            "UPDATE corpora SET generation=abs(random()) WHERE num IN (SELECT corpus FROM lines WHERE chain=?)",
+            (chain,),
+        )
+
+    def problems(self) -> list[ShardProblem]:
+        """Return what is wrong: lines that are withheld or damaged, and those that are missing."""
+        found = [
+            ShardProblem(code, f"archive/{shard}", number, _told(code, id, message))
+            for shard, number, code, id, message in self._sql.execute(
+                "SELECT shard, number, code, id, message FROM flaws ORDER BY shard, number"
+            )
+        ]
+        return found + list(self._gone(MISSING))
+
+    def notes(self) -> list[ShardProblem]:
+        """Return what is worth a look and no fault: what was moved back or reordered, has no links, or came new."""
+        found = list(self._gone(MOVED_BACK))
+        query = "SELECT name, unlinked, is_new, reordered, shard FROM writers WHERE unlinked OR is_new OR reordered"
+        for writer, unlinked, is_new, reordered, shard in self._sql.execute(f"{query} ORDER BY name"):
+            path = f"archive/{shard}"
+            if unlinked:
+                told = f"{unlinked} lines of {writer} have no links, so nobody can tell whether they were changed."
+                found.append(ShardProblem("unlinked", path, 0, f"{told} 'memkit migrate' links them."))
+            if reordered:
+                told = f"The lines of {writer} stand in another order than they were written in; the links say which."
+                found.append(ShardProblem("reordered", path, 0, told))
+            if is_new:
+                found.append(ShardProblem("new_writer", path, 0, f"The writer {writer} was not seen here before."))
+        return found
+
+    def moved_back_since(self) -> list[ShardProblem]:
+        """Return what was moved back and not told of yet; after that it is one of the notes."""
+        found = list(self._gone(MOVED_BACK, unsaid=True))
+        if found:
+            self._sql.execute("UPDATE gone SET said=1 WHERE code=?", (MOVED_BACK,))
+        return found
+
+    def seen(self) -> None:
+        """Note that the writers were told of."""
+        self._sql.execute("UPDATE writers SET is_new=0")
+
+    def withheld(self, owner: str) -> list[Withheld]:
+        """Return the lines of a user that are withheld, or missing."""
+        query = """SELECT id, type, code FROM flaws WHERE owner=?1 AND code=?2
+                   UNION ALL SELECT id, type, code FROM gone WHERE owner=?1 AND code=?3"""
+        return [Withheld(*row) for row in self._sql.execute(query, (owner, TAMPERED, MISSING))]
+
+    def has_something_to_say(self) -> bool:
+        """Return whether any line is withheld, damaged or gone; every question asks this."""
+        query = "SELECT EXISTS(SELECT 1 FROM flaws) OR EXISTS(SELECT 1 FROM gone)"
+        return bool(self._sql.execute(query).fetchone()[0])
+
+    def tampered(self) -> list[TamperedLine]:
+        """Return the lines that are withheld."""
+        query = "SELECT shard, number, id, claimed FROM flaws WHERE code=? ORDER BY shard, number"
+        return [TamperedLine(*row) for row in self._sql.execute(query, (TAMPERED,))]
+
+    def torn(self) -> list[str]:
+        """Return the shards whose last line was torn."""
+        return [shard for (shard,) in self._sql.execute("SELECT shard FROM flaws WHERE code=?", (TORN,))]
+
+    def own_heads(self) -> dict[str, dict[str, JSON]]:
+        """Return how far this clone is as a writer, to be kept in git: a count, a root, and its chains by user.
+
+        Who the users are can only be told with the key of this machine.
+        """
+        found: dict[str, dict[str, JSON]] = {}
+        witness = self._witness
+        if witness is None:
+            return found
+        query = "SELECT writer, owner, count, tail FROM chains WHERE tail IS NOT NULL ORDER BY writer, owner"
+        chains = [row for row in self._sql.execute(query) if witness.is_own(row[0])]
+        for writer in sorted({row[0] for row in chains}):
+            own = [(witness.digest(owner), count, tip.hex()) for name, owner, count, tip in chains if name == writer]
+            users: dict[str, JSON] = {mark: {"count": count, "tip": tip} for mark, count, tip in sorted(own)}
+            total = sum(count for _, count, _ in own)
+            found[writer] = {"count": total, "root": root_of(tip for _, _, tip in own), "users": users}
+        return found
+
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
+        """Return what a head that was kept elsewhere says against the lines of a writer; None where it fits them."""
+        users = head.get("users")
+        tips = (
+            [str(one.get("tip")) for one in users.values() if isinstance(one, Mapping)]
+            if isinstance(users, Mapping)
+            else []
+        )
+        if head.get("root") != root_of(tips):
+            return HEADS_DAMAGED, "The head does not fit itself: it was changed."
+        row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
+        here, said = int(row[0]) if row else 0, head.get("count")
+        known = "SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"
+        gone = [tip for tip in tips if not self._sql.execute(known, (_bytes(tip),)).fetchone()]
+        if not gone:
+            return None
+        told = f"{len(gone)} of the {len(tips)} chains of {writer} do not hold the line that they had come to"
+        if isinstance(said, int) and here < said:
+            return MISSING, f"{told}: there were {said} lines, and {here} are here."
+        return TAMPERED, f"{told}: what {writer} wrote was written anew."
+
+    def accept(self) -> None:
+        """Take what is gone for gone."""
+        self._sql.execute("DELETE FROM gone WHERE code IN (?, ?)", (MISSING, EDITED))
+
+    def _gone(self, code: str, *, unsaid: bool = False) -> Iterator[ShardProblem]:
+        query = "SELECT shard, number, id, writer, many FROM gone WHERE code=? AND said<=? ORDER BY shard, number"
+        for shard, number, id, writer, many in self._sql.execute(query, (code, 0 if unsaid else 1)):
+            what = f"{many} lines of {writer}" if many > 1 else f"Line {id}" if id else f"A line of {writer}"
+            verb = "were" if many > 1 else "was"
+            if code == MOVED_BACK:
+                told = f"{what} {verb} here before the history was moved back to an earlier state."
+            else:
+                told = f"{what} that {verb} here before {'are' if many > 1 else 'is'} gone."
+            yield ShardProblem(code, f"archive/{shard}", number, told)
+
+
+def root_of(tips: Iterable[str]) -> str:
+    """Return what stands for the last lines of all chains of a writer."""
+    return blake2b("\n".join(sorted(tips)).encode(), digest_size=32).hexdigest()
+
+
+def _bytes(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        return b""
+
+
+def _told(code: str, id: str, message: str) -> str:
+    if code != TAMPERED:
+        return message
+    return f"Line {id or '(without an id)'} is withheld. {message}"
+
+
+def entry_of(data: Mapping[str, JSON]) -> ChainedLine:
+    """Return what the chains need to know of a line."""
+    id, owner = data.get("id"), data.get("user_id")
+    kind = CONSTRAINT if data.get("type") == CONSTRAINT and "op" not in data else None
+    return ChainedLine(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, None)
+
+
+def shard_order(path: str) -> tuple[str, str, int]:
+    """Return what shards are read in the order of, so that a writer's lines come as they were written."""
+    return (path.partition("/")[0], *shard_writer(path))

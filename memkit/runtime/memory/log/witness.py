@@ -1,0 +1,131 @@
+"""What one clone knows of the chains of a store by itself: which lines are its own, and how far each writer was.
+
+It lies beside the user's keys and not in the store, so that putting back an older copy of everything is seen.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from ..record.errors import NothingOfItsOwn
+from ..record.lines import JSON
+from .clone import keys_home, machine_key, state_folder
+from .files import whole_file
+
+try:  # what hashlib brings along costs more time than a search
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+Earlier = Callable[[str, bytes | None, Sequence[str]], bool]
+"""Says whether the history had a shard like this, or none, before it had lines with these links."""
+
+Written = Callable[[str, bytes], Mapping[str, JSON] | None]
+"""Returns the line of a shard with this link, where the history has it."""
+
+
+class WriterHead(NamedTuple):
+    """How far a writer was when this clone looked last."""
+
+    last: str
+    """The link of their newest line."""
+    lines: int
+    shard: str
+    """Where that line stood."""
+
+
+class Witness:
+    """Keeps what this clone knows of the store at ``root``."""
+
+    def __init__(self, root: Path, earlier: Earlier | None = None, *, has_heads: bool = True) -> None:
+        """Keep what is known of the store at ``root``; a commit that is looked back to has no heads of its own."""
+        self._root = root
+        self._has_heads = has_heads
+        self._name = ""
+        self.earlier = earlier
+        self.written: Written | None = None
+
+    @cached_property
+    def key(self) -> bytes | None:
+        """Return the key of this machine; None where it has no place outside of the store."""
+        with suppress(NothingOfItsOwn):
+            return machine_key(self._root)
+        return None
+
+    def is_own(self, writer: str) -> bool:
+        """Return whether a writer is this clone, on whatever branch."""
+        name = self._clone()
+        return bool(name) and (writer == name or writer.startswith(f"{name}-"))
+
+    @property
+    def relinking_key(self) -> bytes | None:
+        """Return the key by which this clone knows a line again that it linked anew, whoever wrote it."""
+        if self.key is None:
+            return None
+        return blake2b(b"memkit: linked anew in " + self._clone().encode(), key=self.key, digest_size=32).digest()
+
+    def key_for(self, writer: str) -> bytes | None:
+        """Return the key by which this clone knows a writer's lines again: only its own, and only in this store."""
+        if self.key is None or not self.is_own(writer):
+            return None
+        return blake2b(b"memkit: lines of " + writer.encode(), key=self.key, digest_size=32).digest()
+
+    def kept(self) -> bytes:
+        """Return the heads as they lie outside of the store; nothing where this clone never wrote."""
+        place = self._place()
+        if place is not None:
+            with suppress(OSError):
+                return whole_file(place)
+        return b""
+
+    def heads(self, kept: bytes) -> dict[str, WriterHead]:
+        """Return the heads of ``kept``; none where somebody else wrote them."""
+        mark, _, text = kept.partition(b"\n")
+        if not text or mark.decode("latin-1") != self._mark(text):
+            return {}
+        return {writer: WriterHead(*head) for writer, head in json.loads(text).items()}
+
+    def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
+        """Put the heads where no store can reach them, and return what lies there then."""
+        place = self._place()
+        if place is None or self.key is None:
+            return b""
+        text = json.dumps({writer: list(heads[writer]) for writer in sorted(heads)}).encode()
+        content = self._mark(text).encode() + b"\n" + text
+        beside = place.with_name(f"{place.name}.{os.getpid()}")
+        with suppress(OSError):  # without a place only what the store itself shows is known
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(content)
+            beside.replace(place)
+            return content
+        return b""
+
+    def forget(self) -> None:
+        """Forget the heads: what memkit itself took out of the store is not missed."""
+        place = self._place()
+        if place is not None:
+            place.unlink(missing_ok=True)
+
+    def digest(self, text: str) -> str:
+        """Return letters that stand for a text, and that nobody without the key of this machine can tie to it."""
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self.key or b"").hexdigest()
+
+    def _mark(self, text: bytes) -> str:
+        return blake2b(b"memkit: heads\n" + text, digest_size=32, key=self.key or b"").hexdigest()
+
+    def _clone(self) -> str:
+        if not self._name:  # the first write of a clone makes it
+            with suppress(OSError):
+                self._name = (state_folder(self._root) / "writer").read_text("utf-8", "replace").strip()
+        return self._name
+
+    def _place(self) -> Path | None:
+        """Return where the heads lie: under the name that the clone writes by, which a copy of it does not keep."""
+        if not self._has_heads or self.key is None or not (name := self._clone()):
+            return None
+        return keys_home() / "heads" / f"{Path(name).name}.json"

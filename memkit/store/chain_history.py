@@ -1,0 +1,177 @@
+"""What git knows of the chains of an archive: earlier states of a shard, lines as they were written, who signed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, StoreFault, UsageError
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.links import Forged, claimed_link, link_of
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.store.files import write_whole
+from memkit.store.git import Git
+from memkit.store.git_objects import GitObjects
+from memkit.store.layout import require_writable_inside
+
+HEADS = "archive/heads"
+"""Where the heads of each writer lie, for copies of them to be kept elsewhere."""
+SIGNED = ("archive", "policies", "skills")
+"""What somebody may ask to be changed by signed commits only."""
+_CHANGE = re.compile(r":\d+ \d+ [0-9a-f]+ (?P<blob>[0-9a-f]+) [A-Z]\d*\t")
+_VERIFIERS = {
+    "gpg.ssh.program": "ssh-keygen", "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm",
+    "gpg.ssh.revocationFile": "", "gpg.minTrustLevel": "undefined",
+}  # fmt: skip
+_UNSIGNED = "The commit changes {} and is not signed by one of the given signers: {}"
+
+
+def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
+    """Return whether the history had this state of a shard, or none of it, before it had lines with these links."""
+    path = f"archive/{shard}"
+    versions = list(_versions(git, path))
+    if data is None:
+        return bool(versions) and not git.run("ls-tree", "HEAD", "--", path, check=False)
+    known = next((blob for blob in versions if blob == _blob_id(data, len(blob))), None)
+    if known is None:
+        return False
+    before = versions[: versions.index(known) + 1]
+    contents = GitObjects(git).read_many(dict.fromkeys(blob for blob in before if blob.strip("0")))
+    return not any(link.encode() in content for content in contents.values() for link in links)
+
+
+def line_as_written(
+    git: Git, path: str, id: str, claimed: bytes, genuine: Callable[[Mapping[str, JSON]], bool] = lambda data: True
+) -> bytes | None:
+    """Return the newest ``genuine`` line in git that fits its link, found by its id or by the link it had."""
+    blobs = [blob for blob in _versions(git, path) if blob.strip("0")]
+    contents = GitObjects(git).read_many(dict.fromkeys(blobs))
+    for blob in reversed(blobs):
+        for line in contents[blob].split(b"\n"):
+            if (id and id.encode() in line) or (claimed and claimed.hex().encode() in line):
+                data = _fitting(line)
+                is_meant = data is not None and ((id and data.get("id") == id) or claimed_link(data) == claimed)
+                if data is not None and is_meant and genuine(data):
+                    return line
+    return None
+
+
+def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    """Yield the heads that a file or a folder holds, each with its writer.
+
+    Raises:
+        UsageError: There is no such place, or what lies there holds no head.
+    """
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    if not files:
+        raise UsageError(f"{place} holds no heads: no file ends with .json. Name a copy of {HEADS}, or a file of it.")
+    for path in files:
+        try:
+            head = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no JSON"
+            raise UsageError(f"{path} cannot be read as heads: {why}.") from None
+        if not isinstance(head, dict) or not isinstance(head.get("root"), str):
+            raise UsageError(f"{path} holds no head: a count, a root and users.")
+        yield str(head.get("writer") or path.stem), head
+
+
+def write_heads(root: Path, archive: ArchiveReader) -> None:
+    """Write down, to be committed and copied elsewhere, how far this clone is as a writer."""
+    for writer, head in archive.own_heads().items():
+        path = root / HEADS / f"{writer}.json"
+        content = json.dumps({"writer": writer, **head}, indent=1).encode() + b"\n"
+        require_writable_inside(root, path)
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
+
+
+def require_whole(archive: ArchivalStore, git: Git) -> None:
+    """Raise ``StoreFault`` where a commit would bury what is wrong with the lines that it takes in."""
+    damaged = archive.mended()
+    changed = git.status("archive") if damaged else ""
+    hidden = [problem for problem in damaged if problem.path in changed]
+    if hidden:
+        first, more = hidden[0], f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+        place = f"{first.path}:{first.line}" if first.line else first.path
+        raise StoreFault(
+            f"{place}: {first.code}{more}: a commit would bury it. Look with 'memkit fsck', put back what git has with "
+            "'memkit fsck --fix', or take it over with 'memkit fsck --accept'."
+        )
+
+
+def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
+    """Return the commits since another one that changed memory, policies or skills and that no signer signed.
+
+    Args:
+        git: The store's repository.
+        since: A commit; it is not asked about itself.
+        signers: The file of the signers, as ``ssh-keygen`` reads it (``allowed_signers``).
+
+    Raises:
+        UsageError: There is no such commit or file.
+        EnvironmentFault: The store lies in no repository.
+    """
+    if not signers.is_file():
+        raise UsageError(
+            f"There is no file {signers}. It names who may sign: git help config, gpg.ssh.allowedSignersFile."
+        )
+    start = GitObjects(git).commit_id(since)
+    if not git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
+        raise EnvironmentFault("There is no commit yet.")
+    prefix = git.run("rev-parse", "--show-prefix").strip()
+    printed = git.run("rev-list", "--full-history", f"{start}..HEAD", "--", *SIGNED)
+    found = []
+    for commit in printed.split():
+        # A hostile store's own configuration must neither name the signers nor the program that verifies them.
+        settings = {**_VERIFIERS, "gpg.ssh.allowedSignersFile": str(signers.resolve())}
+        asked = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        status = git.run(*asked, "log", "-1", "--format=%G?", "--no-show-signature", commit, check=False).strip()
+        if status == "G":
+            continue
+        names = git.run("show", "--format=", "--name-only", "-m", "--no-renames", commit, "--", *SIGNED)
+        changed = sorted({name.removeprefix(prefix).partition("/")[0] for name in names.splitlines() if name})
+        why = _STATUS.get(status, "its signature cannot be verified.")
+        message = _UNSIGNED.format(", ".join(changed) or "them", why)
+        found.append(ShardProblem("unsigned", f"commit {commit}", 0, message))
+    return found
+
+
+_STATUS = {"N": "it has no signature that they could have made.", "B": "its signature is bad.",
+           "U": "its signer is not among them.", "R": "the key was revoked.", "X": "the signature expired.",
+           "Y": "the key expired.", "E": "its signature cannot be checked."}  # fmt: skip
+
+
+def _versions(git: Git, path: str) -> Iterator[str]:
+    """Yield the ids of what a file was, oldest first, also where no branch leads there any more; zeros for none."""
+    if not git.is_repository():
+        return
+    printed = git.run(
+        "log", "--all", "--reflog", "--topo-order", "--reverse", "--full-history", "-m", "--format=", "--raw",
+        "--no-abbrev", "--no-renames", "--", path, check=False,
+    )  # fmt: skip
+    for line in printed.splitlines():
+        if match := _CHANGE.match(line):
+            yield match["blob"]
+
+
+def _blob_id(data: bytes, length: int) -> str:
+    """Return what git calls a content."""
+    named = b"blob %d\0" % len(data) + data
+    return (sha1(named, usedforsecurity=False) if length == 40 else sha256(named)).hexdigest()
+
+
+def _fitting(line: bytes) -> dict[str, Any] | None:
+    try:
+        data = decode_line(line)
+        return data if link_of(data) is not None else None
+    except (Forged, InvalidRecord):
+        return None
