@@ -67,7 +67,7 @@ def test_the_data_has_the_pinned_shape(say: Say) -> None:
     assert envelope["schema"] == "memkit.chat/1"
     assert set(data) == {
         "message", "citations", "tool_calls", "memory_operations", "policy", "plan", "trust", "left_out",
-        "context_usage", "session", "ended", "usage", "session_usage",
+        "context_usage", "session", "ended", "usage", "session_usage", "sources",
     }  # fmt: skip
     assert set(data["context_usage"]) == {"used", "budget", "tiers"}
     assert data["context_usage"]["budget"] == 8000

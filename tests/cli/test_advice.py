@@ -174,14 +174,14 @@ def test_an_export_is_counted_in_words(memkit: Reader, tmp_path: Path) -> None:
 
 
 def test_a_trace_that_is_left_says_what_to_do(memkit: Reader, tmp_path: Path) -> None:
-    """Exit 1 with a place and no advice would leave a person alone, and afterwards is too late for --redact."""
+    """Exit 1 with a place and no advice would leave a person alone."""
     memkit("memory", "add", "Ada prefers the blue bicycle", "--user", "ada")
     (memkit.root / "notes.md").write_text("She said: Ada prefers the blue bicycle.\n", encoding="utf-8")
 
     planned = memkit("memory", "erase", "--user", "ada", "--dry-run")
     printed = memkit("memory", "erase", "--user", "ada", "--yes", "--out", str(tmp_path / "proof.json"), code=1)
 
-    assert "stay as they are: notes.md. --redact takes that out too; once the texts are erased" in planned
+    assert "stay as they are: notes.md. --redact takes that out too." in planned
     assert "trace in notes.md" in printed
     assert "quotes in files of people are for you to take out" in printed
 

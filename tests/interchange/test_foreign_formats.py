@@ -42,7 +42,7 @@ def test_mem0_memories_keep_their_fields_and_where_they_come_from(memkit: Memkit
     assert (espresso["actor"], espresso["trust"], espresso["source"]) == ("import", "candidate", "imported")
     assert espresso["source_url"] == "mem0:5a0e5a5e-1111-4c1c-9d5e-000000000001"
     assert (espresso["session_id"], espresso["agent_id"], espresso["tags"]) == ("run-7", "barista", ["drinks"])
-    assert espresso["created_at"].startswith("2025-03-01T10:00:00")
+    assert espresso["created_at"] == "2025-03-01T18:00:00.123456Z"  # the file says it eight hours west of that
     assert espresso["mem0"] == {"metadata": {"category": "drinks", "shop": "corner"}, "role": "user"}
     assert (permit["valid_until"], permit["tags"]) == ("2031-12-31", ["car", "home"])
 

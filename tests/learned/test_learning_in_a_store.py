@@ -149,7 +149,9 @@ def test_a_gap_that_stayed_open_is_not_put_to_the_same_model_again(parcels: Path
     Path("state.yaml").write_text("objects: {home: place, shop: place, book: parcel}\nstate: [at home, has book]\n")
     elsewhere = ask(*TASK, "--state", "state.yaml", "--provider", script({"subtasks": ["fly shop"]}))[1]
     assert elsewhere["data"]["proposals"]["asked"] > 0
-    assert ask(*TASK, "--provider", script(GOOD), "--model", "other")[0] == 0
+    script(GOOD)
+    Path("answers.yaml").rename("other.yaml")
+    assert ask(*TASK, "--provider", "scripted:other.yaml")[0] == 0
 
 
 def test_tries_go_on_where_an_earlier_process_stopped(parcels: Path, ask: Ask) -> None:

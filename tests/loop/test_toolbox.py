@@ -42,7 +42,7 @@ def test_a_memory_tool_runs_and_is_in_the_report(memory: Any) -> None:
     assert report["session"] == "s1"
     assert set(report) == {
         "message", "citations", "tool_calls", "memory_operations", "policy", "plan", "trust", "left_out",
-        "context_usage", "session",
+        "context_usage", "session", "sources",
     }  # fmt: skip
 
 

@@ -150,12 +150,14 @@ class AgentLoop:
 
         What ``memory.search`` returned goes in with the ids to cite, and taints only where it is tainted itself.
         """
-        if isinstance(found, str) or not isinstance(found, Found | list | tuple):
-            check_words(found, "an observation")
-            self.toolbox.books.taint((f"tool:{source}",))
-            self._show_data(str(found), source)
-        elif pieces := [found] if isinstance(found, Found) else list(found):
-            self._show_found(pieces)
+        pieces = [found] if isinstance(found, Found) else found
+        if isinstance(pieces, list | tuple) and all(isinstance(one, Found) for one in pieces):
+            if pieces:
+                self._show_found(pieces)
+            return
+        check_words(found, "an observation")
+        self.toolbox.books.taint((f"tool:{source}",))
+        self._show_data(str(found), source)
 
     def _show_found(self, found: Sequence[Found]) -> None:
         books, ids = self.toolbox.books, [one.id for one in found if one.id]

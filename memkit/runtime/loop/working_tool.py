@@ -19,7 +19,7 @@ NAME = "working_memory"
 STATUS = ("open", "done", "dropped")
 """What may have become of a goal."""
 ABOUT = (
-    "Keep a task of several steps in view, so that nothing is done twice. goals: {text: open, done or dropped}; "
+    "Keep a long task in view. goals: {text: open, done or dropped}; "
     "decisions: {question: answer}; status: done or failed."
 )
 TEXTS, MAPPINGS = ("task", "step", "result", "next", "status"), ("goals", "decisions", "variables")

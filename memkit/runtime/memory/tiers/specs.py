@@ -71,7 +71,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "conversation_search",
-        "Look in what was said, also in earlier sessions and in turns that you no longer see.",
+        "Look in what was said in earlier sessions and in turns that you no longer see.",
         ("query",),
         query={"type": "string"},
         limit=TOP_K,
