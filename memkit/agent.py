@@ -19,18 +19,15 @@ from memkit.runtime.loop.asking import model_of
 from memkit.runtime.loop.bound import declared_tools
 from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
-from memkit.runtime.loop.events import Listener
 from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.plan_run import PlanningTools
-from memkit.runtime.loop.planner import HybridPlanner, Proposals
-from memkit.runtime.loop.procedures import Procedures, skill_tools, skills_section
+from memkit.runtime.loop.planner import HybridPlanner, Procedures, Proposals, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
-from memkit.runtime.loop.reply import AgentResponse
+from memkit.runtime.loop.reply import AgentResponse, Listener
 from memkit.runtime.loop.tasks import TaskMemory
-from memkit.runtime.loop.tools import Tools
+from memkit.runtime.loop.tools import Tools, working_memory_tool
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory
-from memkit.runtime.loop.working_tool import working_memory_tool
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, to_text

@@ -29,7 +29,7 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
     from memkit.llm.providers import Patience, StoreModels
-    from memkit.policies.live import LiveGuard
+    from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
     from memkit.store.git import Git
-    from memkit.store.last_good import LastGood
     from memkit.store.sessions import SessionBook
     from memkit.store.trust import Trust
 
@@ -362,8 +361,8 @@ class Workspace:
 
     @cached_property
     def _skills(self) -> LastGood[Mapping[str, Skill]]:
+        from memkit.policies.live import LastGood
         from memkit.skills.skill import FOLDER, load_skills
-        from memkit.store.last_good import LastGood
 
         return LastGood(self.root / FOLDER, lambda: load_skills(self.root), what="skills", tell=self.notice)
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from memkit.errors import MemkitError
 from memkit.llm.providers import Patience, require_provider
-from memkit.runtime.loop.errors import LoopError
-from memkit.runtime.loop.fencing import fence, new_marker
-from memkit.runtime.loop.interface import Message, Model
+from memkit.runtime.loop.interface import LoopError, Message, Model
+from memkit.runtime.loop.taint import fence, new_marker
 from memkit.runtime.memory.interface import Contradicts, UnreadableAnswer
 from memkit.runtime.memory.record.record import Record
 from memkit.runtime.memory.tiers.budget import Summarise

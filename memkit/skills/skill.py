@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.loop.procedures import FOUND, Procedure
+from memkit.runtime.loop.planner import FOUND, Procedure
 from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 from memkit.store.word_search import ranked
 from memkit.terminal import harmless

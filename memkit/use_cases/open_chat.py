@@ -14,7 +14,7 @@ from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, NotTrusted, UsageError
 from memkit.llm.summaries import open_summariser
 from memkit.runtime.loop.interface import DeclaredTool
-from memkit.runtime.loop.procedures import Procedure
+from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.record.errors import Refused

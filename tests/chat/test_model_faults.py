@@ -16,8 +16,8 @@ import pytest
 from memkit.cli.main import run
 from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.core import AgentLoop, Host
-from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import Completion
+from memkit.runtime.loop.reply import Event
 from memkit.runtime.testing import FakeServer
 
 

@@ -23,8 +23,7 @@ from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.chat.conversation import Outcomes
 from memkit.cli.main import run
 from memkit.runtime.host.sessions import TurnStopped
-from memkit.runtime.loop.errors import ModelFault
-from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ModelFault, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import JournalError, SessionInUse, TurnLeft
 from memkit.runtime.loop.tiers import working_lines

@@ -10,7 +10,7 @@ import pytest
 
 from memkit.agent import Setting
 from memkit.cli.main import run
-from memkit.runtime.loop.procedures import LISTED, Procedure, skills_section
+from memkit.runtime.loop.planner import LISTED, Procedure, skills_section
 from memkit.skills.skill import Skill, StoreProcedures
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace, open_workspace

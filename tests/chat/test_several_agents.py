@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.llm.scripted import ScriptedModel
-from memkit.runtime.host.errors import AgentError
+from memkit.runtime.host.sessions import AgentError
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import Workspace

@@ -14,7 +14,7 @@ from rich.text import Text
 from memkit.cli.arguments import broken
 from memkit.cli.chat.markdown import MarkdownPage
 from memkit.cli.chat.pages import PageShowing, line_on
-from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.reply import Event
 from memkit.terminal import harmless
 
 

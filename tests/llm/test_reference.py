@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memkit.llm.rules.answering import STAND_IN
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import read_question
-from memkit.llm.rules.reading import recalled_records
+from memkit.llm.rules.reading import read_question, recalled_records
 from memkit.llm.rules.remembering import read_forget
 from memkit.llm.rules.requests import read_action
-from memkit.llm.rules.small_talk import STAND_IN
 from memkit.llm.rules.statements import read_statements, slot_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator

@@ -10,10 +10,9 @@ from growth import grows_with_its_length
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memkit.llm.rules.answering import greeting
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.questions import is_question
-from memkit.llm.rules.reading import open_goals
-from memkit.llm.rules.small_talk import greeting
+from memkit.llm.rules.reading import is_question, open_goals
 from memkit.llm.rules.statements import read_statements, sentences_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory

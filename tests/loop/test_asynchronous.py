@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.loop.core import AsyncAgent, DeclaredTool
-from memkit.runtime.loop.errors import ModelFault
-from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.interface import Completion, Message, ModelFault, ToolCall, ToolSpec
 from tests.loop.agents import agent_of
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Host
-from memkit.runtime.loop.events import Event
 from memkit.runtime.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
+from memkit.runtime.loop.reply import Event
 from tests.loop.agents import agent_of, tools_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}

@@ -10,7 +10,7 @@ import pytest
 
 from memkit.runtime.loop.asking import Deadline
 from memkit.runtime.loop.chores import Chores, Outcome
-from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.interface import LoopError
 from tests.loop.agents import agent_of
 
 

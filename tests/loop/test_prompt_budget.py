@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
-from memkit.runtime.loop.errors import PromptTooLarge
-from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
+from memkit.runtime.loop.interface import Completion, Message, PromptTooLarge, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
 from memkit.runtime.loop.session_context import SessionContext
 from memkit.runtime.loop.session_tools import SessionTools

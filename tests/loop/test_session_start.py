@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memkit.runtime.loop.core import MemGPTAgent
-from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.virtual_context import OPEN_GOALS
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.overview import MOST_GOALS

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memkit.runtime.loop.asking import as_completion
 from memkit.runtime.loop.bound import problems, read_arguments
-from memkit.runtime.loop.clients import as_completion
 from memkit.runtime.loop.consent import AGREES, DECLINES, SPOKEN_OF, asks_to_forget, consent_in
 from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
-from memkit.runtime.loop.errors import LoopError
-from memkit.runtime.loop.fencing import excerpt, fence
+from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.session_context import SHORTENED, SessionContext
+from memkit.runtime.loop.taint import excerpt, fence
 
 texts = st.text(max_size=60)
 

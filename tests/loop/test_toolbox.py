@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.loop.books import named_ids
-from memkit.runtime.loop.errors import ToolDeclarationError
-from memkit.runtime.loop.interface import DeclaredTool
+from memkit.runtime.loop.interface import DeclaredTool, ToolDeclarationError
 from memkit.runtime.loop.tools import Tools
 from tests.loop.agents import tools_of
 

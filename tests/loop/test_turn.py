@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Tools, Turn, VirtualContextMemory
-from memkit.runtime.loop.errors import LoopError, ModelFault
-from memkit.runtime.loop.interface import Completion, ToolCall
+from memkit.runtime.loop.interface import Completion, LoopError, ModelFault, ToolCall
 from tests.loop.agents import agent_of
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.errors import LoopError
+from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tiers import WorkingMemory, working_lines
-from memkit.runtime.loop.working_tool import NAME, update, working_memory_tool
+from memkit.runtime.loop.tools import NAME, update, working_memory_tool
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
 from tests.loop.agents import tools_of
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.policies.live import LiveGuard
-from memkit.store.last_good import SETTLED
+from memkit.policies.live import SETTLED, LiveGuard
 
 POLICY = "name: {name}\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\nmatch: {{tool: {tool}}}\n"
 

@@ -28,8 +28,8 @@ from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import beside
 from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.loop.config import Host
-from memkit.runtime.loop.errors import LoopError
-from memkit.runtime.loop.events import Event
+from memkit.runtime.loop.interface import LoopError
+from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.taint import with_brought
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.terminal import harmless, one_line

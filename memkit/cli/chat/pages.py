@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import click
 
 from memkit.cli.arguments import fitted, is_able_terminal
-from memkit.runtime.loop.events import Event, Listener
+from memkit.runtime.loop.reply import Event, Listener
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless, one_line
 

@@ -15,12 +15,10 @@ from memkit.errors import UsageError
 from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
-from memkit.llm.rules.answering import answer
-from memkit.llm.rules.questions import is_question
-from memkit.llm.rules.reading import INSERT, Heard, Script
+from memkit.llm.rules.answering import GREETING, NOT_READ, STAND_IN, answer, small_talk
+from memkit.llm.rules.reading import INSERT, Heard, Script, is_question
 from memkit.llm.rules.remembering import finish, forget, read_forget, remember
 from memkit.llm.rules.requests import read_action, read_task
-from memkit.llm.rules.small_talk import GREETING, NOT_READ, STAND_IN, small_talk
 from memkit.llm.rules.statements import MAKE_BELIEVE, is_doubtful, read_statements, sentences_of
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec

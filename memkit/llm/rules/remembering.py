@@ -6,8 +6,18 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from memkit.llm.rules.questions import key_stems, key_words, read_question
-from memkit.llm.rules.reading import INSERT, Heard, Script, is_refused, named_last, reason, search
+from memkit.llm.rules.reading import (
+    INSERT,
+    Heard,
+    Script,
+    is_refused,
+    key_stems,
+    key_words,
+    named_last,
+    read_question,
+    reason,
+    search,
+)
 from memkit.llm.rules.statements import PlainStatement, corrected_by, slot_of
 from memkit.runtime.memory.words.text import regex
 

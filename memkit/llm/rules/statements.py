@@ -12,7 +12,7 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-from memkit.llm.rules.questions import is_question, key_stems
+from memkit.llm.rules.reading import is_question, key_stems
 from memkit.runtime.memory.gate.facts import facts
 from memkit.runtime.memory.words.dates import dated
 from memkit.runtime.memory.words.text import regex

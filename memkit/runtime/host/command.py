@@ -19,9 +19,8 @@ from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
 from ..memory.main import ArchivalStore
 from ..memory.record.lines import new_id
-from .errors import AgentError, CannotServe
 from .rooms import Rooms, open_rooms
-from .sessions import lacks_room
+from .sessions import AgentError, CannotServe, lacks_room
 from .settings import Project, ProjectSettings, load_settings
 from .slash import answer_slash, answered, is_slash
 from .terminal import Questions, Showing, Streams, beside, harmless

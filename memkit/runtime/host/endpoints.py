@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from .errors import CannotServe
+from .sessions import CannotServe
 from .settings import ProjectSettings
 
 RETRIES = 1

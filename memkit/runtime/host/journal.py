@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..loop.core import Tools
-from ..loop.fencing import excerpt
 from ..loop.interface import CallKey, Completion, Settle, ToolCall, TurnJournal
 from ..loop.journal import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN, OpenTurn, Resumed
+from ..loop.taint import excerpt
 
 RESULT = 1000
 """Characters of a call's result that are told."""

@@ -26,7 +26,7 @@ from ..loop.core import (
     VirtualContextMemory,
 )
 from ..loop.plan_run import PlanningTools
-from ..loop.working_tool import working_memory_tool
+from ..loop.tools import working_memory_tool
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .journal import JournalledTools, account_of
 from .persons import speaker

@@ -29,7 +29,21 @@ from ..memory.record.lines import NoSealer, Sealer, parse_time, shown, to_text, 
 from ..memory.settings import MemorySettings
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
-from .errors import AgentError
+
+
+class AgentError(Exception):
+    """Say in one line what happened and what to do next."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class CannotServe(AgentError):
+    """Report a setting, a folder or a server without which the agent cannot answer."""
+
+    exit_code = 3
+    code = "environment"
+
 
 CHECKPOINTS = "checkpoints"
 """The folder of journals, beside that of sessions."""

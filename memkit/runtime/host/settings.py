@@ -15,7 +15,7 @@ from typing import Any
 
 from ..memory.log.clone import state_folder
 from ..memory.main import MemorySettings
-from .errors import AgentError, CannotServe
+from .sessions import AgentError, CannotServe
 
 MANIFEST = "memkit.yaml"
 MEMORY_SECTIONS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from ..memory.main import Origin
-from .errors import AgentError
 from .persons import persons_only
 from .rooms import Rooms
+from .sessions import AgentError
 
 COMMANDS = {
     "/approve": "/approve ID releases what waits for a person.",

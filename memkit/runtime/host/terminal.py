@@ -15,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from ..loop.events import Event
 from ..loop.interface import ToolCall, Verdict
 from ..loop.journal import DONE, LEAVE, RUN
 from ..loop.journal_file import TurnLeft
+from ..loop.reply import Event
 
 OUTCOMES = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -11,14 +11,13 @@ from typing import Any
 from .agent_loop import AgentLoop
 from .bound import declared_tools
 from .config import DEFAULTS, NO_HOST, AgentConfig, Host
-from .errors import LoopError
-from .fencing import check_words
-from .interface import DeclaredTool
+from .interface import DeclaredTool, LoopError
 from .plan_run import PlanningTools
 from .planner import as_hybrid
 from .prompt import Persona
 from .reply import AgentResponse
 from .session_tools import SessionTools
+from .taint import check_words
 from .tools import Tools
 from .virtual_context import VirtualContextMemory
 

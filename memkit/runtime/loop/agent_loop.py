@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .asking import model_of
 from .config import DEFAULTS, NO_HOST, AgentConfig, Host
-from .errors import LoopError
-from .events import Announcements, Listener
-from .fencing import check_words, fence, new_marker
-from .interface import JSON, Message, NoJournal, TurnJournal
+from .interface import JSON, LoopError, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
 from .model_view import ModelView
 from .outcomes import TaskOutcome
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
-from .reply import IDLE, AgentResponse, Intent
-from .taint import joined, taint_in
+from .reply import IDLE, AgentResponse, Announcements, Intent, Listener
+from .taint import check_words, fence, joined, new_marker, taint_in
 from .tasks import TaskMemory
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol
 
-from .events import Event, Listener
-from .reply import AgentResponse
+from .reply import AgentResponse, Event, Listener
 
 
 class Agent(Protocol):

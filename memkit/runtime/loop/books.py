@@ -8,9 +8,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Mu
 from dataclasses import dataclass, field
 
 from .bound import read_arguments
-from .fencing import excerpt, words
 from .interface import JSON, MainContext, MemoryTools
-from .taint import joined
+from .taint import excerpt, joined, words
 
 # What happened in a turn, for the reply, the report and the policies.
 

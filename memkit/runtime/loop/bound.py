@@ -16,9 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .deadline import TimeIsUp, within
-from .errors import LoopError, ToolDeclarationError
-from .interface import JSON, DeclaredTool, PolicyFinding, ToolSpec, Verdict
+from .config import TimeIsUp, within
+from .interface import JSON, DeclaredTool, LoopError, PolicyFinding, ToolDeclarationError, ToolSpec, Verdict
 
 if TYPE_CHECKING:
     import subprocess

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from .bound import AnsweredErrors
-from .deadline import Deadline
+from .config import Deadline
 from .interface import JSON
 
 

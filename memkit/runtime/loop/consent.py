@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 from .books import Books
 from .bound import BoundTool
-from .errors import LoopError
-from .fencing import visible
-from .interface import JSON, ToolSpec
+from .interface import JSON, LoopError, ToolSpec
+from .taint import visible
 
 # Whether the user agreed to long-term memory, read from their words and kept by the archive.
 

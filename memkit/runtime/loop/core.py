@@ -6,18 +6,16 @@ from .asynchronous import AsyncAgent
 from .chores import Chores, Outcome
 from .config import AgentConfig, Host
 from .consent import RecordedConsent
-from .events import Event
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
-from .reply import AgentResponse, Intent, Reply
+from .reply import AgentResponse, Event, Intent, Reply
 from .task_run import TaskRun, TaskStep
 from .tasks import TaskMemory
 from .tiers import ConversationMemory, SemanticMemory, WorkingMemory
-from .tools import Tools
+from .tools import Tools, working_memory_tool
 from .turn import Acts, Turn
 from .virtual_context import VirtualContextMemory
-from .working_tool import working_memory_tool
 
 __all__ = [
     "Acts",

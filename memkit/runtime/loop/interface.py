@@ -10,6 +10,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
+
+class LoopError(Exception):
+    """Say what cannot be used and what to do instead."""
+
+    exit_code = 2
+
+
+class ToolDeclarationError(LoopError):
+    """Report a declared tool that is malformed."""
+
+
+class PromptTooLarge(LoopError):
+    """Report a budget that does not hold what every prompt needs."""
+
+
+class ModelFault(LoopError):
+    """Report a model that cannot serve: out of answers, unreachable, or speaking another shape."""
+
+    exit_code = 3
+
+
 JSON = Any
 """A value of JSON: None, bool, int, float, str, list or dict."""
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from .errors import LoopError
-from .interface import JSON
+from .interface import JSON, LoopError
 
 FORMAT = 1
 Entry = Mapping[str, JSON]

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from .books import usage_of
-from .events import Announcements
-from .fencing import new_marker
 from .interface import JSON, Message, ToolSpec
 from .prompt import Persona, Prompt, TurnParts
-from .taint import BROUGHT, marked, without_outside, without_tainted
+from .reply import Announcements
+from .taint import BROUGHT, marked, new_marker, without_outside, without_tainted
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
 from .virtual_context import Block, Found, VirtualContextMemory, is_data

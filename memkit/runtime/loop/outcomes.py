@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .bound import STOPPED
-from .fencing import excerpt, unfenced
 from .interface import JSON
+from .taint import excerpt, unfenced
 
 SUCCEEDED, FAILED = "succeeded", "failed"
 """Tags of outcome records."""

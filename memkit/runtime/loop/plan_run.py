@@ -8,9 +8,7 @@ from typing import Any
 
 from .books import Books
 from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, named_step
-from .errors import LoopError
-from .fencing import unfenced
-from .interface import JSON, ToolOutcome, ToolSpec
+from .interface import JSON, LoopError, ToolOutcome, ToolSpec
 from .outcomes import TaskOutcome, outcome_of_steps
 from .planner import (
     EVOLUTIONARY,
@@ -24,6 +22,7 @@ from .planner import (
     result_data,
     term_text,
 )
+from .taint import unfenced
 from .tiers import WorkingMemory
 from .tools import Tools
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from .bound import TOOL_OVERHEAD, bare, required, terse, tool_text, whole
-from .errors import LoopError, PromptTooLarge
-from .fencing import fence
-from .interface import Guard, MainContext, Message, ToolSpec
-from .taint import unmarked
+from .interface import Guard, LoopError, MainContext, Message, PromptTooLarge, ToolSpec
+from .taint import fence, unmarked
 
 RULES = """How you work:
 - Search long-term memory before you say that you do not know something about the user.

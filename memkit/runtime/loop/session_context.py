@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .fencing import left_open
 from .interface import Message, TokenCounter
+from .taint import left_open
 
 SUMMARY_LINE = 120
 """Characters that a paged-out turn leaves in the summary."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .bound import problems
-from .errors import LoopError
-from .fencing import fence, new_marker
-from .interface import JSON, MainContext
-from .taint import joined
+from .interface import JSON, LoopError, MainContext
+from .taint import fence, joined, new_marker
 from .tools import Tools
 from .virtual_context import VirtualContextMemory
 

@@ -17,13 +17,12 @@ from typing import Any, Protocol
 
 from .bound import AnsweredErrors, named_step
 from .config import Host
-from .errors import LoopError
-from .fencing import excerpt
-from .interface import JSON, CallKey, ToolCall
+from .interface import JSON, CallKey, LoopError, ToolCall
 from .journal import DONE, RUN
 from .journal_file import Entry, JournalFile
 from .outcomes import SHOWN
 from .reply import AgentResponse
+from .taint import excerpt
 from .tasks import EXCERPT
 from .tiers import WorkingMemory
 from .tools import Tools

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from .bound import AnsweredErrors
-from .errors import LoopError
-from .fencing import excerpt
-from .interface import JSON
+from .interface import JSON, LoopError
 from .outcomes import SHOWN, Attempt, TaskOutcome, call_told, is_failure, outcome_of_calls, said_to_work, told_by
-from .taint import joined
+from .taint import excerpt, joined
 from .tiers import DecisionMade, WorkingMemory
 
 ENDED = ("done", "failed")

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from .errors import LoopError
-from .fencing import excerpt, words
-from .interface import JSON, Message
+from .interface import JSON, LoopError, Message
+from .taint import excerpt, words
 from .virtual_context import EXCERPT, Found
 
 # Working memory: the task at hand, what is done, and what is still to do.

@@ -11,13 +11,11 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
-from .config import AgentConfig, Host
-from .deadline import Deadline
-from .events import Announcements
+from .config import AgentConfig, Deadline, Host
 from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
 from .model_view import CONSTRAINTS, ModelView
-from .reply import IDLE, AgentResponse, Intent, Reply, read_intent, remark_on, response_of
+from .reply import IDLE, AgentResponse, Announcements, Intent, Reply, read_intent, remark_on, response_of
 from .taint import joined
 from .tasks import TaskMemory
 from .tiers import WorkingMemory

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .config import DEFAULTS, AgentConfig
-from .fencing import fence, names, new_marker, words
 from .interface import MainContext, Message, TokenCounter
-from .procedures import Procedures
-from .taint import marked
+from .planner import Procedures
+from .taint import fence, marked, names, new_marker, words
 
 WARNINGS = 3
 """So many outcomes of what failed before are shown."""

@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 from memkit_runtime.host.endpoints import Endpoint
-from memkit_runtime.host.errors import CannotServe
+from memkit.runtime.host.sessions import CannotServe
 from memkit_runtime.testing import FakeServer
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.talking import Talk
