@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import io
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from urllib.parse import unquote_to_bytes
+
+from memkit.resources import resource
 
 DEEPEST = 3
 """So many wrappings one in another are opened: base64 of gzip of UTF-16 is."""
@@ -39,16 +45,36 @@ def readings(data: bytes, depth: int = 0) -> Iterator[str]:
 
 
 def _members(data: bytes) -> list[bytes] | None:
-    """Return names, comments and contents of a zip archive, such as a wheel; None where it cannot be opened."""
+    """Return names, comments and contents of a zip archive, such as a wheel; None where it cannot be opened.
+
+    What is byte for byte memkit's own says nothing of anybody: a store's checks and a project may hold it as a wheel.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             found = archive.infolist()
             if sum(member.file_size for member in found) > LARGEST:
                 return None
             said = [part for member in found for part in (member.filename.encode(), member.comment, member.extra)]
-            return [b"\n".join([archive.comment, *said]), *map(archive.read, found)]
+            contents = (content for content in map(archive.read, found) if _digest(content) not in _of_memkit())
+            return [b"\n".join([archive.comment, *said]), *contents]
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError):
         return None
+
+
+@cache
+def _of_memkit() -> frozenset[bytes]:
+    """Return the digests of the files that this memkit was installed with."""
+    folders = [Path(__file__).parents[1], *map(resource, ("templates", "skills", "policies", "domains"))]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    try:
+        about = distribution("memkit-agent").read_text("METADATA") or ""
+    except PackageNotFoundError:
+        about = ""
+    return frozenset([_digest(about.encode()), *(_digest(path.read_bytes()) for path in files)])
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
 def _texts(data: bytes) -> Iterator[str]:

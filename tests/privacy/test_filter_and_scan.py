@@ -9,6 +9,7 @@ import io
 import json
 import tempfile
 import uuid
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
+from memkit.privacy import views
 from memkit.privacy.belonging import Belonging
 from memkit.privacy.census import Census
 from memkit.privacy.needles import Needles
@@ -239,3 +241,15 @@ def test_a_line_after_one_that_goes_is_linked_anew() -> None:
     assert "relinked" not in rest[0] and rest[1]["relinked"] == "erase"
     assert parent_of(rest[1]) == claimed_link(rest[0])
     assert link_of(rest[1]) is not None
+
+
+def test_memkits_own_code_in_a_wheel_is_nobodys_text(tmp_path: Path) -> None:
+    """A store's checks may hold memkit as a wheel, whose examples name people; what else lies in an archive is read."""
+    own = (Path(views.__file__).parents[1] / "lint" / "families" / "archive.py").read_bytes()
+    with zipfile.ZipFile(tmp_path / "memkit.whl", "w") as archive:
+        archive.writestr("memkit/lint/families/archive.py", own)
+        archive.writestr("memkit/notes.py", own + b"# Ada keeps bees\n")
+
+    read = "".join(views.readings((tmp_path / "memkit.whl").read_bytes()))
+
+    assert read.count("espresso") == own.decode().count("espresso") and "Ada keeps bees" in read

@@ -334,7 +334,7 @@ class Terminal:
         assert [text in talk.notes for text in LOUD] == [False, True, False]
 
 
-BUDGET = 700
+BUDGET = 900
 SYSTEM_ALLOWANCE = 1500
 """Tokens that persona, rules and policies take besides the main context."""
 BREAD, MILK = ({"tool": "note", "args": {"text": text}} for text in ("bread", "fatal milk"))
