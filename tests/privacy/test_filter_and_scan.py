@@ -248,8 +248,8 @@ def test_memkits_own_code_in_a_wheel_is_nobodys_text(tmp_path: Path) -> None:
     own = (Path(views.__file__).parents[1] / "lint" / "families" / "archive.py").read_bytes()
     with zipfile.ZipFile(tmp_path / "memkit.whl", "w") as archive:
         archive.writestr("memkit/lint/families/archive.py", own)
-        archive.writestr("memkit/notes.py", own + b"# Ada keeps bees\n")
+        archive.writestr("memkit/notes.py", b"# Ada keeps bees\n")
 
     read = "".join(views.readings((tmp_path / "memkit.whl").read_bytes()))
 
-    assert read.count("espresso") == own.decode().count("espresso") and "Ada keeps bees" in read
+    assert b"espresso" in own and "espresso" not in read and "Ada keeps bees" in read
