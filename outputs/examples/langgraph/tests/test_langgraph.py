@@ -110,7 +110,7 @@ def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pyt
 def test_the_graphs_state_stays_as_small_as_the_main_context(talk: Talk) -> None:
     """What was paged out leaves the checkpoint as well, so that a session does not grow on disk per step."""
     for _ in range(8):
-        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="700")
+        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="900")
 
     assert len(kept_messages(talk)) < 12
     checkpoints = Checkpoints(checkpoint(talk))

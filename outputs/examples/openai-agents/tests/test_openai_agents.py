@@ -115,7 +115,7 @@ def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pyt
 def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:
     """What was paged out leaves the session as well, and a later process knows its summary."""
     for _ in range(8):
-        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="700")
+        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="900")
 
     assert len(kept_items(talk)) < 12
     talk("And now?", ["Still here."], "--session", "one")
@@ -237,7 +237,7 @@ def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Tal
     """Nothing is for the length of one call neither in the prompt nor in its summary."""
     note = {"tool": "note", "args": {"text": "rain " * 80}}
 
-    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="700")
+    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="900")
 
     lengths = [len(conversation.messages) for conversation in talk.asked]
     paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import openai
 from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
-from memkit.runtime.host.sessions import CannotServe
+from memkit_runtime.host.sessions import CannotServe
 from memkit_runtime.host.wires import sendable_text
 from memkit_runtime.loop.interface import ToolSpec
 

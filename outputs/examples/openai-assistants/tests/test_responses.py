@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 from memkit_runtime.host.endpoints import Endpoint
-from memkit.runtime.host.sessions import CannotServe
+from memkit_runtime.host.sessions import CannotServe
 from memkit_runtime.testing import FakeServer
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.talking import Talk
@@ -95,7 +95,7 @@ def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Tal
     """Instructions are rendered for each request, so nothing is neither in the thread nor in its summary."""
     note = {"tool": "note", "args": {"text": "rain " * 80}}
 
-    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="700")
+    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="900")
 
     lengths = [len(body["input"]) for body in talk.sent]
     paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]

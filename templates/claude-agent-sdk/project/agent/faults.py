@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ResultMessage
 from memkit_runtime.host.endpoints import RETRIES, Endpoint
-from memkit.runtime.host.sessions import CannotServe
+from memkit_runtime.host.sessions import CannotServe
 
 PREFIX = "API Error: "
 

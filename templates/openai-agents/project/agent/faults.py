@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import openai
 from agents.exceptions import AgentsException
 from memkit_runtime.host.endpoints import Endpoint, clear_faults
-from memkit.runtime.host.sessions import CannotServe
+from memkit_runtime.host.sessions import CannotServe
 
 
 @contextmanager
