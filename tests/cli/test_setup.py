@@ -340,11 +340,12 @@ def test_another_model_answers_once_its_server_knows_it(
 def test_the_first_line_says_who_answers_for_whom_and_what_is_remembered(store: Path) -> None:
     """Before any question; where nobody is named it says so, and no model promises to remember."""
     child = on_a_terminal(store, "chat")
-    child.expect("The reference model .* answers somebody without a name. Nothing is remembered.")
-    child.expect("give --user")
+    # However wide the terminal is, and wherever a line is folded.
+    child.expect(r"The\s+reference\s+model\s.*answers\s+somebody\s+without\s+a\s+name\.\s+Nothing\s+is\s+remembered\.")
+    child.expect(r"give\s+--user")
     child.expect("> ")
     child.send("yes, you may remember\r")
-    child.expect("keeps nothing for later")
+    child.expect(r"keeps\s+nothing\s+for\s+later")
     child.send("/quit\r")
     child.expect(pexpect.EOF)
     assert "From now on I remember" not in str(child.before)
@@ -352,5 +353,5 @@ def test_the_first_line_says_who_answers_for_whom_and_what_is_remembered(store: 
 
     assert memkit(store, "memory", "add", "I like tea", "--user", "ada") == 0
     child = on_a_terminal(store, "chat", "--user", "ada", "--consent")
-    child.expect("answers ada. Remembered: 1 record; what you tell is added.")
+    child.expect(r"answers\s+ada\.\s+Remembered:\s+1\s+record;\s+what\s+you\s+tell\s+is\s+added\.")
     child.close(force=True)
