@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -390,15 +390,37 @@ def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
 
-    if key.startswith(PEOPLES):
-        require_person(f"'memkit config set {key}'")
-    by_person = agent_at_work() is None
-    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+    with _changing(front, "set", key):
         change = change_setting(front.workspace, key, value)
     data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
     shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
     notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
     front.answer(data, [f"{key}: {shown[0]} → {shown[1]}", *filter(None, [change.missing])], diagnostics=notes)
+
+
+@config.command("unset")
+@click.argument("key")
+@click.pass_obj
+def unset_command(front: Front, key: str) -> None:
+    """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
+    from memkit.use_cases.store import unset_setting
+
+    with _changing(front, "unset", key):
+        change = unset_setting(front.workspace, key)
+    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    before, after = (json.dumps(item, ensure_ascii=False) for item in (change.before, change.after))
+    line = f"{key}: {before} → {after} (default)"
+    front.answer(data, [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."])
+
+
+@contextmanager
+def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
+    """Let a person's change keep the trust that the store has; some settings are people's alone."""
+    if key.startswith(PEOPLES):
+        require_person(f"'memkit config {verb} {key}'")
+    by_person = agent_at_work() is None
+    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+        yield
 
 
 # The store of a command that can do without one.

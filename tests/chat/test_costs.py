@@ -97,7 +97,11 @@ def test_what_is_counted_is_what_goes_over_the_wire(
     """
     call = {"tool": "archival_memory_search", "args": {"query": "tea"}}
     server = model_server(protocol, [call, "One.", "Two.", "Three."])
-    asked = {"What do I like?": "One.", f"More. {'All of it. ' * 30}": "Two.", '```\nprint("tea")\n```\n' * 20: "Three."}
+    asked = {
+        "What do I like?": "One.",
+        f"More. {'All of it. ' * 30}": "Two.",
+        '```\nprint("tea")\n```\n' * 20: "Three.",
+    }
     for text, answer in asked.items():
         used = talk(text, "--provider", provider)["context_usage"]["used"]
         body = server.requests[-1].body

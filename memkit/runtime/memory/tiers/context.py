@@ -281,8 +281,7 @@ def fitted(messages: Sequence[Message], tokens: int, context: MainContext) -> li
 
     share = fair_share(list(map(count, texts)), room)
     return [
-        {**message, "content": shortened(text, share, count)}
-        for message, text in zip(messages, texts, strict=True)
+        {**message, "content": shortened(text, share, count)} for message, text in zip(messages, texts, strict=True)
     ]
 
 
