@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 # List the policies of a store.
 
 
-def list_policies(root: Path) -> list[PolicyFile]:
-    """Return the policies of the store at ``root``, by name."""
-    return load_policies(root / FOLDER)
+def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
+    """Return the policies of the store at ``root``, by name, each with its version."""
+    from memkit.store.file_history import present_versions
+
+    policies = load_policies(root / FOLDER)
+    versions = present_versions(root, POLICY, [found.name for found in policies if "version" not in found.data])
+    return [(found, found.data.get("version") or versions.get(found.name)) for found in policies]
 
 
 # Show one policy.
