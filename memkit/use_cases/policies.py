@@ -118,7 +118,8 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
         if not result.passed:
             expected, decided = result.expected, result.verdict.decision
             raise NegativeAnswer(
-                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}."
+                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. "
+                "Change the rule or what the test expects; 'memkit policy test' names all that fail."
             )
 
 

@@ -139,7 +139,7 @@ def test_what_is_piped_is_what_is_kept(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dash reads standard input, and lines that name nobody are the user's whom the command names."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("I like tea\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I like tea\n")))
     (tmp_path / "notes.jsonl").write_text('{"text": "I live in Oslo"}\n')
 
     assert run(["memory", "add", "-", "--user", "ada", "--store", str(store)]) == 0
