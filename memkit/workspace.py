@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
@@ -115,7 +115,7 @@ class Workspace:
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with the shards."""
         log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-        log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
+        log.witness.earlier, log.witness.written = self._was_earlier, self._written
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
@@ -127,15 +127,14 @@ class Workspace:
         except MemkitError:
             return False  # who cannot ask git knows of no earlier state
 
-    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
-        """Return the line of a shard that has this link in git."""
-        from memkit.store.chain_history import line_as_written
+    def _written(self, shard: str) -> Iterable[Mapping[str, Any]]:
+        """Return what a shard has and had in git."""
+        from memkit.store.chain_history import lines_as_written
 
         try:
-            line = line_as_written(self.git, f"archive/{shard}", "", link)
+            return [data for _, data in lines_as_written(self.git, f"archive/{shard}")]
         except MemkitError:
-            return None
-        return None if line is None else decode_line(line)
+            return []
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -478,11 +477,13 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
-            from memkit.store.chain_history import require_whole, write_heads
+            from memkit.store.chain_history import lines_of_others, require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
             require_whole(self.archive, self.git)
+            for one in lines_of_others(self.archive.log, self.git):
+                self.notice(f"{one.path}: {one.message} They go into this commit.")
             write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:

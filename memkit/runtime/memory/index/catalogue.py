@@ -380,6 +380,7 @@ class Catalogue:
             except InvalidRecord as error:
                 self.chains.damaged(path, number, line, str(error))
         mixed = self.chains.has_links(shard_writer(path)[0]) or any("link" in content for *_, content in parsed)
+        mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
         for number, offset, size, content in parsed:
             entry = self.chains.judged(content, path, mixed=mixed)
             if isinstance(entry, str):
