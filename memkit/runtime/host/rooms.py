@@ -42,6 +42,8 @@ PLANNING = "plan_task"
 PROPOSING = "propose_subtasks"
 EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
+VALUE = "memory_value"
+"""The tool for exact values; offered with the one that stores."""
 SEARCHING = "conversation_search"
 """The only memory tool where nothing may be stored long-term, whatever the user says."""
 SEED = 0
@@ -100,7 +102,7 @@ class OfferedTools(MemoryTools):
 
     def __init__(self, *parts: Any, names: Collection[str], **more: Any) -> None:
         super().__init__(*parts, **more)
-        self.names = frozenset(names)
+        self.names = frozenset([*names, *([VALUE] if STORING in names else [])])
 
     def specs(self) -> list[dict[str, Any]]:
         """Return the tools that are offered; the toolbox runs no others."""
