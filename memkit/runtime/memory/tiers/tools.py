@@ -281,6 +281,16 @@ class MemoryTools:
         decision = self.archive.put(key, draft, origin, consented=self.consented())
         return self._concluded("memory_value", decision, key=mask(key))
 
+    def note_drawn(self, decision: Decision, text: str) -> None:
+        """Tell of a piece that was drawn from earlier turns what became of it."""
+        reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+        if decision.decision != "refused":
+            self._record("extracted", id=decision.id, decision=decision.decision, reasons=reasons, text=mask(text))
+
+    def program_origin(self) -> Origin:
+        """Return where what is drawn from this session comes from, before its turns are named."""
+        return self._program()._replace(actor=self.speaker)
+
     def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
         """Return where records come from that an answer cites."""
         found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
