@@ -286,7 +286,7 @@ class ReferenceAgent:
             return resumed.reply  # it was cut off in just this
         return self._run(lambda: self._agent.carry_out(instruction), resumed)
 
-    def end(self) -> list[Mapping[str, Any]]:
+    def end(self) -> Sequence[Mapping[str, Any]]:
         """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
         with self.consent.held():
             return self.session.end()

@@ -104,9 +104,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
-        side_model=side_model(
-            _summary_model(workspace), provider or settings["provider"], workspace.language_model
-        ),
+        side_model=side_model(_summary_model(workspace), provider or settings["provider"], workspace.language_model),
         notice=workspace.notice,
     )
 

@@ -100,7 +100,9 @@ def value_under(workspace: Workspace, key: str, user: str) -> Record:
     """Return the record that is kept under ``key``; raises ``NotFound`` where this user has no clean one."""
     found = workspace.archive.value(user, key)
     if found is None:
-        raise NotFound(f"Nothing clean is kept under {key!r:.60} for {user!r:.60}. 'memkit memory put KEY VALUE' does that.")
+        raise NotFound(
+            f"Nothing clean is kept under {key!r:.60} for {user!r:.60}. 'memkit memory put KEY VALUE' does that."
+        )
     return found
 
 

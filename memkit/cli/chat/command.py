@@ -119,7 +119,15 @@ def chat(
 # One turn of a conversation: a message for the agent, or a slash command.
 
 CHANGES = frozenset(
-    {"archival_memory_insert", "core_memory_append", "core_memory_replace", "memory_value", "retract", "consent", "extracted"}
+    {
+        "archival_memory_insert",
+        "core_memory_append",
+        "core_memory_replace",
+        "memory_value",
+        "retract",
+        "consent",
+        "extracted",
+    }
 )
 """Memory operations that write to the archive."""
 

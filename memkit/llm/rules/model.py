@@ -18,10 +18,10 @@ from memkit.llm.rules.answering import GREETING, NOT_READ, STAND_IN, answer, sma
 from memkit.llm.rules.reading import INSERT, Heard, Script
 from memkit.llm.rules.remembering import finish, forget, read_forget, remember
 from memkit.llm.rules.requests import read_action, read_task
-from memkit.runtime.memory.gate.statements import is_question, read_message, sentences_of
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION
+from memkit.runtime.memory.gate.statements import is_question, read_message, sentences_of
 
 LONGEST = 20_000
 """Characters of a message that are looked at."""

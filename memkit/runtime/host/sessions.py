@@ -11,7 +11,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -333,7 +333,7 @@ class Session:
         self.keep()
         return left
 
-    def end(self) -> list[Mapping[str, Any]]:
+    def end(self) -> Sequence[Mapping[str, Any]]:
         """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
         before = self._kept.drawn
         kept = self.draw()
@@ -341,7 +341,7 @@ class Session:
             self._save()
         return kept
 
-    def draw(self, before: int | None = None) -> list[Mapping[str, Any]]:
+    def draw(self, before: int | None = None) -> Sequence[Mapping[str, Any]]:
         """Offer to the gate what lasts of the turns not looked at yet, of those ``before`` one; return what was kept.
 
         Only what was kept of them with the user's agreement is looked at, and only once. The words are those that the
@@ -361,7 +361,7 @@ class Session:
 
         place = len(tools.events)
         draw(tools, fresh, self._terms.extract)
-        return tools.events[place:]
+        return list(tools.events[place:])
 
     def close(self) -> None:
         """Let other processes into the session."""

@@ -69,9 +69,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
 
 
 def found_by(record: Record) -> list[str]:
-    """Return the words that a record is found by: those of its key and text, of the day it is from, and of dates it names."""
-    day = parse_time(record.valid_from or record.created_at).date()
-    return [*tokens(f"{record.key} {record.text}" if record.key else record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+    """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
+    day, told = parse_time(record.valid_from or record.created_at).date(), record.text
+    named = tokens(record.key) if record.key else []
+    return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:

@@ -44,8 +44,9 @@ ASIDE = regex(
 )
 """A sentence that only asks for something, beside which a plain statement is as plain as alone."""
 FORGETTING = regex(
-    r"(?i)\b(?:don't|do not|dont|never|shouldn't have|should not have) (?:remember|store|keep|save|note|stored|saved|kept)\b"
-    r"|\b(?:forget|delete|erase|unlearn|drop|undo) (?!to\b)\w|\btake (?:that|it) back\b|\bnot true\b|\bthat(?:'s| is) wrong\b"
+    r"(?i)\b(?:don't|do not|dont|never|shouldn't have|should not have) (?:remember|store|keep|save|note|stored|saved|kept)"
+    r"\b|\b(?:forget|delete|erase|unlearn|drop|undo) (?!to\b)\w|\btake (?:that|it) back\b|\bnot true\b"
+    r"|\bthat(?:'s| is) wrong\b"
 )
 """Who says that takes something back that was said before."""
 
@@ -134,7 +135,9 @@ FENCED = regex(r"(?s)\A\s*```(?:json)?\s*\n(?P<inside>.*?)\n\s*```\s*\Z")
 
 def told_to_model(turns: Sequence[SaidTurn]) -> str:
     """Return turns as one text for a model, to stand inside a fence."""
-    spoken = ((turn.turn_id, who, text) for turn in turns for who, text in (("user", turn.said), ("assistant", turn.reply)))
+    spoken = (
+        (turn.turn_id, who, text) for turn in turns for who, text in (("user", turn.said), ("assistant", turn.reply))
+    )
     return "\n".join(f"[{number}] {who}: {text}" for number, who, text in spoken if text.strip())
 
 
@@ -285,4 +288,3 @@ def _other_value(piece: Piece, near: Sequence[Record]) -> Record | None:
         return None
     corrected = corrected_by(PlainStatement(piece.text, slot), [(record.id, record.text) for record in near])
     return next((record for record in near if record.id == corrected and not record.taint), None)
-
