@@ -18,7 +18,7 @@ Say = Callable[..., tuple[list[dict[str, Any]], str]]
 
 @pytest.fixture
 def say(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Say:
-    """Return what says something in a conversation whose model answers from a list; gives the data of each turn, and what is told."""
+    """Return what talks with a model that answers from a list; gives the data of each turn, and what is told."""
 
     def once(*words: str, answers: Any = ("Fine.",), options: tuple[str, ...] = ()) -> tuple[list[dict[str, Any]], str]:
         script = tmp_path / "answers.yaml"

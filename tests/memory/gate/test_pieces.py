@@ -14,7 +14,7 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.lifecycle.pieces import (
     ASK,
     Drawn,
-    Piece,
+    DrawnPiece,
     SaidTurn,
     by_rules,
     checked_pieces,
@@ -97,7 +97,7 @@ class TestModel:
     def test_what_was_said_is_taken_in_other_words(self, text: str, named: list[int]) -> None:
         """A paraphrase stays close enough to be borne out."""
         assert checked_pieces(answer({"text": text, "turns": named}), TOLD) == Drawn(
-            (Piece(text, tuple(TOLD[number - 1] for number in named)),)
+            (DrawnPiece(text, tuple(TOLD[number - 1] for number in named)),)
         )
 
     @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ class TestModel:
 class TestKeep:
     """`keep` offers pieces in the name of their turns, and nothing twice."""
 
-    def kept(self, archive: ArchivalStore, *pieces: Piece) -> list[tuple[str, str]]:
+    def kept(self, archive: ArchivalStore, *pieces: DrawnPiece) -> list[tuple[str, str]]:
         """Return what became of each piece that is news."""
         return [(piece.text, decision.decision) for piece, decision in keep(archive, pieces, AGENT, consented=True)]
 
@@ -172,7 +172,9 @@ class TestKeep:
         turn = SaidTurn(4, "I live in Porto", at="2026-03-02T10:00:00Z", parents=("01A",))
         with ArchivalStore() as archive:
             self.kept(
-                archive, Piece("I live in Porto", (turn,)), Piece("Speaks Portuguese with the neighbours", (turn,))
+                archive,
+                DrawnPiece("I live in Porto", (turn,)),
+                DrawnPiece("Speaks Portuguese", (turn,)),
             )
             own, other = archive.records(user_id="ada")
 
@@ -188,23 +190,25 @@ class TestKeep:
             archive.offer(Draft("My dog is called Max"), PERSON)
             found = self.kept(
                 archive,
-                Piece("Lives in Porto", tuple(turns("I live in Porto"))),
-                Piece("My dog is called Rex", tuple(turns("My dog is called Rex"))),
-                Piece("I play the cello", tuple(turns("I play the cello"))),
-                Piece("I play the cello", tuple(turns("I play the cello"))),
+                DrawnPiece("Lives in Porto", tuple(turns("I live in Porto"))),
+                DrawnPiece("My dog is called Rex", tuple(turns("My dog is called Rex"))),
+                DrawnPiece("I play the cello", tuple(turns("I play the cello"))),
+                DrawnPiece("I play the cello", tuple(turns("I play the cello"))),
             )
 
         assert found == [("I play the cello", "admitted")]
 
     def test_a_correction_takes_the_place_of_what_it_corrects(self) -> None:
-        """What was known before, and the user said is no longer so, is superseded; else both stand and are asked about."""
+        """What the user said is no longer so is superseded; else both stand, and a question is open."""
         later = SaidTurn(1, "No, I live in Faro", at="2099-01-01T00:00:00Z")
         with ArchivalStore() as archive:
             old = archive.offer(Draft("I live in Porto"), PERSON).id or ""
-            self.kept(archive, Piece("I live in Faro", (later,), corrects=True))
+            self.kept(archive, DrawnPiece("I live in Faro", (later,), corrects=True))
             stored = archive.get(old)
             assert stored is not None and stored.status == "superseded"
-            self.kept(archive, Piece("I live in Rome", (SaidTurn(2, "I live in Rome", at="2099-01-02T00:00:00Z"),)))
+            self.kept(
+                archive, DrawnPiece("I live in Rome", (SaidTurn(2, "I live in Rome", at="2099-01-02T00:00:00Z"),))
+            )
             assert [one.kind for one in archive.open_questions()] == ["contradiction"]
 
     def test_secrets_tombstones_and_passing_states_are_kept_out(self) -> None:
@@ -215,8 +219,8 @@ class TestKeep:
             archive.mark("reject", gone, PERSON)
             found = self.kept(
                 archive,
-                Piece("The password is hunter2-Xk29", (said[0],)),
-                Piece("Feels tired today", (said[0],)),
-                Piece("I live in Porto", (said[1],)),
+                DrawnPiece("The password is hunter2-Xk29", (said[0],)),
+                DrawnPiece("Feels tired today", (said[0],)),
+                DrawnPiece("I live in Porto", (said[1],)),
             )
         assert [decision for _, decision in found] == ["refused"] * 3

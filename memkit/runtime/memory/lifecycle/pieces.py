@@ -44,7 +44,7 @@ ASIDE = regex(
 )
 """A sentence that only asks for something, beside which a plain statement is as plain as alone."""
 FORGETTING = regex(
-    r"(?i)\b(?:don't|do not|dont|never|shouldn't have|should not have) (?:remember|store|keep|save|note|stored|saved|kept)"
+    r"(?i)\b(?:don't|do not|dont|never|shouldn't have|should not have) (?:remember|store|keep|save|note|stored|saved)"
     r"\b|\b(?:forget|delete|erase|unlearn|drop|undo) (?!to\b)\w|\btake (?:that|it) back\b|\bnot true\b"
     r"|\bthat(?:'s| is) wrong\b"
 )
@@ -65,7 +65,7 @@ class SaidTurn(NamedTuple):
     """Ids of the records that the reply rests on."""
 
 
-class Piece(NamedTuple):
+class DrawnPiece(NamedTuple):
     """One thing that lasts."""
 
     text: str
@@ -78,7 +78,7 @@ class Piece(NamedTuple):
 class Drawn(NamedTuple):
     """What was drawn from some turns."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[DrawnPiece, ...] = ()
     refused: tuple[str, ...] = ()
     """Why something that a model drew was not taken, one sentence each; nothing of it is repeated."""
 
@@ -95,7 +95,7 @@ def by_rules(turns: Sequence[SaidTurn]) -> Drawn:
     >>> by_rules([SaidTurn(1, "I live in Porto."), SaidTurn(2, "No, forget that.")]).pieces
     ()
     """
-    pieces: list[Piece] = []
+    pieces: list[DrawnPiece] = []
     said: list[str] = []
     for turn in turns:
         sentences = [one for one in sentences_of(turn.said) if not ASIDE.match(one)]
@@ -106,12 +106,12 @@ def by_rules(turns: Sequence[SaidTurn]) -> Drawn:
             rest = [(str(place), piece.text) for place, piece in enumerate(pieces)]
             old = corrected_by(statement, rest) if statement.slot else None
             pieces = [piece for place, piece in enumerate(pieces) if str(place) != old]
-            pieces.append(Piece(statement.text, (turn,), statement.corrects or old is not None))
+            pieces.append(DrawnPiece(statement.text, (turn,), statement.corrects or old is not None))
         said.append(turn.said)
     return Drawn(tuple(pieces))
 
 
-def _goes_back(said: str, piece: Piece, before: Sequence[str]) -> bool:
+def _goes_back(said: str, piece: DrawnPiece, before: Sequence[str]) -> bool:
     """Return whether something that the rules do not understand may be about what was stated earlier."""
     if all(map(is_question, sentences_of(said))) and not FORGETTING.search(said):
         return False
@@ -156,7 +156,7 @@ def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
     if not isinstance(items, list) or len(items) > MOST:
         raise ValueError(f"it holds no list of at most {MOST} pieces.")
     known = {turn.turn_id: turn for turn in turns}
-    pieces: list[Piece] = []
+    pieces: list[DrawnPiece] = []
     refused: list[str] = []
     for number, item in enumerate(items, 1):
         try:
@@ -166,7 +166,7 @@ def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
     return Drawn(tuple(pieces), tuple(refused))
 
 
-def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[Piece]:
+def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[DrawnPiece]:
     """Yield the facts of one entry; raises ``ValueError`` where its turns do not bear it out."""
     text, named = (item.get("text"), item.get("turns")) if isinstance(item, dict) else (None, None)
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\n" in text.strip():
@@ -176,7 +176,7 @@ def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[Piece]:
     turns = tuple(known[one] for one in sorted(set(named)))
     if not is_borne_out(text, "\n".join(turn.said for turn in turns), "\n".join(turn.reply for turn in turns)):
         raise ValueError("the user did not say that in the turns it names.")
-    yield from (Piece(one.strip(), turns) for one in facts(text.strip()))
+    yield from (DrawnPiece(one.strip(), turns) for one in facts(text.strip()))
 
 
 def is_borne_out(text: str, said: str, reply: str = "") -> bool:
@@ -234,12 +234,12 @@ def _is_among(word: str, others: set[str]) -> bool:
 
 def keep(
     archive: Any,
-    pieces: Sequence[Piece],
+    pieces: Sequence[DrawnPiece],
     origin: Origin,
     *,
     consented: bool,
     own_words: Callable[[str], str | None] = lambda said: said,
-) -> Iterator[tuple[Piece, Decision]]:
+) -> Iterator[tuple[DrawnPiece, Decision]]:
     """Offer pieces to the gate, each as drawn from its turns, and yield what became of those that are news.
 
     Args:
@@ -281,7 +281,7 @@ def covers(record: Record, text: str) -> bool:
     return bool(mine) and same_sense and mine <= theirs
 
 
-def _other_value(piece: Piece, near: Sequence[Record]) -> Record | None:
+def _other_value(piece: DrawnPiece, near: Sequence[Record]) -> Record | None:
     """Return the record that says another value of the same; of what may have several there is none."""
     slot = slot_of(piece.text)
     if slot is None:
