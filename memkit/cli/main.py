@@ -72,6 +72,8 @@ MEMORY_COMMANDS: Commands = {
     "why": ("memkit.cli.memory.read:why", "Say when a record was recalled, and when it lost."),
     "blame": ("memkit.cli.memory.read:blame", "Say which commit brought a record and what happened to it."),
     "stats": ("memkit.cli.memory.read:stats", "Count what is remembered."),
+    "put": ("memkit.cli.memory.write:put", "Keep VALUE under KEY, in the place of what is there."),
+    "get-value": ("memkit.cli.memory.read:get_value", "Print the value that is kept under KEY."),
     "supersede": ("memkit.cli.memory.write:supersede", "Put a new text in the place of a record."),
     "refine": ("memkit.cli.memory.write:refine", "Reword a record by what you say about it."),
     "merge": ("memkit.cli.memory.write:merge", "Put one record in the place of several."),

@@ -16,9 +16,9 @@ from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
-from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
+from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
 from ..record.lines import JSON, new_id, utc_now
-from ..record.record import PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
+from ..record.record import MAX_NAME, PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
 from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
 
@@ -85,6 +85,19 @@ class ArchivalStore(ArchiveReader):
             return Decision("refused", None, (OFF_RECORD,))
         with self._change() as change:
             return change.offer(draft, origin, consented=consented)
+
+    def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` as the exact value under ``key``, in the place of another value that is there now.
+
+        Raises:
+            InvalidRecord: That is no key.
+        """
+        if not key or key != " ".join(key.split()) or len(key) > MAX_NAME or not key.isprintable():
+            raise InvalidRecord(f"A key is one line of 1 to {MAX_NAME} printable characters, such as shoe-size.")
+        now = self.value(origin.user_id, key, session_id=origin.session_id, agent_id=origin.agent_id)
+        old = now.id if now and now.text != draft.text and now.user_id == origin.user_id else None
+        keyed = draft._replace(supersedes=old, extra={**draft.extra, "key": key})
+        return self.offer(keyed, origin, consented=consented)
 
     def import_many(
         self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
@@ -315,7 +328,7 @@ class ArchivalStore(ArchiveReader):
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> "MemoryTools":
-        """Return the five memory tools on this archive, those of one agent where the user has several."""
+        """Return the memory tools on this archive, those of one agent where the user has several."""
         from ..tiers.context import MainContext
         from ..tiers.tools import MemoryTools
 

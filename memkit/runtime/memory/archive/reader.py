@@ -353,6 +353,22 @@ class ArchiveReader:
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
             return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
 
+    def value(
+        self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> Record | None:
+        """Return the newest clean record with this key that holds for a user, before those that are shared."""
+        if not self._long_term:
+            return None
+        now = self._clock()
+        with self._reading():
+            for corpus in self._corpora(user_id):
+                for one in corpus.keyed(key):
+                    holds = is_for(one, session_id, agent_id) and is_valid(one, now) and not one.is_sealed
+                    barred = one.scope == SHARED and self._is_barred(user_id, one)
+                    if holds and not barred and not self.taint_of(one, user_id):
+                        return one
+        return None
+
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
         from .overview import LOOKED_AT, SessionOpening, opening

@@ -406,7 +406,7 @@ def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
 
 def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:
     """Return whether a record is for the same eyes as an offer, and may hold when that does."""
-    if audience_of(record) != offered_to(draft, origin):
+    if audience_of(record) != offered_to(draft, origin) or record.key != draft.extra.get("key"):
         return False
     return view.holds(record) if _is_undated(draft) else can_meet(draft, record)
 

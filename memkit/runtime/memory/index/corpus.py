@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 12
+FORMAT = 13
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
-        source_url TEXT, looked INT DEFAULT 0)""",
+        source_url TEXT, key TEXT, looked INT DEFAULT 0)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
+    "CREATE INDEX records_by_key ON records(key, id) WHERE key IS NOT NULL",
     "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
     """CREATE TABLE events(
         id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
@@ -249,6 +250,12 @@ class CorpusIndex:
         """Return the live records that were made last, the newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
+
+    def keyed(self, key: str) -> Iterator[Record]:
+        """Yield the live records with this key, the newest first."""
+        query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
+        for (data,) in self._sql.execute(query, (key,)):
+            yield Record.from_checked(json.loads(data))
 
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in the order of their ids, also where the time of grace is over."""

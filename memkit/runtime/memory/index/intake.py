@@ -36,8 +36,8 @@ UNSETTLED = ""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
-    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
            EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
            OR EXISTS(SELECT 1 FROM events WHERE successor=:id)"""
@@ -69,9 +69,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
 
 
 def found_by(record: Record) -> list[str]:
-    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
-    day = parse_time(record.valid_from or record.created_at).date()
-    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+    """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
+    day, told = parse_time(record.valid_from or record.created_at).date(), record.text
+    named = tokens(record.key) if record.key else []
+    return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
@@ -102,7 +103,7 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     digest = fingerprint(record.text) if readable else ""
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
-        record.actor, record.session_id, record.supersedes, record.source_url,
+        record.actor, record.session_id, record.supersedes, record.source_url, record.key,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:

@@ -189,6 +189,8 @@ class Record(NamedTuple):
     """A bare date means its end."""
     supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
     agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    key: Annotated[str | None, Field("name", "payload", "copy", "same", "refuse", "hide")] = None
+    """Under which name its text is an exact value; it is compared with what has the same key only."""
     taint: Annotated[tuple[str, ...], Field("labels", "union", "new", "all", "mask", "hide")] = ()
     """Origins of what may have steered it, whatever its wording; none when it is clean."""
     parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
