@@ -39,6 +39,7 @@ from ..record.record import (
     worded_anew,
 )
 from ..tiers.core import consent, core_target
+from ..words.text import may_relate
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
@@ -542,11 +543,36 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     created = str(data["created_at"])
     data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any zone
     data |= judgement.record_fields
+    if related := _relations(data):
+        data |= related
+    else:
+        data.pop("relation", None)
     if judgement.decision == "quarantined":
         data["trust"] = "quarantined"
     if judgement.supersedes:
         data["supersedes"] = judgement.supersedes
     return with_fields(Record.from_data(data), kept_form(data))
+
+
+def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return what a record tells of how things hang together: as it was given, where its text names both, or as read.
+
+    A turn of somebody's conversation that an import brought says "I" of whoever spoke, so none is read from it.
+    """
+    text, given = str(data["text"]), data.get("relation")
+    is_turn = data.get("actor") == "import" and data.get("session_id")
+    if given is None and (data["type"] == "summary" or is_turn or not may_relate(text)):
+        return {}
+    from ..words.relations import is_told, kept_relations, relations
+
+    found: list[Mapping[str, JSON]] = [one for one in kept_relations(given) if is_told(one, text)]
+    if given is None:
+        found = [one.to_data() for one in relations(text)]
+    if not found:
+        return {}
+    names = [str(one[end]) for one in found for end in ("subject", "object") if one[end] != "I"]
+    about = data.get("about") or list(dict.fromkeys(names))
+    return {"relation": found[0] if len(found) == 1 else found, **({"about": about} if about else {})}
 
 
 def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:

@@ -29,6 +29,8 @@ from ..settings import MemorySettings
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
+    from ..index.graph import MemoryGraph, RelationGraph
+    from ..index.steps import Steps
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.questions import OpenQuestion
@@ -197,12 +199,15 @@ class ArchiveReader:
         floor = self.settings.retrieval.vector_floor
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
         with self._reading():
+            corpora = list(self._corpora(user_id))
+            related = any(corpus.has_relations() for corpus in corpora)
             report = search(
                 question,
-                self._corpora(user_id),
+                corpora,
                 self.settings.retrieval,
                 lambda ids: self._access.uses(user_id, ids),
                 meaning,
+                (lambda: self._steps(query, user_id, corpora, question.as_of, k)) if related else None,
             )
             if self.leaves_traces and report.hits:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
@@ -453,6 +458,57 @@ class ArchiveReader:
         records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
         with self._reading():
             return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+
+    def relation_graph(
+        self,
+        user_id: str,
+        *,
+        around: str | None = None,
+        steps: int = 1,
+        between: tuple[str, str] | None = None,
+        as_of: str | datetime | None = None,
+    ) -> "RelationGraph":
+        """Return how things hang together that a user's records tell of: all, those around one, or the way between two.
+
+        Raises:
+            UnknownName: Nothing here is called so.
+        """
+        from ..index.graph import UnknownName
+
+        with self._reading():
+            moment = parse_time(as_of) if as_of is not None else None
+            graph = self._graph(user_id, list(self._corpora(user_id)), moment)
+
+            def found(name: str) -> list[str]:
+                if ids := graph.find(name):
+                    return ids
+                raise UnknownName(name, graph.known())
+
+            if between is not None:
+                return graph.path(found(between[0]), found(between[1]))
+            return graph.around(found(around), steps) if around is not None else graph.whole()
+
+    def _graph(self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None) -> "MemoryGraph":
+        from ..index.graph import MemoryGraph
+
+        foreign = (lambda id: bool(self._strangers(id, user_id))) if self.foreign is not None else (lambda id: False)
+        return MemoryGraph([one.database.sql for one in corpora], user_id, as_of=as_of, is_foreign=foreign)
+
+    def _steps(
+        self, query: str, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, k: int
+    ) -> "Steps":
+        """Return which records relations lead to from what a question names."""
+        from ..index.steps import steps
+
+        def mentioning(terms: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+            return [
+                (id, held)
+                for corpus in corpora
+                for _, id, held in corpus.worded(corpus.newest(terms, most))
+            ]
+
+        graph = self._graph(user_id, corpora, as_of)
+        return steps(query, graph, mentioning, self._clock().date(), 4 * k)
 
     # ------------------------------------------------------------------ upkeep
 
