@@ -186,6 +186,7 @@ COMMANDS: Commands = {
     "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
     "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
     "memory": ("memkit.cli.main:memory", "Add, search, correct and govern long-term memory."),
+    "graph": ("memkit.cli.graph:graph", "Show how what memory tells of hangs together."),
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.privacy:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
