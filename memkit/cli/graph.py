@@ -45,9 +45,7 @@ def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: 
 @svg_option
 @mermaid_option
 @click.pass_obj
-def around(
-    front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool
-) -> None:
+def around(front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show what hangs together with NAME, such as Anna or "my sister"."""
     from memkit.use_cases.relations import GraphQuestion
 

@@ -45,7 +45,8 @@ def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], cons
 
 def _get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     stored = find_record(workspace.archive, given["id"], caller.user)
-    return Answer(record_data(stored, workspace.clock()), record_text(stored))
+    stale = workspace.archive.stale_parents(stored.record)
+    return Answer(record_data(stored, workspace.clock(), stale), record_text(stored))
 
 
 def record_text(stored: StoredRecord) -> str:
@@ -178,7 +179,7 @@ STANDING = {"id": STRING, "op": STRING, "status": STRING}
 _ALL = [
     Tool(
         "graph",
-        "Show how the people and things that memory tells of hang together: around one, or the way from one to another.",
+        "Show how the people and things that memory tells of hang together: all, around one, or from one to another.",
         _graph,
         {
             "around": _text("A name, or what somebody is, such as: my sister"),

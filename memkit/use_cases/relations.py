@@ -95,12 +95,15 @@ def relation_lines(graph: RelationGraph) -> list[str]:
     rows = [
         (
             names[tie.source], one_line(tie.relation, 30) + (" (from outside)" if tie.tainted else ""),
-            names[tie.target], _dates(tie.valid_from, tie.valid_until), " ".join(f"[{id}]" for id in tie.record_ids[:3]),
+            names[tie.target], _dates(tie.valid_from, tie.valid_until),
+            " ".join(f"[{one_line(id, 60)}]" for id in tie.record_ids[:3]),
         )
         for tie in graph.edges
     ]  # fmt: skip
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)).rstrip() for row in rows
+    ]
     tied = {end for tie in graph.edges for end in (tie.source, tie.target)}
     return [*lines, *(names[node.id] for node in graph.nodes if node.id not in tied)]
 

@@ -45,6 +45,7 @@ from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from .transfer import Arrivals
 
@@ -234,6 +235,34 @@ class ArchiveChange:
             return None
         decision = self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=how)
         return Succession(decision.id or "", ids)
+
+    def reflect(self, plan: "Reflection", note: str) -> "Reflected":
+        """Write down what a plan concludes, each with the ids of what it was drawn from, and retire what is stale."""
+        from ..lifecycle.reflection import Drawn, Reflected
+
+        drawn: list[Drawn] = []
+        refused: list[str] = []
+        for one in plan.conclusions:
+            records = [record for id in one.parents if (record := self._view.live(id))]
+            below = [done.id for done in drawn if (done.conclusion.level, done.conclusion.of) in one.below]
+            ids = (*(record.id for record in records), *below)
+            origin = _composer(records)._replace(parents=ids, session_id=None)
+            if one.inferred:
+                origin = origin._replace(trust_cap=lowest_trust(origin.trust_cap, "candidate"))
+            draft = one.draft._replace(extra={**one.draft.extra, CONSOLIDATED: note})
+            view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
+            judgement = self._gate().judge(draft, origin, view)
+            if judgement.decision != "admitted" or len(records) < len(one.parents):
+                codes = ", ".join(reason.code for reason in judgement.reasons) or "parents"
+                refused.append(f"No conclusion of the {one.level} {one.of}: the gate does not admit it ({codes}).")
+                continue
+            record = self._record(draft, origin, judgement)
+            self._write(record.to_data())
+            self._decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
+            drawn.append(Drawn(record.id, one))
+        for old in plan.stale:
+            self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
+        return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))
 
     def _moved(self, compression: "Compression") -> list[str] | None:
         """Return the records that entries of a core section moved to; None where the gate would not have all of it."""

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
     from ..index.graph import MemoryGraph, RelationGraph
-    from ..index.steps import Steps
     from ..index.search import VectorIndex
+    from ..index.steps import Steps
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.questions import OpenQuestion
+    from ..lifecycle.reflection import Infer, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
@@ -192,6 +193,7 @@ class ArchiveReader:
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=where.session_id,
             agent_id=where.agent_id, task_tags=where.task_tags, bars=lambda record: self._is_barred(user_id, record),
+            is_stale=lambda record: bool(self.stale_parents(record)),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
@@ -369,7 +371,12 @@ class ArchiveReader:
                 [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
                 for found in (
                     self.records(user_id=user_id, types=("goal",)),
-                    [one for corpus in self._corpora(user_id) for one in corpus.latest(LOOKED_AT)],
+                    [
+                        one
+                        for corpus in self._corpora(user_id)
+                        for one in corpus.latest(LOOKED_AT)
+                        if not self.stale_parents(one)
+                    ],
                 )
             )
         return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
@@ -501,14 +508,33 @@ class ArchiveReader:
         from ..index.steps import steps
 
         def mentioning(terms: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
-            return [
-                (id, held)
-                for corpus in corpora
-                for _, id, held in corpus.worded(corpus.newest(terms, most))
-            ]
+            return [(id, held) for corpus in corpora for _, id, held in corpus.worded(corpus.newest(terms, most))]
 
         graph = self._graph(user_id, corpora, as_of)
         return steps(query, graph, mentioning, self._clock().date(), 4 * k)
+
+    def reflection(self, user_id: str, *, infer: "Infer | None" = None) -> "Reflection":
+        """Return what a user's records say together, in levels; ``infer`` finds better words for it."""
+        from ..lifecycle.reflection import reflection
+
+        with self._reading():
+            clean = [one for one in self.records(user_id=user_id) if not self.taint_of(one, user_id)]
+            graph, now = self.relation_graph(user_id), self._clock()
+            return reflection(
+                clean, graph, user_id, now, is_stale=lambda one: bool(self.stale_parents(one)), infer=infer
+            )
+
+    def stale_parents(self, record: Record) -> list[str]:
+        """Return which of the records that a conclusion was drawn from hold no more; of any other record nothing."""
+        if "reflection" not in record.extra:
+            return []
+        with self._reading():
+            corpus, now, stale = self._index.user(record.user_id), self._clock(), []
+            for id in record.parents:
+                parent = corpus.live(id)
+                if parent is None or not is_valid(parent, now) or self.stale_parents(parent):
+                    stale.append(id)
+            return stale
 
     # ------------------------------------------------------------------ upkeep
 

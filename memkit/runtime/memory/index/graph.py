@@ -1,9 +1,9 @@
 """Who and what hangs together: the graph that the relations of records make, walked one or two steps at a time.
 
 It is derived and never truth: its rows follow the records, and who is who is decided when somebody asks, from what is
-told then. One name is one thing, unless two are told apart by whose they are ("my sister Anna", "my colleague Anna"): then
-what is said of the bare name is said of neither. Other names of a thing are followed; what outside text may have steered
-lends no name, closes nothing and is walked by nobody.
+told then. One name is one thing, unless two are told apart by whose they are ("my sister Anna", "my colleague Anna"):
+then what is said of the bare name is said of neither. Other names of a thing are followed; what outside text may have
+steered lends no name, closes nothing and is walked by nobody.
 """
 
 import sqlite3
@@ -369,13 +369,12 @@ class MemoryGraph:
             if row.label == LEFT:
                 for family in ENDABLE if not tainted else ():
                     told[source, target, family] = [
-                        _ended(tie, row.until or row.told[:10], row.id) for tie in told.get((source, target, family), ())
+                        _ended(tie, row.until or row.told[:10], row.id)
+                        for tie in told.get((source, target, family), ())
                     ]
                 continue
             key = source, target, row.family
-            fresh = Tie(
-                source, target, row.label, (row.id,), row.since or None, row.until or None, tainted, row.family
-            )
+            fresh = Tie(source, target, row.label, (row.id,), row.since or None, row.until or None, tainted, row.family)
             if row.moves and not tainted:
                 for other in homes[source, row.family]:
                     day = _day_before(row.since or row.told[:10])
@@ -457,7 +456,8 @@ def _join_tie(ties: list[Tie], fresh: Tie) -> None:
         if agree and ends and (not until or not fresh.valid_from or fresh.valid_from <= until):
             ties[place] = tie._replace(
                 record_ids=(*tie.record_ids, *fresh.record_ids), valid_from=since or fresh.valid_from,
-                valid_until=until or fresh.valid_until, relation=tie.relation if not fresh.valid_until else fresh.relation,
+                valid_until=until or fresh.valid_until,
+                relation=fresh.relation if fresh.valid_until else tie.relation,
             )  # fmt: skip
             return
     ties.append(fresh)

@@ -111,7 +111,9 @@ def rows_where(
 def all_rows(sql: sqlite3.Connection, moment: str = "") -> Iterator[RelationRow]:
     """Yield every relation of live records, or of those live at a moment."""
     state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
-    query = f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {state} ORDER BY told, records.id"
+    query = (
+        f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {state} ORDER BY told, records.id"
+    )
     for row in sql.execute(query, (moment,) if moment else ()):
         yield RelationRow(*row)
 

@@ -62,6 +62,8 @@ class SearchQuestion(NamedTuple):
     task_tags: Sequence[str] = ()
     bars: Callable[[Record], bool] = lambda record: False
     """Whether a record of somebody else says what the asker rejected, or what was erased of them."""
+    is_stale: Callable[[Record], bool] = lambda record: False
+    """Whether a record was drawn from others that hold no more."""
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
@@ -148,7 +150,7 @@ def _with_related(
     uses: Uses,
     led: "Steps",
 ) -> tuple[list[Hit], list[Loser]]:
-    """Return hits and losers with what relations lead to: worth a share of the best, and of its own where it is more."""
+    """Return hits and losers with what relations lead to, worth a share of the best or its own."""
     best = max((hit.parts["relevance"] for hit in hits), default=0.0) or LEADING
     weights = {step.id: step.weight for step in led.records}
     kept = [hit for hit in hits if hit.id not in led.past]
@@ -306,6 +308,8 @@ def _objection(record: Record, question: SearchQuestion) -> str:
     if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
         return "filter"
     if not (was_true(record, question.as_of) if question.as_of else is_valid(record, question.now)):
+        return "expired"
+    if "reflection" in record.extra and question.is_stale(record):
         return "expired"
     if record.confidence < question.min_confidence:
         return "confidence"

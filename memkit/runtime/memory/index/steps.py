@@ -1,8 +1,8 @@
 """Recall by relations: what is one or two steps away from who and what a question names.
 
-"What does my sister's employer make?" names nobody. "My sister" is Anna, who works for Siemens, and what is told of Siemens
-answers without a word in common. A step that the question asks for (*employer*: works for) counts more than any other, and
-what did not hold at the time that it asks about ("when I lived in Lisbon") is no answer.
+"What does my sister's employer make?" names nobody. "My sister" is Anna, who works for Siemens, and what is told of
+Siemens answers without a word in common. A step that the question asks for (*employer*: works for) counts more than any
+other, and what did not hold at the time that it asks about ("when I lived in Lisbon") is no answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

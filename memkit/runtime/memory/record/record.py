@@ -167,7 +167,9 @@ def _one_relation(name: str, value: JSON) -> list[str]:
         if found := _time(f"{key} of {name}", given):
             return found
     if len(dates) == 2 and normal_time(str(value["valid_until"])) < normal_time(str(value["valid_from"])):
-        return [f"{name} ends on {value['valid_until']}, before it begins on {value['valid_from']}: it would never hold."]
+        return [
+            f"{name} ends on {value['valid_until']}, before it begins on {value['valid_from']}: it would never hold."
+        ]
     return []
 
 

@@ -93,8 +93,8 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"lives? in|(?:is|am) living in|resides? in|(?:has|have) lived in", Verb("lives in", "", _HOME)),
     (r"moved (?:back )?to|has moved to|have moved to|relocated to", Verb("moved to", "lives in", _HOME, moves=True)),
     (r"(?:is|am) based in|is headquartered in", Verb("is based in", "lives in", _HOME)),
-    (r"is (?:located |situated )?in(?! charge\b)|lies in|is an? (?:\w+ )?(?:city|town|village|district|region|suburb) (?:in|of)"
-     r"|is the capital of", Verb("is in", "", _HOME)),
+    (r"is (?:located |situated )?in(?! charge\b)|lies in|is the capital of"
+     r"|is an? (?:\w+ )?(?:city|town|village|district|region|suburb) (?:in|of)", Verb("is in", "", _HOME)),
     (r"was born in", Verb("was born in", "", (PERSON, PLACE))),
     (r"comes from|come from|is originally from|am originally from", Verb("comes from", "", _HOME)),
     (r"(?:is|am|was) married to|married", Verb("is married to", "", _WEDDED)),
@@ -144,9 +144,13 @@ ROLE_OF = "{} of"
 _WORD = r"[^\W\d_a-z][\w.&+#'\u2019-]*\w[+#]*|[A-Z]\b"
 _INNER = r"(?:of|de|da|do|dos|di|del|der|van|von|la|le|y|&|and Sons)"
 NAME = (
-    rf"(?:(?:Dr|Mrs?|Ms|Prof|St)\.? )?(?:{_WORD})(?: (?:(?:{_INNER}) )*(?:{_WORD}|\d+(?:\.\d+)*))*(?: (?:AG|Inc\.|Ltd\.))?"
+    rf"(?:(?:Dr|Mrs?|Ms|Prof|St)\.? )?(?:{_WORD})(?: (?:(?:{_INNER}) )*(?:{_WORD}|\d+(?:\.\d+)*))*"
+    r"(?: (?:AG|Inc\.|Ltd\.))?"
 )
-_WHAT = r"(?:[a-z][a-z-]*(?:-in-law)?|C[EFTO]O|VP|PM|HR|QA|UX)(?: (?!is\b|was\b|and\b|of\b|who\b|lives\b|works\b)[a-z][a-z-]*){0,2}?"
+_WHAT = (
+    r"(?:[a-z][a-z-]*(?:-in-law)?|C[EFTO]O|VP|PM|HR|QA|UX)"
+    r"(?: (?!is\b|was\b|and\b|of\b|who\b|lives\b|works\b)[a-z][a-z-]*){0,2}?"
+)
 OWNER = rf"(?:(?:[Mm]y|[Oo]ur)(?: {_WHAT} {NAME}['\u2019]s)?|(?:{NAME})['\u2019]s|(?:{NAME})(?<=s)['\u2019])"
 ROLED = rf"{OWNER} (?:{_WHAT})(?:['\u2019]s (?:{_WHAT}))?(?:,? (?:{NAME}),?)?"
 THING = r"[Tt]he [a-z][\w-]*(?: [a-z][\w-]*){0,2}?"
@@ -160,7 +164,9 @@ _WHEN = (
 )
 _LATE = r"(?: (?:now|again|these days|as an? [a-z]+(?: [a-z]+)?))?"
 _END = rf"{_LATE}{_WHEN}{_LATE}[.!]?$"
-SAID = regex(rf" (?:(?:now|still|also|currently|recently|both) )?(?:{'|'.join(f'({spoken})' for spoken, _ in VERBS)})(?= )")
+SAID = regex(
+    rf" (?:(?:now|still|also|currently|recently|both) )?(?:{'|'.join(f'({spoken})' for spoken, _ in VERBS)})(?= )"
+)
 SUBJECT = regex(rf"^(?:{_SUBJECT})$")
 OBJECT = regex(rf"^ {_OBJECT}{_END}")
 MADE = regex(
@@ -173,7 +179,8 @@ IS_ROLE_OF = regex(
 )
 IS_MY = regex(rf"^(?P<object>{NAME}) (?P<verb>is|was) (?P<owner>{OWNER}) (?P<what>{_WHAT}){_END}")
 MY_IS = regex(
-    rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?:['\u2019]s name)? (?P<verb>is(?: called| named)?) (?P<object>{NAME}){_END}"
+    rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?:['\u2019]s name)? (?P<verb>is(?: called| named)?) "
+    rf"(?P<object>{NAME}){_END}"
 )
 ALSO = regex(
     rf"^(?P<subject>{NAME}) (?P<verb>is (?:also|now|better) (?:known as|called)|goes by|is short for"
@@ -207,8 +214,8 @@ SAME_ROLE = {
 }  # fmt: skip
 PAST_ROLES = ("former", "ex", "previous", "late", "old")
 KIND_OF_ROLE = frozenset(
-    """sister brother mother father wife husband son daughter child aunt uncle cousin niece nephew grandmother grandfather
-    partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist doctor teacher
+    """sister brother mother father wife husband son daughter child aunt uncle cousin niece nephew grandmother
+    grandfather partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist doctor teacher
     landlord roommate flatmate ceo cto cfo coo founder director lawyer accountant mentor coach twin godmother godfather
     engineer designer developer lead assistant therapist trainer sibling parent spouse""".split()
 )
@@ -217,12 +224,49 @@ OFFICES = frozenset(("ceo", "cto", "cfo", "coo", "founder", "president", "chairm
 """Roles that somebody has in an organisation."""
 LEADS_TO: Mapping[str, tuple[str, ...]] = {
     "works for": ("employer", "company", "job", "work", "works", "worked", "working", "firm", "employed", "workplace"),
-    "lives in": ("home", "city", "town", "live", "lives", "lived", "living", "based", "country", "where", "move", "moved"),
+    "lives in": (
+        "home",
+        "city",
+        "town",
+        "live",
+        "lives",
+        "lived",
+        "living",
+        "based",
+        "country",
+        "where",
+        "move",
+        "moved",
+    ),
     "is in": ("country", "city", "where", "located", "region"),
     "is married to": ("wife", "husband", "spouse", "partner", "married", "wed"),
-    "makes": ("make", "makes", "product", "products", "produce", "produces", "build", "builds", "sell", "sells", "offer"),
+    "makes": (
+        "make",
+        "makes",
+        "product",
+        "products",
+        "produce",
+        "produces",
+        "build",
+        "builds",
+        "sell",
+        "sells",
+        "offer",
+    ),
     "works on": ("project", "working"),
-    "leads": ("lead", "leads", "leader", "boss", "head", "heads", "manager", "manages", "runs", "charge", "responsible"),
+    "leads": (
+        "lead",
+        "leads",
+        "leader",
+        "boss",
+        "head",
+        "heads",
+        "manager",
+        "manages",
+        "runs",
+        "charge",
+        "responsible",
+    ),
     "reports to": ("boss", "manager", "report", "reports"),
     "maintains": ("maintainer", "maintain", "maintains", "owner"),
     "depends on": ("depend", "depends", "dependency", "dependencies", "need", "needs"),
@@ -285,8 +329,8 @@ def _relation(said: str) -> Relation | None:
     if match := MADE.match(said):
         return _checked(match["subject"], match["verb"], match["object"], match, needs_name=False)
     if match := IS_ROLE_OF.match(said):
-        verb = "is" if match["verb"] in ("is", "am") else match["verb"]
-        told = f"{verb} {match['article'] or 'the '}{match['what']} {match['of']}"
+        be = "is" if match["verb"] in ("is", "am") else match["verb"]
+        told = f"{be} {match['article'] or 'the '}{match['what']} {match['of']}"
         if match["what"] in VAGUE or (match["of"] != "of" and _is_thing(match["object"])):
             return None
         return _checked(match["subject"], told, match["object"], match)
@@ -375,7 +419,7 @@ def verb_of(predicate: str) -> Verb | None:
 
 
 def stated(relation: Mapping[str, Any], user_id: str) -> Iterator[Stated]:
-    """Yield what a record's relation says, and what its mentions say beside it: of "my sister Anna" whose sister she is.
+    """Yield what a relation says, and what its mentions say beside it: of "my sister Anna" whose sister she is.
 
     ``user_id`` is who "I" and "my" mean.
     """
