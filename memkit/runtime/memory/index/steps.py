@@ -17,6 +17,8 @@ from .graph import SELF, MemoryGraph, Tie
 
 ASKED, BESIDE = 0.95, 0.45
 """What a step counts that the question asks for, and one that it does not."""
+ONE_OF_SEVERAL = 0.8
+"""How surely each of two sisters is meant by "my sister"."""
 PAST = 0.7
 """What is over counts so much, unless the question asks about that time."""
 LEAST = 0.15
@@ -24,7 +26,7 @@ LEAST = 0.15
 MENTIONED = 0.9
 """How much a record counts that names a thing, against one that says how it hangs together."""
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
-SPEAKER = frozenset(("i", "me", "my", "mine", "we", "our"))
+SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
 CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
 
 
@@ -126,7 +128,7 @@ class _Walk:
     def _asks(self, tie: Tie) -> bool:
         """Return whether the question asks for a step, by a word of its own or one that leads to it."""
         told = {SAME_ROLE.get(word, word) for word in spoken(tie.relation)} - STOP_WORDS
-        return not self._wanted.isdisjoint(told) or not self._wanted.isdisjoint(LEADS_TO.get(tie.family, ()))
+        return not self._wanted.isdisjoint(told) or not self._wanted.isdisjoint(LEADS_TO.get(tie.family, frozenset()))
 
 
 def _time_asked(query: str, graph: MemoryGraph, today: date) -> tuple[str, tuple[str, str] | None]:
@@ -193,7 +195,7 @@ def _add_owned(found: _Meant, owner: str, rest: Sequence[str], graph: MemoryGrap
             what[-1] = SAME_ROLE.get(what[-1], what[-1])
             if held := graph.holders(f"{key}/{' '.join(what)}"):
                 for id in held:
-                    found.weights[id] = 1.0 if len(held) == 1 else BESIDE
+                    found.weights[id] = 1.0 if len(held) == 1 else ONE_OF_SEVERAL
                     # What is told of the bare name may be told of this one.
                     if "(" in id:
                         found.weights.setdefault(id.partition(" (")[0], BESIDE)
