@@ -40,7 +40,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     from memkit.use_cases.recall import record_data
 
     stored = stored_record(front, record_id, user, at)
-    data = record_data(stored, front.workspace.clock())
+    data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
         f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
@@ -309,6 +310,11 @@ class ArchivalStore(ArchiveReader):
         """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
         with self._change() as change:
             return change.consolidate(plan, note)
+
+    def reflect(self, plan: "Reflection", *, note: str = "") -> "Reflected":
+        """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
+        with self._change() as change:
+            return change.reflect(plan, note)
 
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""

@@ -46,6 +46,16 @@ SCHEMA = (
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
     "CREATE TABLE clashes(one TEXT, other TEXT, PRIMARY KEY(one, other)) WITHOUT ROWID",
+    """CREATE TABLE relations(
+        document INT, s_name TEXT, s_role TEXT, s_shown TEXT, label TEXT, family TEXT, s_kind TEXT, o_kind TEXT,
+        moves INT, ended INT, o_name TEXT, o_role TEXT, o_shown TEXT, since TEXT, until TEXT, gives TEXT, told TEXT,
+        begins TEXT, tainted INT, stranger TEXT)""",
+    "CREATE INDEX relations_by_document ON relations(document)",
+    "CREATE INDEX relations_by_subject ON relations(s_name)",
+    "CREATE INDEX relations_by_object ON relations(o_name)",
+    "CREATE INDEX relations_by_role ON relations(gives) WHERE gives!=''",
+    "CREATE INDEX relations_by_subject_role ON relations(s_role) WHERE s_role!=''",
+    "CREATE INDEX relations_by_object_role ON relations(o_role) WHERE o_role!=''",
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
@@ -53,7 +63,7 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
-OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes")
+OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes", "relations")
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -132,6 +142,10 @@ class CorpusIndex:
 
         take_in(self._sql, self._words, lines)
 
+    def has_relations(self) -> bool:
+        """Return whether any record here tells how things hang together."""
+        return self._sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
+
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
         """Return the numbers that BM25 needs for ``terms``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
@@ -179,6 +193,15 @@ class CorpusIndex:
                 record = Record.from_checked(json.loads(data))
                 rows[document] = FoundRecord(record, status, tokens.split(), document)
         return [rows[document] for document in documents]
+
+    def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
+        """Return those of some live records that are here."""
+        documents: list[int] = []
+        for start in range(0, len(ids), ASKED_AT_ONCE):
+            some = ids[start : start + ASKED_AT_ONCE]
+            query = f"SELECT document FROM records WHERE id IN ({','.join('?' * len(some))}) AND status='live'"
+            documents += [row[0] for row in self._sql.execute(query, some)]
+        return self.found(documents)
 
     def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
         """Return session and words of the live turns that an import brought within ``reach`` of some documents."""

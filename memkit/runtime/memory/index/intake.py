@@ -108,6 +108,7 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
+    _enter_relations(sql, document, record)
     entering[document] = found
     sql.execute(COUNT_IN, (1, len(found)))
     return None
@@ -128,6 +129,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     ended = _ended(sql, id, standing) if standing else state.ended
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
+    _enter_relations(sql, document, state.record)
     found = kept.split()
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
@@ -146,6 +148,13 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     is_parted = len(standing) > 1 or (standing and status == "rejected")
     sql.execute(f"{'INSERT OR IGNORE INTO parted VALUES(?)' if is_parted else 'DELETE FROM parted WHERE id=?'}", (id,))
     return [] if ended == ended_before else [*replaced_by(base), *(row[0] for row in sql.execute(GAVE_WAY, (id,)))]
+
+
+def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
+    if (record.relation or record.about) and not record.is_sealed:
+        from .relations import enter_relations  # most records tell none
+
+        enter_relations(sql, document, record)
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"
