@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.log.log import OneWriter, SharedShards, ShardStat, Span, Users, Written
+from memkit.runtime.memory.log.log import OneWriter, ShardStat, SharedShards, Span, Users, Written
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
 from memkit.runtime.memory.record.lines import EMPTY, JSON

@@ -83,7 +83,7 @@ class ArchiveReader:
         """Whom they are about."""
         self._index = Index(
             log,
-            cache_folder(path) if path else cache,
+            cache_folder(path) / log.cache if path else cache,
             self._observe,
             self._forgotten_before,
             sealer=self._sealer,
@@ -569,6 +569,7 @@ class ArchiveReader:
         """Let go of all files. What was acknowledged is already on disk."""
         with self._guard:
             self._index.release()
+            self._log.close()
             if "_access" in vars(self):
                 self._access.close()
             self._closed = True

@@ -60,7 +60,7 @@ class Tip(NamedTuple):
 
     writer: str
     owner: str
-    count: int
+    lines: int
     link: str
     """Of the newest line."""
 
@@ -88,6 +88,10 @@ class Log(Protocol):
     def witness(self) -> Witness | None:
         """Return what this clone knows of the lines by itself; None where no clone does."""
 
+    @property
+    def cache(self) -> str:
+        """Return a name for what an index of this log is kept under; empty for the store's own files."""
+
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard that may hold lines about ``users``, or shared ones."""
 
@@ -103,6 +107,9 @@ class Log(Protocol):
     def tips(self) -> "Iterable[Tip] | None":
         """Return how far every chain is; None where only the lines themselves can tell."""
 
+    def close(self) -> None:
+        """Let go of what the log holds open."""
+
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard."""
 
@@ -116,6 +123,8 @@ class Log(Protocol):
 
 class SharedShards:
     """What holds for a log whose shards have lines about anybody, and may be edited by people and git."""
+
+    cache = ""
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return that any shard may hold lines about anybody."""
@@ -132,6 +141,9 @@ class SharedShards:
     def tips(self) -> "Iterable[Tip] | None":
         """Return that only the lines tell."""
         return None
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
 
 
 class OneWriter:
