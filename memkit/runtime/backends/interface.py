@@ -125,11 +125,12 @@ class Instance(NamedTuple):
 
 def open_archive(where: Address, instance: Instance) -> Log:
     """Return the log of an archive on a server; nothing is asked of it yet."""
-    log: Log = _loaded(ARCHIVES, where)(where.url, instance)
+    log: Log = loaded(ARCHIVES, where)(where.url, instance)
     return log
 
 
-def _loaded(known: Mapping[str, str], where: Address) -> Any:
+def loaded(known: Mapping[str, str], where: Address) -> Any:
+    """Return the class that serves an address; raises ``BackendAway`` where its library is not installed."""
     module, _, name = known[where.url.partition("://")[0].lower()].partition(":")
     try:
         return getattr(import_module(f".{module}", __package__), name)

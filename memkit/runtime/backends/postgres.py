@@ -10,10 +10,11 @@ the index of this instance is, too.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
@@ -28,7 +29,7 @@ from ..memory.log.log import ShardStat, Span, Tip, Users, Written
 from ..memory.log.shards import checked_writer, clone_name
 from ..memory.log.witness import Witness
 from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
-from ..memory.record.lines import EMPTY, JSON
+from ..memory.record.lines import EMPTY, JSON, decode_line
 from ..memory.record.record import SHARED, corpus_of
 from .interface import BackendAway, BackendUnfit, Instance, masked, without_secrets
 from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
@@ -64,9 +65,11 @@ class _Listed(NamedTuple):
 class Server:
     """One connection to a database, opened when it is needed and anew when it was lost."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, serves: bool = True) -> None:
+        """Name a server; one that does not serve memory yet may have no tables."""
         self.shown = without_secrets(url)
         self._url = url
+        self._serves = serves
         self._connection: psycopg.Connection[Any] | None = None
         self._served = False
         self._process = 0
@@ -99,8 +102,6 @@ class Server:
             self._connection = None
 
     def _open(self) -> psycopg.Connection[Any]:
-        import os
-
         if self._connection is not None and self._process != os.getpid():
             self._connection = None  # a child must not speak on its parent's socket, nor close it
         if self._connection is None or self._connection.closed:
@@ -109,7 +110,8 @@ class Server:
                 prepare_threshold=None, options=f"-c lock_timeout={LOCK_SECONDS}s",
             )  # fmt: skip
             self._process = os.getpid()
-            require_version(version_of(self._connection))
+            if self._serves:
+                require_version(version_of(self._connection))
             self._served = True
         return self._connection
 
@@ -239,20 +241,64 @@ class PostgresLog:
         first = offset - rows[0][0] if rows else 0
         return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
 
+    @staticmethod
+    def owner(url: str) -> Server:
+        """Return the server for the owner of its tables, who may have to make them."""
+        return Server(url, serves=False)
+
+    @property
+    def shown(self) -> str:
+        """Return where it lies, as anybody may see it."""
+        return self.server.shown
+
     @contextmanager
     def batch(self, users: Users = None) -> Iterator[PostgresBatch]:
         """Hold the locks of ``users``, or that of the whole archive, and give a batch."""
         with _mine(self, PostgresBatch(self, users)) as batch:
             yield batch
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let every writer wait, also where the memory went elsewhere already."""
+        with _mine(self, PostgresBatch(self, None, is_asked=False)):
+            yield
+
     def count(self) -> int:
-        """Return how many lines there are."""
-        query = f"SELECT coalesce(sum(lines), 0) FROM {SCHEMA}.chains"
+        """Return how many records there are, whatever became of them."""
+        query = f"SELECT coalesce(sum(records), 0) FROM {SCHEMA}.chains"
         return int(self._asked(lambda one: _in_one(one, LISTING, "on", query))[0][0])
+
+    def extent(self) -> list[tuple[str, str, int, int]]:
+        """Return user, writer, size and epoch of every chain."""
+        query = f"SELECT user_id, writer, bytes, epoch FROM {SCHEMA}.chains"
+        return [
+            tuple(row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))
+        ]
+
+    def load(self, insert: Callable[[psycopg.Connection[Any]], None]) -> None:
+        """Let ``insert`` write in one transaction, while nobody else does."""
+
+        def loaded(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
+                with connection.pipeline():
+                    insert(connection)
+
+        self._asked(loaded)
+
+    def claim(self, moved_to: str = "") -> None:
+        """Write down that the database holds this store's memory, or where it went; nobody is served then."""
+        query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
+        self._asked(lambda one: one.execute(query, (self._name, moved_to)))
+
+    def clear(self) -> None:
+        """Delete every line: they were brought elsewhere, and proven to be there."""
+        for user in dict.fromkeys(user for user, *_ in self.extent()):
+            self._asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
 
     def erase(self, user_id: str, ids: Sequence[str]) -> int:
         """Delete every line about a user, and what others said of ``ids`` that they had shared; return how many."""
-        return self._asked(lambda one: _erased(one, user_id, ids))
+        return self._asked(lambda one: _erased(one, user_id))
 
     def forget(self, users: Sequence[str]) -> None:
         """Ask anew for the shards about ``users``, and for what is shared."""
@@ -297,28 +343,37 @@ def _mine(log: PostgresLog, batch: PostgresBatch) -> Iterator[PostgresBatch]:
         batch.end()
 
 
-class _Staged(NamedTuple):
+class Staged(NamedTuple):
+    """Lines of one chain, in their order."""
+
     user: str
     writer: str
     shared: bool
     epoch: int
     start: int
     lines: list[bytes]
-    ids: list[str]
-    tips: list[str]
+    placed: list[Mapping[str, JSON]]
+    """What they say."""
+
+    @property
+    def end(self) -> int:
+        """Return where the next line begins."""
+        return self.start + sum(map(len, self.lines))
 
 
 class PostgresBatch:
     """Lines on their way to the database; the locks of their users are held."""
 
-    def __init__(self, log: PostgresLog, users: Users) -> None:
+    def __init__(self, log: PostgresLog, users: Users, *, is_asked: bool = True) -> None:
         self.writer = log.writer
         self._log = log
         self._users = users
-        self._staged: dict[str, _Staged] = {}
+        self._staged: dict[str, Staged] = {}
         self.versions: dict[str, int] = {}
         """How often the shards of each user, and what is shared, had changed when the locks were taken."""
         self._is_held = False
+        self._is_asked = is_asked
+        """Whether the database has to be the one that serves the store."""
 
     def begin(self) -> None:
         """Take the locks."""
@@ -359,13 +414,12 @@ class PostgresBatch:
         staged = self._staged.get(shard)
         if staged is None:
             known = self._log.shards([user]).get(shard)
-            epoch, start = (known.inode, known.size) if known else (_new_epoch(), 0)
-            staged = _Staged(user, self.writer_in(corpus), corpus == SHARED, epoch, start, [], [], [])
+            epoch, start = (known.inode, known.size) if known else (new_epoch(), 0)
+            staged = Staged(user, self.writer_in(corpus), corpus == SHARED, epoch, start, [], [])
             self._staged[shard] = staged
-        offset = staged.start + sum(map(len, staged.lines))
+        offset = staged.end
         staged.lines.append(line)
-        staged.ids.append(str(data.get("id", "")))
-        staged.tips.append(claimed_link(_line_data(line)).hex())
+        staged.placed.append(decode_line(line))
         return Span(shard, offset, len(line))
 
     def flush(self) -> Mapping[str, Written]:
@@ -376,9 +430,8 @@ class PostgresBatch:
         self._is_held = False
         written = {}
         for shard, staged in self._staged.items():
-            data = b"".join(staged.lines)
-            stat = ShardStat(staged.start + len(data), 0, staged.epoch)
-            written[shard] = Written(staged.start, data, stat)
+            stat = ShardStat(staged.end, 0, staged.epoch)
+            written[shard] = Written(staged.start, b"".join(staged.lines), stat)
         self._log.forget([staged.user for staged in self._staged.values()])
         self._staged = {}
         return written
@@ -401,7 +454,8 @@ class PostgresBatch:
             connection.execute("SELECT set_config(%s, '', true)", (LISTING,))
             store = connection.execute(f"SELECT name, moved_to FROM {SCHEMA}.store")
         self._is_held = True
-        self._log.require_own(*(store.fetchone() or ("", "")))
+        if self._is_asked:
+            self._log.require_own(*(store.fetchone() or ("", "")))
         return dict.fromkeys(wanted or (), 0) | dict(found.fetchall())
 
     def _written(self, connection: psycopg.Connection[Any]) -> None:
@@ -414,14 +468,7 @@ class PostgresBatch:
             if versions != self.versions:
                 raise BackendAway(_MEANWHILE)
         with connection.pipeline():
-            touched: dict[str, str] = {}
-            for staged in self._staged.values():
-                connection.execute("SELECT set_config(%s, %s, true)", (SETTING, staged.user))
-                _insert(connection, staged)
-                touched |= {staged.user: staged.user} | ({"": staged.user} if staged.shared else {})
-            for user, owner in touched.items():
-                connection.execute("SELECT set_config(%s, %s, true)", (SETTING, owner))
-                connection.execute(_CHANGED, (user,))
+            insert_all(connection, self._staged.values())
             connection.execute("COMMIT")
 
     def _stands(self, connection: psycopg.Connection[Any]) -> bool:
@@ -440,22 +487,36 @@ _CHANGED = f"""INSERT INTO {SCHEMA}.changes AS before VALUES(%s, 1)
                ON CONFLICT(user_id) DO UPDATE SET version = before.version + 1"""
 
 
-def _insert(connection: psycopg.Connection[Any], staged: _Staged) -> None:
+def insert_all(connection: psycopg.Connection[Any], many: Iterable[Staged]) -> None:
+    """Write lines, how far their chains are then, and that there is something new."""
+    touched: dict[str, str] = {}
+    for staged in many:
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, staged.user))
+        _insert(connection, staged)
+        touched |= {staged.user: staged.user} | ({"": staged.user} if staged.shared else {})
+    for user, owner in touched.items():
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, owner))
+        connection.execute(_CHANGED, (user,))
+
+
+def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
     positions, place = [], staged.start
     for line in staged.lines:
         positions.append(place)
         place += len(line)
     texts = [line[:-1].decode() for line in staged.lines]
+    ids = [str(one.get("id", "")) for one in staged.placed]
+    chain, records = (staged.user, staged.writer, staged.shared), sum("op" not in one for one in staged.placed)
     connection.execute(
         f"""INSERT INTO {SCHEMA}.lines(user_id, writer, shared, position, id, line)
             SELECT %s, %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])""",
-        (staged.user, staged.writer, staged.shared, positions, staged.ids, texts),
+        (*chain, positions, ids, texts),
     )
     connection.execute(
-        f"""INSERT INTO {SCHEMA}.chains AS before VALUES(%s, %s, %s, %s, %s, %s, %s)
-            ON CONFLICT(user_id, writer) DO UPDATE
-            SET bytes = excluded.bytes, lines = before.lines + excluded.lines, tip = excluded.tip""",
-        (staged.user, staged.writer, staged.shared, place, len(texts), staged.tips[-1], staged.epoch),
+        f"""INSERT INTO {SCHEMA}.chains AS before VALUES(%s, %s, %s, %s, %s, %s, %s, %s)
+            ON CONFLICT(user_id, writer) DO UPDATE SET bytes = excluded.bytes, lines = before.lines + excluded.lines,
+            records = before.records + excluded.records, tip = excluded.tip""",
+        (*chain, place, len(texts), records, claimed_link(staged.placed[-1]).hex(), staged.epoch),
     )
 
 
@@ -497,8 +558,9 @@ def _in_one(
     return found.fetchall()
 
 
-def _erased(connection: psycopg.Connection[Any], user_id: str, ids: Sequence[str]) -> int:
-    with connection.transaction():
+def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
+    inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+    with nullcontext() if inside else connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
         connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
         gone = connection.execute(f"DELETE FROM {SCHEMA}.lines WHERE user_id=%s", (user_id,)).rowcount
@@ -514,13 +576,6 @@ def _lock_of(user: str) -> int:
     return int.from_bytes(mark, signed=True)
 
 
-def _new_epoch() -> int:
-    import os
-
+def new_epoch() -> int:
+    """Return a number by which one life of a chain is told from the next."""
     return int.from_bytes(os.urandom(7))
-
-
-def _line_data(line: bytes) -> Mapping[str, JSON]:
-    from ..memory.record.lines import decode_line
-
-    return decode_line(line)

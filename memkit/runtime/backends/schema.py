@@ -33,7 +33,8 @@ _TABLES = [
         PARTITION BY HASH(user_id)""",
     f"""CREATE TABLE {SCHEMA}.chains(
         user_id text COLLATE "C", writer text COLLATE "C", shared boolean NOT NULL, bytes bigint NOT NULL,
-        lines bigint NOT NULL, tip text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY(user_id, writer))
+        lines bigint NOT NULL, records bigint NOT NULL, tip text NOT NULL, epoch bigint NOT NULL,
+        PRIMARY KEY(user_id, writer))
         PARTITION BY HASH(user_id)""",
     f"""CREATE TABLE {SCHEMA}.changes(
         user_id text COLLATE "C", version bigint NOT NULL, PRIMARY KEY(user_id)) PARTITION BY HASH(user_id)""",

@@ -548,11 +548,20 @@ class ArchiveReader:
 
     def rebuild(self) -> None:
         """Delete the index and make it anew."""
-        with self._guard:
-            self._index.remove()
+        self.drop_index()
         with self._reading():
             for name in self._index.corpora():
                 self._index.corpus(name)
+
+    def record_count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        with self._reading():
+            return sum(corpus.count() for corpus in self._corpora(None))
+
+    def drop_index(self) -> None:
+        """Delete the index; the next question makes it anew."""
+        with self._guard:
+            self._index.remove()
 
     def follow(self, vectors: "VectorIndex") -> None:
         """Let an index of vectors take in every record that is live."""

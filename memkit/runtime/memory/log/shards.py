@@ -33,6 +33,8 @@ NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
 
 
 LOCK_SECONDS = 30.0
+MOVED = "moved"
+"""In the state folder: where the memory of the store went."""
 
 
 class ShardLog(SharedShards):
@@ -99,6 +101,9 @@ class ShardLog(SharedShards):
     def batch(self, users: Users = None) -> Iterator["ShardBatch"]:
         """Hold the store's lock and give a batch that appends to this writer's newest shard."""
         with locked(self._lock, timeout=self._timeout):
+            if (moved := self._state / MOVED).is_file():
+                where = moved.read_text(encoding="utf-8").strip()
+                raise StoreReadOnly(f"This memory was moved to {where}. Nothing was stored here; start anew.")
             yield ShardBatch(self._root, self.writer, self._newest, self._repair)
 
     @property
@@ -116,6 +121,20 @@ class ShardLog(SharedShards):
                 (self._state / FOUNDED).touch(mode=0o600)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
+
+    @property
+    def shown(self) -> str:
+        """Return where the archive lies, as a setting names it."""
+        return "files"
+
+    def claim(self, moved_to: str = "") -> None:
+        """Write down that these shards are the store's memory, or where it went; nobody writes here then."""
+        marker = self._state / MOVED
+        if moved_to:
+            make_private(self._state)
+            marker.write_text(f"{moved_to}\n", encoding="utf-8")
+        else:
+            marker.unlink(missing_ok=True)
 
     def mend(self, shard: str) -> None:
         """Set aside the torn last line of a shard, whoever wrote it; the store's lock is held."""
