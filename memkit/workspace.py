@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
+    from memkit.runtime.backends.postgres import PostgresLog
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
@@ -116,6 +117,15 @@ class Workspace:
         """Return the archive, its index caught up with what was written."""
         log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+
+    @property
+    def server(self) -> PostgresLog | None:
+        """Return the server on which the archive lies; None where it lies in files."""
+        if self.settings["backends.archive"] == "files":
+            return None
+        from memkit.runtime.backends.postgres import PostgresLog
+
+        return self.archive.log if isinstance(self.archive.log, PostgresLog) else None
 
     def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
         """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -210,7 +210,10 @@ def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
     change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
     if isinstance(source, ShardLog):
         for shard in source.shards():
-            (workspace.root / "archive" / shard).unlink()
+            path = workspace.root / "archive" / shard
+            path.unlink()
+            with suppress(OSError):
+                path.parent.rmdir()
     else:
         source.clear()  # type: ignore[attr-defined]
     shutil.rmtree(state_folder(workspace.root) / MOVING, ignore_errors=True)

@@ -24,12 +24,12 @@ from psycopg import errors
 
 from ..memory.log.clone import lock_file, state_folder
 from ..memory.log.files import locked
-from ..memory.log.links import claimed_link
+from ..memory.log.links import claimed_link, linked, parent_of
 from ..memory.log.log import ShardStat, Span, Tip, Users, Written
 from ..memory.log.shards import checked_writer, clone_name
 from ..memory.log.witness import Witness
 from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
-from ..memory.record.lines import EMPTY, JSON, decode_line
+from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
 from .interface import BackendAway, BackendUnfit, Instance, masked, without_secrets
 from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
@@ -185,8 +185,10 @@ class PostgresLog:
     def writer(self) -> str:
         """Return by whose name this clone writes."""
         if not self._writer:
-            with locked(lock_file(self._root), timeout=LOCK_SECONDS):
-                self._writer = clone_name(state_folder(self._root), checked_writer)
+            state = state_folder(self._root)
+            is_new = not (state / "writer").exists()  # who holds the lock already may ask for a name that is there
+            with locked(lock_file(self._root), timeout=LOCK_SECONDS) if is_new else nullcontext():
+                self._writer = clone_name(state, checked_writer)
         return self._writer
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
@@ -271,9 +273,7 @@ class PostgresLog:
     def extent(self) -> list[tuple[str, str, int, int]]:
         """Return user, writer, size and epoch of every chain."""
         query = f"SELECT user_id, writer, bytes, epoch FROM {SCHEMA}.chains"
-        return [
-            tuple(row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))
-        ]
+        return [tuple(row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
 
     def load(self, insert: Callable[[psycopg.Connection[Any]], None]) -> None:
         """Let ``insert`` write in one transaction, while nobody else does."""
@@ -296,9 +296,27 @@ class PostgresLog:
         for user in dict.fromkeys(user for user, *_ in self.extent()):
             self._asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
 
-    def erase(self, user_id: str, ids: Sequence[str]) -> int:
-        """Delete every line about a user, and what others said of ``ids`` that they had shared; return how many."""
-        return self._asked(lambda one: _erased(one, user_id))
+    def held(self, user_id: str) -> bytes:
+        """Return the lines about a user, and all that is shared."""
+        return b"".join(map(self.read, self.shards([user_id])))
+
+    def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
+        """Delete every line about a user, and what others said of what they had shared, whose chains close up.
+
+        Args:
+            user_id: Who it is.
+            owns: Says whether a line belongs to them.
+            key: By which this clone knows again what it linked anew.
+        """
+
+        def erased(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction():
+                _erased(connection, user_id)
+                for shard in _shards(connection, ""):
+                    _close_up(connection, *owner_of(shard), owns, key)
+
+        self._asked(erased)
+        self.forget([user_id])
 
     def forget(self, users: Sequence[str]) -> None:
         """Ask anew for the shards about ``users``, and for what is shared."""
@@ -568,6 +586,41 @@ def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
         for user in (user_id, ""):
             connection.execute(_CHANGED, (user,))
     return gone
+
+
+def _close_up(
+    connection: psycopg.Connection[Any],
+    user: str,
+    writer: str,
+    owns: Callable[[Mapping[str, JSON]], bool],
+    key: bytes | None,
+) -> None:
+    """Write a chain of shared lines anew without those that go; nothing where it has none."""
+    chain = (user, writer)
+    query = f"SELECT line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s ORDER BY position"
+    lines = [decode_line(text.encode()) for (text,) in _in_one(connection, SETTING, user, query, chain)]
+    kept = Staged(user, writer, True, new_epoch(), 0, [], [])
+    instead: dict[bytes, bytes] = {}
+    for data in lines:
+        own, parent = claimed_link(data), parent_of(data)
+        place = instead.get(parent, parent)
+        if owns(data):
+            instead[own] = place
+            continue
+        if own and place != parent:
+            data, link = linked(data, place, key=key, by="erase")
+            instead[own] = link.own
+        kept.lines.append(encode_line(data))
+        kept.placed.append(data)
+    if len(kept.lines) == len(lines):
+        return
+    connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user))
+    for table in ("lines", "chains"):
+        connection.execute(f"DELETE FROM {SCHEMA}.{table} WHERE user_id=%s AND writer=%s", chain)
+    if kept.lines:
+        insert_all(connection, [kept])
+    else:
+        connection.execute(_CHANGED, ("",))
 
 
 def _lock_of(user: str) -> int:
