@@ -215,6 +215,7 @@ COMMANDS: Commands = {
     "index": ("memkit.cli.store:index", "Say how the index stands, or rebuild it."),
     "git": ("memkit.cli.store:git", "Set up how git merges and shows shards."),
     "commit": ("memkit.cli.store:commit", "Commit memory that is not in git yet."),
+    "backend": ("memkit.cli.backend:backend", "Say where memory lies, and move it to a server or back."),
     "migrate": ("memkit.cli.store:migrate", "Bring an older store to the format of this version."),
     "config": ("memkit.cli.store:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),

@@ -219,11 +219,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
     meaning = _ByMeaning(settings) if limits.retrieval.vectors != "off" else None
-    archive = ArchivalStore(
-        settings.memory_folder if user is not None else None,
-        settings=limits,
-        vectors=(lambda: meaning.index) if meaning else None,
-    )
+    archive = settings.open_archive(user, vectors=(lambda: meaning.index) if meaning else None)
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
         MainContext.configured(limits),

@@ -20,7 +20,7 @@ from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed
 from ..record.lines import JSON, new_id, utc_now
 from ..record.record import MAX_NAME, PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
 from ..settings import MemorySettings
-from .reader import ArchiveReader, unobserved
+from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
@@ -84,7 +84,7 @@ class ArchivalStore(ArchiveReader):
         """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.offer(draft, origin, consented=consented)
 
     def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
@@ -111,7 +111,7 @@ class ArchivalStore(ArchiveReader):
 
         arrivals, remaining = Arrivals(), iter(pairs)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change() as change:
+            with self._change(*{origin.user_id for _, origin in chunk}) as change:
                 decisions = [
                     change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
                     if kind_of(origin.actor) == "import"
@@ -138,7 +138,7 @@ class ArchivalStore(ArchiveReader):
         shared: set[str] = set()
         remaining = iter(lines)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change() as change:
+            with self._change(user_id, *{str(data.get("user_id", "")) for data in chunk}) as change:
                 written = [data for data in chunk if change.restore(user_id, data, shared)]
             yield written
 
@@ -160,7 +160,7 @@ class ArchivalStore(ArchiveReader):
 
         What is said under taint waits for a person; then the id is returned under which it can be approved.
         """
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.mark(op, record_id, origin, reason, fields)
 
     def resolve(self, record_id: str, origin: Origin, *, since: str | None = None, reason: str = "") -> "Resolution":
@@ -174,7 +174,7 @@ class ArchivalStore(ArchiveReader):
         """
         if origin.actor != "person":
             raise NotAllowed(f"Only a person can say which of two records holds; this came from {origin.actor}.")
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.resolve(record_id, origin, since, reason)
 
     def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
@@ -185,7 +185,7 @@ class ArchivalStore(ArchiveReader):
             RecordNotFound: This user does not have one of them.
             NotAllowed: One of them is not live.
         """
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             decision = change.merge(ids, text, origin, reason)
         if decision.id is not None:
             self._access.carry_over(origin.user_id, ids, decision.id)
@@ -199,7 +199,7 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NotAllowed: It is no person who asks.
         """
-        with self._change() as change:
+        with self._change(*filter(None, [user_id])) as change:
             return change.revoke(source, origin, user_id, reason)
 
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
@@ -212,7 +212,7 @@ class ArchivalStore(ArchiveReader):
             return []
         op, program = "confirm" if success else "contradict", origin._replace(actor="program")
         floor = self.settings.retrieval.min_confidence
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason, floor=floor)]
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
@@ -234,13 +234,13 @@ class ArchivalStore(ArchiveReader):
         """Offer ``text`` as the whole new content of a core section of the agent that ``origin`` names."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
-        with self._change() as change:
+        with self._change(user_id) as change:
             owner, limit = origin._replace(user_id=user_id), self.settings.section_limit(section)
             return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""
-        with self._change() as change:
+        with self._change(user_id) as change:
             change.set_consent(granted, origin._replace(user_id=user_id))
 
     def allow(self, value: str, origin: Origin, *, reason: str = "") -> list[Tombstone]:
@@ -249,7 +249,9 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NotAllowed: It is no person who asks.
         """
-        with self._change() as change:
+        from .view import ERASED
+
+        with self._change(origin.user_id, ERASED) as change:
             return change.allow(value, origin, reason)
 
     def bury(self, user_id: str, values: Iterable[str]) -> int:
@@ -258,18 +260,20 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NoTombstoneKey: The store's key is not here.
         """
-        with self._change() as change:
+        from .view import ERASED
+
+        with self._change(user_id, ERASED) as change:
             return change.bury(user_id, values)
 
     def mended(self) -> list[ShardProblem]:
         """Set torn lines aside, as any write does, and return what is wrong with the lines then."""
-        with self._reading():
+        with self._reading(NOBODY):
             torn = self._index.catalogue.chains.torn()
         if torn:
             with self._guard, self._log.batch():
                 self._index.refresh_to_write()
                 self._mend()
-        with self._reading():
+        with self._reading(NOBODY):
             return self._index.catalogue.chains.problems()
 
     def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
@@ -299,7 +303,7 @@ class ArchivalStore(ArchiveReader):
             swept = cycle.due(self._corpora(user_id), user_id)
         if dry_run or not swept.retired:
             return swept
-        with self._change() as change:
+        with self._change(*filter(None, [user_id])) as change:
             retired = []
             for due in cycle.still_due(swept, self._index):
                 change.mark("retire", due.id, Origin("program", due.user_id), due.reason, {})
@@ -361,16 +365,19 @@ class ArchivalStore(ArchiveReader):
             self._index.refresh_to_write()
 
     @contextmanager
-    def _change(self) -> "Iterator[ArchiveChange]":
-        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
+    def _change(self, *users: str) -> "Iterator[ArchiveChange]":
+        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it.
+
+        Without ``users`` it may be about everybody.
+        """
         from .change import ArchiveChange
 
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
             if not self.leaves_traces:
                 raise Refused([OFF_RECORD])
-            with self._log.batch() as batch:
-                self._index.refresh_to_write()
+            with self._log.batch(users or None) as batch:
+                self._index.refresh_to_write(users or None)
                 self._tell_problems()
                 self._mend()
                 if self._index.catalogue.chains.holds_unlinked(batch.writer):

@@ -476,10 +476,10 @@ class ArchiveChange:
         kept = self._sealer.seal(data)
         name = corpus_of(data)
         self._index.corpus(name)  # before the line is entered, everything earlier has to be
-        chains, writer = self._index.catalogue.chains, self._batch.writer
+        chains, writer = self._index.catalogue.chains, self._batch.writer_in(name)
         parent = chains.tail(writer, str(data.get("user_id", "")))
         placed, link = linked(kept, parent, key=chains.key_for(writer))
-        self._index.add(self._batch.stage(encode_line(placed)), data, name, link, sealed=is_sealed(kept))
+        self._index.add(self._batch.stage(encode_line(placed), data), data, name, link, sealed=is_sealed(kept))
 
     def _decided(
         self,

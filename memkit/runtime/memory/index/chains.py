@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..interface import ShardProblem
 from ..log.links import Forged, Link, claimed_link, is_own, link_of
-from ..log.log import Log, shard_writer
+from ..log.log import Log, Tip, shard_writer
 from ..log.witness import Witness, WriterHead
 from ..record.lines import JSON
 
@@ -351,14 +351,14 @@ class Chains:
             (CONSTRAINT, CONSTRAINT),
         )
         shards = self._sql.execute("SELECT DISTINCT shard FROM gone WHERE code=''").fetchall()
-        present = log.shards() if shards else {}
+        earlier = self._witness.earlier if self._witness else None
+        present = log.shards() if shards and earlier is not None else {}
         for (shard,) in shards:
             links = [
                 bytes(row[0]).hex()
                 for row in self._sql.execute("SELECT link FROM gone WHERE shard=? AND code=''", (shard,))
             ]
             data = log.read(shard) if shard in present else None
-            earlier = self._witness.earlier if self._witness else None
             code = MOVED_BACK if earlier is not None and earlier(shard, data, links) else MISSING
             self._sql.execute("UPDATE gone SET code=? WHERE shard=? AND code=''", (code, shard))
 
@@ -451,19 +451,23 @@ class Chains:
         """Return the shards whose last line was torn."""
         return [shard for (shard,) in self._sql.execute("SELECT shard FROM flaws WHERE code=?", (TORN,))]
 
-    def own_heads(self) -> dict[str, dict[str, JSON]]:
+    def own_heads(self, tips: Iterable[Tip] | None = None) -> dict[str, dict[str, JSON]]:
         """Return how far this clone is as a writer, to be kept in git: a count, a root, and its chains by user.
 
         Who the users are can only be told with the key of this machine.
+
+        Args:
+            tips: How far the chains are, where not all of their lines were entered here.
         """
         found: dict[str, dict[str, JSON]] = {}
         witness = self._witness
         if witness is None:
             return found
-        query = "SELECT writer, owner, count, tail FROM chains WHERE tail IS NOT NULL ORDER BY writer, owner"
-        chains = [row for row in self._sql.execute(query) if witness.is_own(row[0])]
-        for writer in sorted({row[0] for row in chains}):
-            own = [(witness.digest(owner), count, tip.hex()) for name, owner, count, tip in chains if name == writer]
+        query = "SELECT writer, owner, count, lower(hex(tail)) FROM chains WHERE tail IS NOT NULL"
+        chains = [Tip(*row) for row in self._sql.execute(query)] if tips is None else tips
+        chains = sorted(chain for chain in chains if witness.is_own(chain.writer))
+        for writer in sorted({chain.writer for chain in chains}):
+            own = [(witness.digest(owner), count, tip) for name, owner, count, tip in chains if name == writer]
             users: dict[str, JSON] = {mark: {"count": count, "tip": tip} for mark, count, tip in sorted(own)}
             total = sum(count for _, count, _ in own)
             found[writer] = {"count": total, "root": root_of(tip for _, _, tip in own), "users": users}

@@ -224,6 +224,10 @@ class CorpusIndex:
         path = self.database.path
         return path.with_name(path.name + VECTORS[0]) if path else None
 
+    def count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
+
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
