@@ -45,6 +45,7 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     pattern = _read_pattern(data, path)
     on_command = _compile(pattern)
     says = _describe(pattern)
+    redirected = ">" in pattern.program
 
     def test(value: JSON) -> Ternary:
         from .shell import view_of
@@ -52,7 +53,8 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         view = view_of(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
-        found = first_of(on_command(command) for command in view.commands)
+        commands = (*view.commands, *view.redirections) if redirected else view.commands
+        found = first_of(on_command(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
     return Predicate(test, says, path, whole=True)
@@ -184,7 +186,10 @@ def _readings(text: str) -> Iterator[str]:
     yield text
     values = [text]
     if text.startswith("-"):
-        values.append(text.partition("=")[2] if "=" in text else text[2:])
+        if "=" in text:
+            values.append(text.partition("=")[2])
+        elif not text.startswith("--"):
+            values.append(text[2:])
     elif "=" in text:  # dd of=/dev/sda
         values.append(text.partition("=")[2])
     for value in values:

@@ -11,7 +11,8 @@ from .checks import shown, words_of
 from .interface import JSON
 from .shell_lists import read_shell_text
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_wrappers import INTERPRETER, Inner, inner_commands, set_to_run, strings_of
+from .shell_code import INTERPRETER, Inner, strings_of
+from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
 
 _MAX_TEXT = 200_000
@@ -19,6 +20,10 @@ _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
 _MAX_FEEDERS = 500
+_NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/|full|shm/)|&|\d+$|>?\(")
+_COPIES = words_of("cp ln mv install hash alias cat")
+_PROGRAM_FILE = re.compile(r"(?:bin/|(?:which|command -v|type -p|type -P|whereis -b)\s+)([\w.+-]+)\W*$")
+"""A file that is a program, or the substitution that finds one."""
 _TOO_MUCH = ShellDoubt(RUN_TIME, "more than the shell view reads")
 _NULL = ShellDoubt(RUN_TIME, "a null character, which shells drop or stop at")
 
@@ -46,6 +51,8 @@ class ShellView:
 
     commands: tuple[Command, ...]
     doubts: tuple[ShellDoubt, ...]
+    redirections: tuple[Command, ...] = ()
+    """Files that are replaced, each as the program ``>`` with the file; with ``--empty`` where nothing is written."""
 
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
@@ -78,16 +85,29 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
         feeder, seen = feeder.feeder, seen + 1
 
 
+def _writes_nothing(words: Sequence[str]) -> bool:
+    """Return whether a command writes nothing, so that its redirection only empties a file."""
+    match words:
+        case [] | [":" | "true" | "false" | "exec"] | ["echo" | "printf", "" | "-n"] | ["echo", "-n", ""]:
+            return True
+        case ["cat" | "head" | "tail", "/dev/null"]:
+            return True
+    return False
+
+
 class _Unwrapping:
     """Collects commands while following what each of them runs."""
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.doubts: list[ShellDoubt] = []
+        self.redirections: list[Command] = []
+        self.copied: dict[str, str] = {}
+        """Programs under another name, by that name."""
         self.left = _MAX_READ
 
     def result(self) -> ShellView:
-        return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)))
+        return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)), tuple(self.redirections))
 
     def add_text(self, text: ShellWord, depth: int, outer: Simple | None = None) -> None:
         """Add the commands of shell text; those that are given no input read that of the command around them."""
@@ -114,6 +134,7 @@ class _Unwrapping:
         words = simple.words
         while words and ASSIGNED.match(words[0].text):
             words = words[1:]
+        self._redirect(simple, words)
         if not words:
             return
         if self._exhausted(depth):
@@ -125,8 +146,30 @@ class _Unwrapping:
         inputs = (*simple.inputs, *_fed(simple))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         self.commands.append(command)
-        inner = inner_commands(command.name, command.words, piped=simple.piped, inputs=simple.inputs)
+        self._copy(command)
+        if command.name in self.copied and depth < _MAX_DEPTH:
+            other = literal(self.copied.pop(command.name))  # once, so that two names of each other come to an end
+            self.add(replace(simple, words=[other, *words[1:]]), depth + 1)
+            self.copied[command.name] = other.text
+        piped = simple.piped or simple.reads
+        inner = inner_commands(command.name, command.words, piped=piped, inputs=simple.inputs)
         self._follow_all(inner, simple, depth + 1)
+
+    def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
+        empty = not simple.closed and not simple.inputs and _writes_nothing([word.text for word in words])
+        for target in simple.writes:
+            if not _NO_FILE.match(target.text):
+                told = (literal(target.text), *([literal("--empty")] if empty else []))
+                self.redirections.append(Command(">", told))
+
+    def _copy(self, command: Command) -> None:
+        """Remember a program that gets another name, as ``cp /bin/rm x`` and ``hash -p /bin/rm x`` give it."""
+        if command.name not in _COPIES:
+            return
+        operands = [word.text for word in command.words if not word.text.startswith("-")]
+        if len(operands) == 2 and (found := _PROGRAM_FILE.search(operands[0])):
+            name = operands[1].rstrip("/").rpartition("/")[2].lower()
+            self.copied[name] = found.group(1)
 
     def _follow_all(self, inner: Iterator[Inner], outer: Simple, depth: int) -> None:
         for found in inner:

@@ -198,6 +198,7 @@ WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("nc", "ncat"), _wrapper(script="-e -c --exec --sh-exec", runs=False)),
     "rsync": _wrapper(script="-e --rsh --rsync-path", runs=False),
     **dict.fromkeys(("scp", "sftp"), _wrapper(script="-S", runs=False)),
+    "tcpdump": _wrapper("-i -w -r -c -C -G -W -s -F -B -y", script="-z --postrotate-command", runs=False),
     "man": _wrapper(script="-P --pager", runs=False),
     **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _wrapper(script="-C", runs=False)),
     "tar": _wrapper(script="-I -F --to-command --checkpoint-action=exec --use-compress-program", runs=False),
