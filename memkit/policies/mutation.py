@@ -146,7 +146,9 @@ def _in_condition(condition: Any, path: KeyPath) -> Iterator[Change]:
 
 
 def _in_operator(operator: str, operand: Any, path: KeyPath) -> Iterator[Change]:
-    if operator == "not":
+    if operator == "surely":
+        yield from _in_condition(operand, path)
+    elif operator == "not":
         yield "flipped", path[:-1], "the negation is gone", operand
         yield from _in_condition(operand, path)
     elif operator in _LISTS_OF_CONDITIONS:

@@ -213,6 +213,8 @@ class _Writer:
         if name == "not":
             inner = self._condition(operand, value, key)
             return CedarBounds(denied(inner.upper), denied(inner.lower))
+        if name == "surely":
+            return self._condition(operand, value, key)
         if (name == "range") is not (key in self.numbers):
             self._reasons.append(f"{key} is compared both as a number and as a text, and Cedar wants one type.")
             return NOT_SAID

@@ -18,6 +18,7 @@ from .checks import (
     has_wildcards,
     not_check,
     shown,
+    surely_check,
     text_of,
 )
 from .conditions import shell_check, sql_check
@@ -174,6 +175,10 @@ def _not(data: JSON, path: Path) -> Predicate:
     return not_check(compile_condition(data, path), path)
 
 
+def _surely(data: JSON, path: Path) -> Predicate:
+    return surely_check(compile_condition(data, path), path)
+
+
 OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "equals": _equals,
     "in": _in,
@@ -186,6 +191,7 @@ OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "any": _combine(any_check),
     "all": _combine(all_check),
     "not": _not,
+    "surely": _surely,
 }
 """Every operator of a condition with the function that compiles it."""
 

@@ -33,7 +33,7 @@ INTERPRETER = re.compile(
     r"(i?python|pypy|micropython|perl|ruby|j?irb|node|nodejs|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh|expect|osascript"
     r"|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|iex|emacs|swift|ghci)[\d.]*"
 )
-_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*getline|%x|qx|\bos\.cmd")
+_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
@@ -83,7 +83,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
 
 _OS_NAMES = re.compile(r"\bimport\s+os\s+as\s+(\w+)")
 _MADE = re.compile(
-    r"\b(?:exec|eval|compile|assert|instance_eval|class_eval)\s*\(?\s*(?:[bB]?['\"]\s*\+|(?![\s'\"()\d])[\w.]+\s*[(\[.+])"
+    r"(?:(?<![.\w])(?:exec|eval|compile)|\b(?:instance_eval|class_eval))\s*\(\s*(?![\s'\"()\d])\w[\w.]*\s*[(\[.+]"
     r"|\bgetattr\s*\([^,()]{1,80}(?:\([^()]{0,80}\))?[^,()]{0,20},\s*(?!['\"][\w ]+['\"]\s*[,)])"
     r"|\b(?:marshal|pickle)\s*\.\s*loads\b|\bnew\s+Function\b|\bfrom(?:Hex|hex|CharCode)\b[^;\n]{0,80}\b(?:eval|exec)\b"
 )

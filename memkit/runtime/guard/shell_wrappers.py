@@ -47,9 +47,12 @@ _MAX_STARTS = 50
 
 
 def inner_commands(
-    name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]
+    name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord], fed: Sequence[ShellWord] = ()
 ) -> Iterator[Inner]:
-    """Yield what the program ``name`` runs when it is called with ``words``."""
+    """Yield what the program ``name`` runs when it is called with ``words``.
+
+    ``fed`` are its inputs with the words of what is piped into it, which a program that reads code may be given.
+    """
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
     elif name in POWER_SHELLS:
@@ -59,7 +62,7 @@ def inner_commands(
     elif name == "crontab":
         yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
-        yield from _code(name, words, inputs)
+        yield from _code(name, words, fed)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -75,9 +78,9 @@ def inner_commands(
         if _opens_shell(name, WRAPPERS[name], words):
             yield from _script_file(None, piped=piped, inputs=inputs)
     if has_language(name) and not INTERPRETER.fullmatch(name):
-        yield from _code(name, words, inputs)
+        yield from _code(name, words, fed)
     if name in _READS_COMMANDS:
-        yield from (Inner(text=literal(f"{name} {line}"), read=True, surely=False) for line in _lines(inputs))
+        yield from (Inner(text=literal(f"{name} {line}"), read=True, surely=False) for line in _lines(fed))
     elif name in _EXPANDS_NAMES:
         yield from (Inner(text=literal(found)) for word in words for found in _in_subscript(word.text))
     elif name in ("sed", "gsed"):

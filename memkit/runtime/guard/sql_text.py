@@ -29,7 +29,7 @@ _SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach
 _VAGUE = words_of(
     "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-    " start table unlock upsert use values if while shutdown backup restore"
+    " sp_executesql start table unlock upsert use values if while shutdown backup restore"
 )
 _ALSO_SHELL = words_of("set declare do exec export kill end shutdown backup restore")
 """Words of SQL that a shell knows too: text that opens with one is not surely SQL."""
@@ -65,8 +65,8 @@ _RUNNERS = words_of(
     " openrowset exec_ddl_statement"
 )
 """Words anywhere in a statement that run a string as one."""
-_KEEPS_DATA = words_of("not default identity expression")
-"""What a column loses by ``ALTER … DROP …`` without losing data."""
+_KEEPS_DATA = words_of("not default identity expression constraint foreign primary index key check unique policy trigger rule")
+"""What a table loses by ``ALTER … DROP …`` without losing data."""
 _DESTROYING = words_of("lo_unlink lo_truncate pg_drop_replication_slot pg_file_unlink")
 
 _TWO_WORDS = {
