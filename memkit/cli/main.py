@@ -147,6 +147,7 @@ POLICY_COMMANDS: Commands = {
     "new": ("memkit.cli.policy.files:new", "Start a policy from an example that passes its own tests."),
     "check": ("memkit.cli.policy.files:check", "Say what the policies decide about a tool call, and why."),
     "conflicts": ("memkit.cli.policy.proofs:conflicts", "Find what contradicts, covers or never applies."),
+    "coverage": ("memkit.cli.policy.proofs:coverage", "Say what the policies decide about a list of calls."),
     "diff": ("memkit.cli.policy.proofs:diff", "Say which calls are decided differently, weakened policies first."),
     "test": ("memkit.cli.policy.proofs:test", "Run the tests that the policies carry."),
     "commit": ("memkit.cli.policy.files:commit", "Commit a changed policy, if it passes its own tests."),
