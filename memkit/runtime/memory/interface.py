@@ -130,6 +130,11 @@ class Gate(Protocol):
     ) -> Judgement:
         """Return what should become of ``text`` as the whole new content of a core section."""
 
+    def judge_document(
+        self, value: JSON, origin: Origin, *, consented: bool = True
+    ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
+        """Return why a document may not be kept, and what masks in it what the policy does not let in."""
+
 
 class Hit(NamedTuple):
     """A record that a search found."""

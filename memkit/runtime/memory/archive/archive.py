@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
     from .change import ArchiveChange
+    from .keeping import KeptDocument
 
 
 IMPORTED_AT_ONCE = 200
@@ -127,6 +128,24 @@ class ArchivalStore(ArchiveReader):
             with self._change() as change:
                 written = [data for data in chunk if change.restore(user_id, data, shared)]
             yield written
+
+    def keep(
+        self, documents: "Iterable[KeptDocument]", origin: Origin, *, consented: bool = True
+    ) -> list[Decision]:
+        """Keep documents beside the records, with one lock and one sync; return what was decided about each.
+
+        Raises:
+            Refused: One of them may not be kept, and so none is.
+        """
+        if not self.leaves_traces:
+            raise Refused([OFF_RECORD])
+        with self._change() as change:
+            decisions = []
+            for document in documents:
+                decisions.append(change.keep(document, origin, consented=consented))
+                if decisions[-1].decision == "refused":
+                    raise Refused(decisions[-1].reasons)
+            return decisions
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
