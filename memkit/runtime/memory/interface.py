@@ -196,6 +196,16 @@ class StoredRecord(NamedTuple):
     superseded_by: str | None = None
     """The id of the record in its place."""
 
+    @property
+    def id(self) -> str:
+        """Return the record's id."""
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        """Return the record's text."""
+        return self.record.text
+
 
 class ShardProblem(NamedTuple):
     """Something in the archive's files that a person should look at."""

@@ -18,7 +18,7 @@ from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
 from ..record.lines import JSON, new_id, utc_now
-from ..record.record import PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
+from ..record.record import ITEM, PERSONS, Draft, Origin, in_place_of, item_of, kind_of, lowest_trust, worded_anew
 from ..settings import MemorySettings
 from .reader import ArchiveReader, unobserved
 
@@ -129,9 +129,7 @@ class ArchivalStore(ArchiveReader):
                 written = [data for data in chunk if change.restore(user_id, data, shared)]
             yield written
 
-    def keep(
-        self, documents: "Iterable[KeptDocument]", origin: Origin, *, consented: bool = True
-    ) -> list[Decision]:
+    def keep(self, documents: "Iterable[KeptDocument]", origin: Origin, *, consented: bool = True) -> list[Decision]:
         """Keep documents beside the records, with one lock and one sync; return what was decided about each.
 
         Raises:
@@ -154,6 +152,8 @@ class ArchivalStore(ArchiveReader):
         old = self._visible(record_id, origin.user_id).record
         by_person = origin.actor in PERSONS
         draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
+        if (item := item_of(old)) is not None:
+            draft = draft._replace(extra={**draft.extra, ITEM: list(item)})  # it still speaks for its document
         composed = kind_of(origin.actor) == "program"
         by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
         if not by_person:

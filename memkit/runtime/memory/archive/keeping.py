@@ -96,7 +96,9 @@ def _is_utf8(text: str) -> bool:
 
 
 def _says_the_same(standing: Document, text: str, kept: KeptDocument) -> bool:
-    same = standing.value == text and standing.corrected is None and standing.more == json.dumps(dict(kept.more) or None)
+    same = (
+        standing.value == text and standing.corrected is None and standing.more == json.dumps(dict(kept.more) or None)
+    )
     return same and standing.until is None and kept.until is None
 
 

@@ -7,9 +7,9 @@ of that one by a person's hand, corrected, forgotten or rejected, becomes of the
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from ..record.events import Event
 from ..record.lines import JSON, normal_time, to_text
@@ -59,10 +59,10 @@ def enter_document(sql: sqlite3.Connection, event: Event) -> None:
     if (pieces := int(cast("int", fields.get("pieces", 1)))) > 1:
         piece = (whole, fields.get("piece"), value)
         sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
-        here = [row[0] for row in sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))]
-        if len(here) < pieces:
+        if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
             return
-        value = "".join(here)
+        found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
+        value = "".join(row[0] for row in found)
         sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
     place = tuple(str(fields.get(name, "")) for name in ("kind", "space", "name"))
     number = int(cast("int", fields.get("number", 1)))
@@ -140,7 +140,7 @@ class Documents:
         for row in self._sql.execute(query, asked | words):
             if row[10] in (None, "live"):
                 if row[8] is not None and (row[6] is None or row[6] > self._now):
-                    yield Document(*row[:8], row[8], row[9])
+                    yield Document._make((*row[:10], None))
             elif (document := self.get(kind, row[1], row[2])) is not None:
                 yield document
 
@@ -172,9 +172,9 @@ class Documents:
         names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
         return any(self.get(kind, space, name) for (name,) in names.fetchall())
 
-    def _standing(self, row: tuple, as_of: str | None) -> tuple[bool, Document | None]:  # type: ignore[type-arg]
+    def _standing(self, row: Sequence[Any], as_of: str | None) -> tuple[bool, Document | None]:
         """Return whether a version decides what stands, and what that is."""
-        document = Document(*row[:8], row[8] or "", row[9])
+        document = Document._make((*row[:10], None))
         is_gone = row[8] is None or (document.until is not None and document.until <= (as_of or self._now))
         status = self._status(document.record)
         if status in ("rejected", "quarantined") or (status == "sealed"):
