@@ -24,6 +24,7 @@ from .reader import ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
+    from ..index.documents import Document
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
@@ -144,6 +145,18 @@ class ArchivalStore(ArchiveReader):
                 if decisions[-1].decision == "refused":
                     raise Refused(decisions[-1].reasons)
             return decisions
+
+    def keep_longer(self, documents: "Iterable[tuple[Document, float]]", origin: Origin) -> None:
+        """Let documents that were read live on for so many minutes, where enough of their time has passed."""
+        from .keeping import due_for_refresh, refresh
+
+        due = [
+            (document, minutes) for document, minutes in documents if due_for_refresh(document, minutes, self._clock())
+        ]
+        if due and self.leaves_traces:
+            with self._change() as change:
+                for document, minutes in due:
+                    refresh(change, document, origin, minutes)
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..index.documents import DOCUMENT, PIECE, Document, Documents
@@ -66,11 +66,15 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
     return derived or change.decided(origin, "admitted", id, ())
 
 
+def due_for_refresh(document: Document, minutes: float, now: datetime) -> bool:
+    """Return whether so much of a document's time has passed that it is worth a line to give it more."""
+    gained = now + timedelta(minutes=minutes * (1 - FRESHNESS))
+    return document.until is not None and gained > parse_time(document.until)
+
+
 def refresh(change: "ArchiveChange", document: Document, origin: Origin, minutes: float) -> None:
-    """Let a document that was read live on for as long as one that is new, where enough of its time has passed."""
+    """Let a document that was read live on for as long as one that is new."""
     until = change.now() + timedelta(minutes=minutes)
-    if document.until is None or until - parse_time(document.until) < timedelta(minutes=minutes * FRESHNESS):
-        return
     fields = _place(document, document.number + 1) | {
         "again": document.id, "kept_at": document.at, "until": to_text(until), "record": document.record,
         "more": json.loads(document.more),

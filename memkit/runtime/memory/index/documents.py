@@ -9,10 +9,12 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ..record.events import Event
 from ..record.lines import JSON, normal_time, to_text
+from .catalogue import VECTORS
 from .corpus import CorpusIndex
 
 DOCUMENT = "document"
@@ -103,6 +105,16 @@ class Documents:
             if settled:
                 return document
         return None
+
+    def version(self, id: str) -> Document | None:
+        """Return the document of which this is the latest version, as it stands."""
+        row = self._sql.execute("SELECT kind, space, name FROM documents WHERE id=? AND latest=1", (id,)).fetchone()
+        return self.get(*row) if row else None
+
+    def beside(self) -> Path | None:
+        """Return a file in which somebody may keep vectors of documents, which goes with the index of this user."""
+        path = self._corpus.database.path
+        return path.with_name(path.name + VECTORS[2]) if path else None
 
     def made_at(self, kind: str, space: str, name: str) -> str | None:
         """Return when a document was first kept."""
