@@ -1,4 +1,4 @@
-"""The front door for code: open a store, add, search, correct, forget, explain, talk to its agent; also without waiting.
+"""The front door for code: open a store, add, search, correct, forget, explain, talk to its agent, and all that async.
 
 ```python
 from memkit import open_store
@@ -254,7 +254,7 @@ class Agent:
         return self._agent.setting.session
 
     def respond(self, text: str) -> AgentResponse:
-        """Return the answer to what the user says: its ``message``, ``citations``, ``tool_calls`` and what was written."""
+        """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written."""
         with self._store.lock:
             return self._agent.step(text)
 

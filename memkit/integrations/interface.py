@@ -15,7 +15,9 @@ from typing import Any, Self, TypeVar
 
 from memkit.errors import UsageError
 from memkit.library import Place, Store, open_store
+from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.keeping import KeptDocument
+from memkit.runtime.memory.gate.gate import TAINTED
 from memkit.runtime.memory.index.documents import Document, Documents
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason, Refused
@@ -92,6 +94,45 @@ class Door:
             workspace.commit_memory(added=len(documents))
         require_admitted(decisions)
         return decisions
+
+    def add(self, user: str, text: str, tags: Sequence[str] = ()) -> Decision:
+        """Offer a text to long-term memory; raises ``Refused`` for what is refused or held back."""
+        return self._offered(user, lambda archive, origin: archive.offer(
+            draft_of(text, tags) or Draft(text), origin, consented=self.agreed(user)
+        ))  # fmt: skip
+
+    def supersede(self, user: str, id: str, text: str) -> Decision:
+        """Offer a text in the place of a record; raises ``Refused`` for what is refused or held back."""
+        self._require_agreed(user)
+        return self._offered(user, lambda archive, origin: archive.supersede(id, text, origin))
+
+    def edit_core(self, user: str, section: str, text: str) -> Decision:
+        """Offer a text as a core section; raises ``Refused`` for what is refused or held back."""
+        return self._offered(user, lambda archive, origin: archive.edit_core(
+            user, section, text, origin, consented=self.agreed(user)
+        ))  # fmt: skip
+
+    def forget(self, user: str, id: str) -> None:
+        """Retire a record; raises ``Refused`` where that waits for a person."""
+        with self.store.lock:
+            waits = self.store.workspace.archive.mark("forget", id, self.origin(user))
+            self.store.note_write()
+            self.store.workspace.commit_memory()
+        if waits is not None:
+            require_admitted([Decision("quarantined", waits, (TAINTED,))])
+
+    def _offered(self, user: str, offer: Callable[[ArchivalStore, Origin], Decision]) -> Decision:
+        with self.store.lock:
+            decision = offer(self.store.workspace.archive, self.origin(user))
+            if decision.decision != "refused":
+                self.store.note_write()
+                self.store.workspace.commit_memory()
+        require_admitted([decision])
+        return decision
+
+    def _require_agreed(self, user: str) -> None:
+        if not self.agreed(user):
+            raise Refused([Reason("consent", "The user has not agreed to long-term memory. Ask first.")])
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.hosted_vectors import HostedVectors
@@ -24,6 +24,7 @@ from memkit.integrations.interface import Door, draft_of, moment, noted, text_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.lines import normal_time, to_text
 from memkit.runtime.memory.record.record import item_of
 
@@ -65,6 +66,47 @@ ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 LOOKED_AT = 50
 """Records that a search by words looks at first; it looks at twice as many until there are enough."""
+
+
+class Below(NamedTuple):
+    """Which items a search is about: those of a namespace and below it, with what their values are to hold."""
+
+    space: str
+    wanted: Mapping[str, Any]
+
+    def holds(self, document: Document) -> bool:
+        """Return whether a document lies there and its value fits."""
+        if self.space and document.space != self.space and not document.space.startswith(f"{self.space}."):
+            return False
+        if not self.wanted:
+            return True
+        value = value_of(document)
+        return all(_compares(_at(value, key), expected) for key, expected in self.wanted.items())
+
+    def first_of(
+        self, ranked: Iterator[tuple[str, float]], most: int, documents: Documents
+    ) -> list[tuple[Document, float]]:
+        """Return what stands of the first ranked versions, each document once."""
+        found, seen = list[tuple[Document, float]](), set()
+        for id, score in ranked:
+            if len(found) >= most:
+                break
+            document = documents.version(id)
+            if document is not None and (document.space, document.name) not in seen and self.holds(document):
+                seen.add((document.space, document.name))
+                found.append((document, score))
+        return found
+
+    def told_by(self, hits: Sequence[Hit], as_of: str | None, documents: Documents) -> list[tuple[Document, float]]:
+        """Return the documents that records speak for."""
+        places = [(hit.score, item_of(hit.record)) for hit in hits]
+        named = [(score, place) for score, place in places if place is not None and place[0] == KIND]
+        stood = [(documents.get(kind, space, name, as_of), score) for score, (kind, space, name) in named]
+        return [(document, score) for document, score in stood if document is not None and self.holds(document)]
+
+
+Found = tuple[str, Document, float | None]
+"""Whose item it is, and how it was scored."""
 
 
 class MemkitStore(BaseStore):
@@ -163,9 +205,13 @@ class MemkitStore(BaseStore):
 
     def _get(self, op: GetOp) -> SearchItem | None:
         user = self._user(op.namespace)
-        found = self.door.ask(
-            user, lambda documents: _item(documents, documents.get(KIND, _space(op.namespace), op.key))
-        )
+        space, key = _space(op.namespace), op.key
+
+        def got(documents: Documents) -> tuple[Document, SearchItem] | None:
+            document = documents.get(KIND, space, key)
+            return (document, _items([(document, None)], documents)[0]) if document else None
+
+        found = self.door.ask(user, got)
         if found is None:
             return None
         self._refresh(user, [found[0]], op.refresh_ttl)
@@ -177,74 +223,60 @@ class MemkitStore(BaseStore):
         for key in wanted:
             if not FILTER_KEY.fullmatch(key):
                 raise ValueError(f"Invalid filter key: {key!r:.80}. It has letters, digits, '_', '-' and '.' alone.")
-        space, users, most = _space(op.namespace_prefix), self._users(op.namespace_prefix), op.offset + op.limit
-        fits = partial(_fits, wanted)
+        below = Below(_space(op.namespace_prefix), wanted)
+        users, most = self._users(op.namespace_prefix), op.offset + op.limit
         if op.query and self.embeddings is not None and as_of is None:
-            found = self._nearest(op.query, users, space, fits, most)
+            found = self._nearest(op.query, users, below, most)
         elif op.query:
-            found = self._by_words(op, users, space, fits, as_of)
+            found = self._by_words(op, users, below, as_of)
         else:
-            found = self._newest(users, space, fits, most, holding=_texts_in(wanted), as_of=as_of)
+            found = self._newest(users, below, most, holding=_texts_in(wanted), as_of=as_of)
         shown = found[op.offset : most]
-        if as_of is None:
-            for user in dict.fromkeys(user for user, *_ in shown):
-                self._refresh(user, [one for owner, one, _ in shown if owner == user], op.refresh_ttl)
-        return [self._shown(user, document, score) for user, document, score in shown]
-
-    def _shown(self, user: str, document: Document, score: float | None) -> SearchItem:
-        made = self.door.ask(user, lambda documents: _item(documents, document, score))
-        return cast("tuple[Document, SearchItem]", made)[1]
+        items: dict[tuple[str, str, str], SearchItem] = {}
+        for user in dict.fromkeys(user for user, *_ in shown):
+            own = [(document, score) for owner, document, score in shown if owner == user]
+            made = self.door.ask(user, partial(_items, own))
+            items |= {(user, one.space, one.name): item for (one, _), item in zip(own, made, strict=True)}
+            if as_of is None:
+                self._refresh(user, [document for document, _ in own], op.refresh_ttl)
+        return [items[user, document.space, document.name] for user, document, _ in shown]
 
     def _newest(
-        self, users: Sequence[str], space: str, fits: Callable[[Any], bool], most: int, *,
-        holding: tuple[str, ...] = (), as_of: str | None = None,
-    ) -> list[tuple[str, Document, float | None]]:  # fmt: skip
+        self, users: Sequence[str], below: Below, most: int, *, holding: tuple[str, ...] = (), as_of: str | None = None
+    ) -> list[Found]:
         """Return the newest items that fit, at most so many of each user."""
-        found: list[tuple[str, Document, float | None]] = []
-        for user in users:
-            fitting = self.door.ask(user, lambda documents: [
-                one for one in islice(
-                    (one for one in documents.newest(KIND, space, holding=holding, as_of=as_of) if fits(one)), most
-                )
-            ])  # fmt: skip
-            found += [(user, one, None) for one in fitting]
+
+        def newest(documents: Documents) -> list[Document]:
+            standing = documents.newest(KIND, below.space, holding=holding, as_of=as_of)
+            return list(islice(filter(below.holds, standing), most))
+
+        found: list[Found] = [(user, one, None) for user in users for one in self.door.ask(user, newest)]
         return sorted(found, key=lambda one: (one[1].at, one[1].id), reverse=True) if len(users) > 1 else found
 
-    def _nearest(
-        self, query: str, users: Sequence[str], space: str, fits: Callable[[Any], bool], most: int
-    ) -> list[tuple[str, Document, float | None]]:
+    def _nearest(self, query: str, users: Sequence[str], below: Below, most: int) -> list[Found]:
         """Return the items that fit, the nearest to a query first, then those of which nothing was embedded."""
-        asked, scored = self._embedded([query])[0], list[tuple[str, Document, float | None]]()
+        asked, scored = self._embedded([query])[0], list[Found]()
         for user in users:
             ranked = self._vectors_of(user).ranked(asked)
-            nearest = self.door.ask(
-                user, lambda documents: list(islice(_standing(documents, ranked, space, fits), most))
-            )
+            nearest = self.door.ask(user, partial(below.first_of, ranked, most))
             scored += [(user, one, score) for one, score in nearest]
         scored.sort(key=lambda one: -cast("float", one[2]))
         if len(scored) >= most:
             return scored
         seen = {(user, one.space, one.name) for user, one, _ in scored}
-        rest = self._newest(users, space, fits, most + len(seen))
+        rest = self._newest(users, below, most + len(seen))
         return scored + [one for one in rest if (one[0], one[1].space, one[1].name) not in seen]
 
-    def _by_words(
-        self, op: SearchOp, users: Sequence[str], space: str, fits: Callable[[Any], bool], as_of: str | None
-    ) -> list[tuple[str, Document, float | None]]:
+    def _by_words(self, op: SearchOp, users: Sequence[str], below: Below, as_of: str | None) -> list[Found]:
         """Return the items whose records memkit's own retrieval finds."""
-        archive, found, most = self.door.store.workspace.archive, [], op.offset + op.limit
+        archive, found, most = self.door.store.workspace.archive, list[Found](), op.offset + op.limit
         for user in users:
-            tags = _tags(op.namespace_prefix, user)
             k = max(LOOKED_AT, 2 * most)
             while True:
-                report = archive.search(op.query or "", user_id=user, k=k, tags=tags, as_of=as_of)
-                places = [(hit.score, item_of(hit.record)) for hit in report.hits]
-                items = [(score, place) for score, place in places if place is not None and place[0] == KIND]
-                fitting = self.door.ask(user, lambda documents, items=items: [  # type: ignore[misc]
-                    (document, score) for score, place in items
-                    if (document := documents.get(*place, as_of)) and _below(document.space, space) and fits(document)
-                ])  # fmt: skip
-                if len(fitting) >= most or len(report.hits) < k:
+                tags = _tags(op.namespace_prefix, user)
+                hits = archive.search(op.query or "", user_id=user, k=k, tags=tags, as_of=as_of).hits
+                fitting = self.door.ask(user, partial(below.told_by, hits, as_of))
+                if len(fitting) >= most or len(hits) < k:
                     break
                 k *= 2
             found += [(user, document, score) for document, score in fitting]
@@ -362,10 +394,6 @@ def _space(namespace: Sequence[str]) -> str:
     return ".".join(namespace)
 
 
-def _below(space: str, prefix: str) -> bool:
-    return not prefix or space == prefix or space.startswith(f"{prefix}.")
-
-
 def _tags(namespace: Sequence[str], user: str) -> tuple[str, ...]:
     """Return what of a namespace is the label of its records: everything but the user."""
     return tuple(label for label in namespace if label != user)
@@ -381,29 +409,18 @@ def _kept(op: PutOp, user: str, now: Any) -> KeptDocument:
     return KeptDocument(KIND, _space(op.namespace), op.key, value, draft_of(text_of(value), tags), until, more)
 
 
-def _item(
-    documents: Documents, document: Document | None, score: float | None = None
-) -> tuple[Document, SearchItem] | None:
-    if document is None:
-        return None
-    made = documents.made_at(document.kind, document.space, document.name) if document.number > 1 else document.at
-    times = {"created_at": moment(made or document.at), "updated_at": moment(document.at)}
-    namespace = tuple(document.space.split("."))
-    return document, SearchItem(namespace, document.name, value_of(document), **times, score=score)
-
-
-def _standing(
-    documents: Documents, ranked: Iterator[tuple[str, float]], space: str, fits: Callable[[Any], bool]
-) -> Iterator[tuple[Document, float]]:
-    """Yield what stands of ranked versions and fits, each document once."""
-    seen = set()
-    for id, score in ranked:
-        document = documents.version(id)
-        if document is None or not _below(document.space, space) or (document.space, document.name) in seen:
-            continue
-        if fits(document):
-            seen.add((document.space, document.name))
-            yield document, score
+def _items(found: Sequence[tuple[Document, float | None]], documents: Documents) -> list[SearchItem]:
+    items = []
+    for document, score in found:
+        place = document.kind, document.space, document.name
+        made = documents.made_at(*place) if document.number > 1 else None
+        items.append(
+            SearchItem(
+                namespace=tuple(document.space.split(".")), key=document.name, value=value_of(document),
+                created_at=moment(made or document.at), updated_at=moment(document.at), score=score,
+            )
+        )  # fmt: skip
+    return items
 
 
 # Filters.
@@ -415,13 +432,6 @@ def _texts_in(wanted: Mapping[str, Any]) -> tuple[str, ...]:
 
     exact = (value.get("$eq") if isinstance(value, dict) else value for value in wanted.values())
     return tuple(as_json(value) for value in exact if isinstance(value, str))
-
-
-def _fits(wanted: Mapping[str, Any], document: Document) -> bool:
-    if not wanted:
-        return True
-    value = value_of(document)
-    return all(_compares(_at(value, key), expected) for key, expected in wanted.items())
 
 
 def _at(value: Any, key: str) -> Any:

@@ -138,10 +138,12 @@ class ArchivalStore(ArchiveReader):
         """
         if not self.leaves_traces:
             raise Refused([OFF_RECORD])
+        from .keeping import keep
+
         with self._change() as change:
             decisions = []
             for document in documents:
-                decisions.append(change.keep(document, origin, consented=consented))
+                decisions.append(keep(change, document, origin, consented=consented))
                 if decisions[-1].decision == "refused":
                     raise Refused(decisions[-1].reasons)
             return decisions

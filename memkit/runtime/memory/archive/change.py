@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
     from ..lifecycle.questions import Resolution
     from ..lifecycle.revocation import Revocation, RevokedSource
-    from .keeping import KeptDocument
     from .transfer import Arrivals
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
@@ -279,12 +278,6 @@ class ArchiveChange:
         agent = origin.agent_id
         event_id = self.write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
         return self.decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
-
-    def keep(self, kept: "KeptDocument", origin: Origin, *, consented: bool) -> Decision:
-        """Let the gate judge a document and what is derived of it, write down both, and return what was decided."""
-        from .keeping import keep
-
-        return keep(self, kept, origin, consented=consented)
 
     def judge_document(
         self, value: JSON, origin: Origin, *, consented: bool

@@ -100,9 +100,8 @@ def _is_utf8(text: str) -> bool:
 
 
 def _says_the_same(standing: Document, text: str, kept: KeptDocument) -> bool:
-    same = (
-        standing.value == text and standing.corrected is None and standing.more == json.dumps(dict(kept.more) or None)
-    )
+    same = standing.value == text and standing.corrected is None
+    same = same and standing.more == json.dumps(dict(kept.more) or None)
     return same and standing.until is None and kept.until is None
 
 
@@ -134,7 +133,8 @@ def _write(
         if standing and standing.record:
             change.write_event("forget", standing.record, origin, reason="its document was deleted")
     common = _place(kept, number) | {
-        "record": record, "until": kept.until, "more": dict(kept.more) or None, "taint": list(origin.tainted_by) or None,
+        "record": record, "until": kept.until, "more": dict(kept.more) or None,
+        "taint": list(origin.tainted_by) or None,
     }  # fmt: skip
     target, first = f"document/{kept.kind}", ""
     pieces = list(_pieces(text)) if text is not None else [None]

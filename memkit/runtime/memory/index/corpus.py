@@ -344,6 +344,11 @@ class CorpusIndex:
         return in_order(map(located, rows))
 
     @property
+    def path(self) -> Path | None:
+        """Return where the index lies; None where it is in memory."""
+        return self.database.path
+
+    @property
     def sql(self) -> sqlite3.Connection:
         """Return the connection, for what reads the tables of documents."""
         return self._sql

@@ -10,17 +10,17 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
-from ..record.events import Event
+from ..record.events import Event, Folded
 from ..record.lines import JSON, normal_time, to_text
+from ..record.record import Record
 from .catalogue import VECTORS
-from .corpus import CorpusIndex
 
 DOCUMENT = "document"
 """The operation of the lines that keep documents."""
 PIECE = 24_000
-"""Characters of a value on one line: even sealed, and each of them escaped, they are fewer bytes than a line may have."""
+"""Characters of a value on one line: sealed, and each of them escaped, they still are fewer than a line may have."""
 END = "\U0010ffff"
 COLUMNS = "kind, space, name, number, id, at, until, record, value, more"
 IN_SPACE = "(space=:space OR (space>=:below AND space<:above) OR :space='')"
@@ -88,10 +88,28 @@ def enter_document(sql: sqlite3.Connection, event: Event) -> None:
     )  # fmt: skip
 
 
+class Holds(Protocol):
+    """The index of the user whose documents are asked for."""
+
+    @property
+    def sql(self) -> sqlite3.Connection:
+        """Return the connection."""
+
+    @property
+    def path(self) -> Path | None:
+        """Return where it lies."""
+
+    def live(self, id: str) -> Record | None:
+        """Return a record if it is live."""
+
+    def folded(self, id: str) -> Folded | None:
+        """Return a record with what became of it."""
+
+
 class Documents:
     """The documents of one user."""
 
-    def __init__(self, corpus: CorpusIndex, now: datetime) -> None:
+    def __init__(self, corpus: Holds, now: datetime) -> None:
         self._corpus = corpus
         self._sql = corpus.sql
         self._now = to_text(now)
@@ -113,7 +131,7 @@ class Documents:
 
     def beside(self) -> Path | None:
         """Return a file in which somebody may keep vectors of documents, which goes with the index of this user."""
-        path = self._corpus.database.path
+        path = self._corpus.path
         return path.with_name(path.name + VECTORS[2]) if path else None
 
     def made_at(self, kind: str, space: str, name: str) -> str | None:
@@ -156,6 +174,21 @@ class Documents:
             elif (document := self.get(kind, row[1], row[2])) is not None:
                 yield document
 
+    def named(self, kind: str, space: str) -> Iterator[Document]:
+        """Yield what stands in one space, the last name first, reading no more than is taken."""
+        query = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND +latest=1 ORDER BY name DESC"
+        for row in self._sql.execute(query, (kind, space)):
+            settled, document = self._standing(row, None)
+            document = document if settled else self.get(kind, space, row[2])
+            if document is not None:
+                yield document
+
+    def last_name(self, kind: str, space: str) -> str | None:
+        """Return the last name that any document of a space ever had."""
+        query = "SELECT max(name) FROM documents WHERE kind=? AND space=?"
+        found = self._sql.execute(query, (kind, space)).fetchone()[0]
+        return str(found) if found else None
+
     def _at(self, asked: dict[str, str], as_of: str) -> Iterator[Document]:
         query = f"SELECT DISTINCT space, name FROM documents WHERE kind=:kind AND at<=:at AND {IN_SPACE}"
         places = self._sql.execute(query, {**asked, "at": as_of}).fetchall()
@@ -176,9 +209,9 @@ class Documents:
 
     def _holds(self, kind: str, space: str) -> bool:
         # Most spaces show it by a document of which nothing else has to be asked.
-        query = """SELECT 1 FROM documents WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL
-                   AND (until IS NULL OR until>?) AND (record IS NULL OR (SELECT status FROM records WHERE id=record)='live')
-                   LIMIT 1"""
+        query = """SELECT 1 FROM documents LEFT JOIN records ON records.id=record
+                   WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL
+                   AND (until IS NULL OR until>?) AND (record IS NULL OR status='live') LIMIT 1"""
         if self._sql.execute(query, (kind, space, self._now)).fetchone():
             return True
         names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
