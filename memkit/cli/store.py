@@ -13,7 +13,7 @@ import click
 
 from memkit.cli.output import MOST_SHOWN, Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
 from memkit.cli.persons import require_person
-from memkit.errors import MemkitError, NoStore, UsageError
+from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.config import SettingValue, load_settings
@@ -439,7 +439,7 @@ def store_if_any(front: Front) -> Path | None:
     """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
     try:
         root = find_store(front.store)
-    except NoStore:
+    except StoreNotFound:
         if front.store is not None:
             raise
         return None

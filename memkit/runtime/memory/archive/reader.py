@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from ..index.catalogue import explained
 from ..index.chains import MISSING, TAMPERED, TORN
@@ -29,6 +29,7 @@ from ..settings import MemorySettings
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
+    from ..index.documents import Documents
     from ..index.graph import MemoryGraph, RelationGraph
     from ..index.search import VectorIndex
     from ..index.steps import Steps
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from .overview import ArchiveCensus, SessionOpening, Waiting
     from .transfer import Brought
     from .view import IndexView
+
+
+Answer = TypeVar("Answer")
 
 
 def unobserved(event: dict[str, object]) -> None:
@@ -309,6 +313,13 @@ class ArchiveReader:
         with self._reading(user_id):
             name = self._index.corpus_holding(target, user_id)
             return self._index.corpus(name).events(target=target) if name else []
+
+    def documents(self, user_id: str, ask: "Callable[[Documents], Answer]") -> "Answer":
+        """Return what ``ask`` finds among the documents of a user; the archive is held meanwhile."""
+        from ..index.documents import Documents
+
+        with self._reading():
+            return ask(Documents(self._index.user(user_id), self._clock()))
 
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
         """Return whether a record or an event was taken back and not restored since."""

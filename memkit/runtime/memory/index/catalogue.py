@@ -26,7 +26,7 @@ BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
 """What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
-VECTORS = ("-vectors", "-vectors-journal")
+VECTORS = ("-vectors", "-vectors-journal", "-hosted", "-hosted-journal")
 """What an index of vectors keeps beside the database of its corpus, and loses with it."""
 
 

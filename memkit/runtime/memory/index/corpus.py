@@ -4,6 +4,7 @@ What takes lines in and reads events is imported when there are any: a search of
 """
 
 import json
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,6 +57,12 @@ SCHEMA = (
     "CREATE INDEX relations_by_role ON relations(gives) WHERE gives!=''",
     "CREATE INDEX relations_by_subject_role ON relations(s_role) WHERE s_role!=''",
     "CREATE INDEX relations_by_object_role ON relations(o_role) WHERE o_role!=''",
+    """CREATE TABLE documents(
+        kind TEXT, space TEXT, name TEXT, number INT, id TEXT UNIQUE, at TEXT, until TEXT, record TEXT, value TEXT,
+        more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
+    "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
+    "CREATE INDEX documents_by_record ON documents(record) WHERE record IS NOT NULL",
+    "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
@@ -63,7 +70,9 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
-OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes", "relations")
+OWN_TABLES = (
+    "corpus", "records", "events", "parted", "statements", "clashes", "relations", "documents", "pieces",
+)  # fmt: skip
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -369,6 +378,16 @@ class CorpusIndex:
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
+
+    @property
+    def path(self) -> Path | None:
+        """Return where the index lies; None where it is in memory."""
+        return self.database.path
+
+    @property
+    def sql(self) -> sqlite3.Connection:
+        """Return the connection, for what reads the tables of documents."""
+        return self._sql
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and what was said or edited under taint, that wait for a person."""

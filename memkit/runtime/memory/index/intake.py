@@ -28,6 +28,7 @@ from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
+from .documents import DOCUMENT, enter_document
 from .words import WordIndex
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON]]
@@ -84,7 +85,11 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
         event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
         successor_named(event) or None, int(event.fields.get("trust") == "quarantined"),
     )  # fmt: skip
-    sql.execute(INSERT_EVENT, row)
+    is_new = sql.execute(INSERT_EVENT, row).rowcount
+    if event.op == DOCUMENT:
+        if is_new and event.fields:
+            enter_document(sql, event)
+        return ""
     if event.op not in VERDICTS:
         return event.target
     about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()

@@ -480,6 +480,16 @@ def offered_to(draft: Draft, origin: Origin) -> Audience:
     )
 
 
+ITEM = "item"
+"""The key under which a record says of which document it was derived: its kind, space and name."""
+
+
+def item_of(told: "Record | Draft") -> tuple[str, ...] | None:
+    """Return of which document something was derived; such a record is its document's alone, and never merged."""
+    place = told.extra.get(ITEM)
+    return tuple(map(str, place)) if isinstance(place, list | tuple) and len(place) == 3 else None
+
+
 def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool:
     """Return whether a record that its user may see concerns this session and this agent."""
     return audience_of(record) == audience(record.scope, session_id, agent_id)
