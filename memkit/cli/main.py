@@ -215,6 +215,7 @@ COMMANDS: Commands = {
     "config": ("memkit.cli.store:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),
     "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
+    "eval": ("memkit.cli.bench:evaluate", "Ask memory your own questions, and say which answers it finds."),
     "doctor": ("memkit.cli.store:doctor", "Check this machine and the store, and say what is missing."),
     "serve": ("memkit.cli.serve:serve", "Serve this store to other programs by the Model Context Protocol."),
     "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
