@@ -217,7 +217,11 @@ COMMANDS: Commands = {
     "bench": ("memkit.cli.bench:bench", "Measure retrieval on your own conversations."),
     "eval": ("memkit.cli.bench:evaluate", "Ask memory your own questions, and say which answers it finds."),
     "doctor": ("memkit.cli.store:doctor", "Check this machine and the store, and say what is missing."),
-    "serve": ("memkit.cli.serve:serve", "Serve this store to other programs by the Model Context Protocol."),
+    "serve": (
+        "memkit.cli.serve:serve",
+        "Serve this store to programs by the Model Context Protocol, and to people as a page.",
+    ),
+    "page": ("memkit.cli.serve:page", "Write the page as files to read, such as an artefact of CI."),
     "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
     "mcp": ("memkit.cli.serve:mcp", "Tell clients of the Model Context Protocol about this store."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
