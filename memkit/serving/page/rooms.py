@@ -20,6 +20,7 @@ from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import TYPES, Record, has_expired
+from memkit.serving.page.deeds import digest_of
 from memkit.serving.page.visits import Visit
 from memkit.skills.sheet import skill_body
 from memkit.store.allowances import own_tools
@@ -163,6 +164,7 @@ def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
     shown: Shown = {
         "record": brief(record, workspace.clock()) | {"text": shortened(record.text), "tags": list(record.tags)[:200]},
         "status": stored.status,
+        "mark": digest_of(stored.status, record.text),
         "is_own": record.user_id == visit.user,
         "history": [dict(event) for event in stored.history],
         "fields": [
@@ -220,7 +222,13 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
         })  # fmt: skip
     return {
         "held": [
-            {"id": one.id, "kind": one.kind, "text": shortened(one.text, 2000), "taint": one.taint}
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "text": shortened(one.text, 2000),
+                "taint": one.taint,
+                "mark": digest_of(one.kind, one.text),
+            }  # fmt: skip
             for one in held[:MOST_WAITING]
         ],
         "held_count": len(held),

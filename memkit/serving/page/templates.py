@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from memkit import __version__
 from memkit.review.pages import parts
 from memkit.review.text import verdict_call
-from memkit.serving.page.deeds import digest_of
 from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.visits import Visit
 from memkit.terminal import counted, harmless, one_line
@@ -32,14 +31,9 @@ def environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"safe_text": harmless, "line": one_line, "parts": parts, "call": verdict_call, "seen": seen}
+    made.filters |= {"safe_text": harmless, "line": one_line, "parts": parts, "call": verdict_call}
     made.globals |= {"counted": counted, "version": __version__}
     return made
-
-
-def seen(status: str, text: str) -> str:
-    """Return what a form carries of what its reader saw."""
-    return digest_of(status, text)
 
 
 def asset(name: str) -> bytes:

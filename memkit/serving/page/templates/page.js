@@ -48,7 +48,6 @@ document.addEventListener("keydown", (event) => {
   } else if (cards.length && event.key === "j") go(1);
   else if (cards.length && event.key === "k") go(-1);
   else if (place >= 0 && (event.key === "a" || event.key === "r")) {
-    const form = cards[place].querySelector(`form[action="/do/${event.key === "a" ? "approve" : "turn-down"}"]`);
-    if (form) form.requestSubmit();
+    cards[place].querySelector(`[data-deed="${event.key === "a" ? "approve" : "turn-down"}"]`)?.click();
   }
 });
