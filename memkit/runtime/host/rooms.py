@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -192,7 +193,11 @@ class Rooms:
 
 def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
-    limits = settings.limits
+    limits, told = settings.limits, None
+    if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+        from .telemetry import telemetry, traced
+
+        host, told = traced(host), telemetry()
     if user is not None:
         with suppress(OSError):  # whoever writes there says why it cannot be
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
@@ -202,6 +207,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         settings.memory_folder if user is not None else None,
         settings=limits,
         vectors=(lambda: meaning.index) if meaning else None,
+        **({"observe": told.account} if told else {}),
     )
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
