@@ -28,6 +28,7 @@ from ..loop.core import (
 )
 from ..loop.plan_run import PlanningTools
 from ..loop.tools import working_memory_tool
+from ..memory.archive.reader import unobserved
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .journal import JournalledTools, account_of
 from .persons import speaker
@@ -207,7 +208,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         settings.memory_folder if user is not None else None,
         settings=limits,
         vectors=(lambda: meaning.index) if meaning else None,
-        **({"observe": told.account} if told else {}),
+        observe=told.account if told else unobserved,
     )
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(

@@ -1,6 +1,7 @@
 """Spans and metrics of what an agent does, by the OpenTelemetry API, from the events that its account is kept by.
 
-Whoever puts rooms together imports this where the program uses OpenTelemetry, so that its API is there by then. Names are those of the GenAI conventions. No text leaves unless the environment says so, and then masked.
+Whoever puts rooms together imports this where the program uses OpenTelemetry, so that its API is there by then. Names
+are those of the GenAI conventions. No text leaves unless the environment says so, and then masked.
 """
 
 from __future__ import annotations
