@@ -241,9 +241,13 @@ def _name_of(url: str) -> str:
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server((place[0], place[1]), family=family)
+        listener = socket.create_server((place[0], place[1]), family=family)
     except OSError as error:
         raise EnvironmentFault(f"Nothing can listen at {host}:{port}: {error.strerror or error}.") from error
+    # Connections inherit it. asyncio sets it only where a socket names its protocol; without it an answer in two
+    # pieces waits 40 ms for the client to acknowledge the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class _Uvicorn(uvicorn.Server):
