@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -85,6 +86,10 @@ class Workspace:
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
+        if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+            from memkit.runtime.host.telemetry import telemetry
+
+            self.audit.told = told.account if (told := telemetry()) else None
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []

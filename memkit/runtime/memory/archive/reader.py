@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -53,6 +54,10 @@ def unobserved(event: dict[str, object]) -> None:
 
 NOBODY = ""
 """Whom a question is about that only asks for what is shared."""
+
+
+def _id(record: Record) -> str:
+    return record.id
 
 
 class ArchiveReader:
@@ -183,6 +188,26 @@ class ArchiveReader:
                     unread = corpus.records(status="sealed", types=types, session_id=session_id)
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
+
+    def browse(
+        self,
+        user_id: str,
+        *,
+        status: str = "live",
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
+        wanted = set(tags)
+        with self._reading():
+            held = [
+                corpus.records(status=status, types=types, newest_first=True, before=before)
+                for corpus in self._corpora(user_id)
+            ]
+            fitting = (record for record in merge(*held, key=_id, reverse=True) if wanted <= set(record.tags))
+            return list(islice(fitting, limit))
 
     def search(
         self,

@@ -265,8 +265,12 @@ class CorpusIndex:
         types: Sequence[str] = (),
         session_id: str | None = None,
         newest_first: bool = False,
+        before: str | None = None,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
+
+        With ``before`` only those whose ids come before another one.
+        """
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
@@ -277,6 +281,9 @@ class CorpusIndex:
         if status != "live":
             clauses.append(REMEMBERED)
             values.append(self._forgotten_before())
+        if before is not None:
+            clauses.append("id<?")
+            values.append(before)
         query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
