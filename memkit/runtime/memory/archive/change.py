@@ -250,7 +250,7 @@ class ArchiveChange:
             if one.inferred:
                 origin = origin._replace(trust_cap=lowest_trust(origin.trust_cap, "candidate"))
             draft = one.draft._replace(extra={**one.draft.extra, CONSOLIDATED: note})
-            view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
+            view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
             judgement = self._gate().judge(draft, origin, view)
             if judgement.decision != "admitted" or len(records) < len(one.parents):
                 codes = ", ".join(reason.code for reason in judgement.reasons) or "parents"
@@ -258,7 +258,7 @@ class ArchiveChange:
                 continue
             record = self._record(draft, origin, judgement)
             self._write(record.to_data())
-            self._decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
+            self.decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
             drawn.append(Drawn(record.id, one))
         for old in plan.stale:
             self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
