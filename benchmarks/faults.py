@@ -169,7 +169,7 @@ def wrongs(trial: Trial, command: str, fault: str, point: Point) -> list[str]:
     found = []
     is_killed = ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     if not is_killed and (ended.code not in (0, 1, 3) or "Traceback" in ended.said):
-        found.append(f"half: it ended with {ended.code}")
+        found.append(f"half: it ended with {ended}")
     if trial.texts("bob") != [BOB]:
         found.append(f"lost: Bob has {trial.texts('bob')}")
     has = trial.texts("alice")
