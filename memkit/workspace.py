@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
+    from memkit.runtime.backends.postgres import PostgresLog
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
@@ -84,6 +86,10 @@ class Workspace:
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
+        if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+            from memkit.runtime.host.telemetry import telemetry
+
+            self.audit.told = told.account if (told := telemetry()) else None
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -113,10 +119,37 @@ class Workspace:
 
     @cached_property
     def archive(self) -> ArchivalStore:
-        """Return the archive, its index caught up with the shards."""
-        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-        log.witness.earlier, log.witness.written = self._was_earlier, self._written
+        """Return the archive, its index caught up with what was written."""
+        log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+
+    @property
+    def server(self) -> PostgresLog | None:
+        """Return the server on which the archive lies; None where it lies in files."""
+        if self.settings["backends.archive"] == "files":
+            return None
+        from memkit.runtime.backends.postgres import PostgresLog
+
+        return self.archive.log if isinstance(self.archive.log, PostgresLog) else None
+
+    def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
+        """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.
+
+        Raises:
+            NotTrusted: The store chose a server, and nobody trusted the store.
+        """
+        if place == "files":
+            log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
+            log.witness.earlier, log.witness.written = self._was_earlier, self._written
+            return log
+        from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+
+        if is_chosen:
+            self.trust.require("This store keeps its memory on a server that it names")
+        where = address(place, ARCHIVES)
+        if not where.url:
+            return self.log_at("files")
+        return open_archive(where, Instance(self.root, self.clock, self._observed, str(self.settings["name"] or "")))
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
         """Return whether git had this state of a shard before it had the lines that are gone."""
@@ -182,13 +215,20 @@ class Workspace:
         }
 
     def _is_foreign(self, writer: str) -> bool:
-        """Return whether a shard is another clone's, and nobody here trusted the store."""
+        """Return whether a shard is another clone's, and nobody here trusted the store.
+
+        Whoever may write on a server was let in there, and the server is trusted with the store.
+        """
+        if "archive" in self.__dict__ and self.archive.log.cache:
+            return False
         path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
         return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
     def has_strangers(self) -> bool:
         """Return whether other clones wrote here, and nobody here trusted the store: a prompt leaves that out."""
+        if self.archive.log.cache:
+            return False
         writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
         return any(map(self._is_foreign, writers))
 
