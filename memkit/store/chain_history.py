@@ -14,6 +14,7 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.index.chains import root_of
 from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.links import Forged, claimed_link, link_of
 from memkit.runtime.memory.log.log import Log, shard_writer
 from memkit.runtime.memory.record.errors import InvalidRecord
@@ -102,7 +103,7 @@ def write_heads(root: Path, archive: ArchiveReader) -> None:
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, content)
+            write_whole(path, content, beside=state_folder(root))
 
 
 def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
