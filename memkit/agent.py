@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -363,7 +364,7 @@ class ReferenceAgent:
         parts, proposals = self.parts, Proposals()
         planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
-        host = replace(self.setting.host, observe=self._observed)
+        host = replace(self.setting.host, observe=self._observed, watch=self._watcher())
         remembers = isinstance(memory_tools, MemoryTools)
         tools = _ObjectingTools(
             memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
@@ -413,6 +414,18 @@ class ReferenceAgent:
         named = skills if "\n- " in skills else ""  # where not one has room, that there are some takes it as well
         description = "\n\n".join(filter(None, [self.parts.persona, named]))
         return Persona(name="the agent of this store", description=description)
+
+    def _watcher(self) -> Listener | None:
+        """Return what tells OpenTelemetry of the turns, where this program uses it and they may leave a trace."""
+        if "opentelemetry" not in sys.modules:
+            return None
+        from memkit.runtime.host.telemetry import telemetry
+
+        told = telemetry()
+        if told is None:
+            return None
+        watch = told.watcher()
+        return lambda event: None if self.is_off_record else watch(event)
 
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and not self.is_off_record:

@@ -120,8 +120,8 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
     )
 
 
-def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
-    """Return a record with its status and history as ``--json`` prints it."""
+def record_data(stored: StoredRecord, now: datetime, stale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a record with its status and history as ``--json`` prints it; ``stale`` are parents that hold no more."""
     from memkit.runtime.memory.record.lines import parse_time
 
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
@@ -129,7 +129,7 @@ def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
         data |= {"superseded_by": stored.superseded_by, "ended": stored.ended or None}
     if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
-    return data
+    return data | ({"stale": list(stale)} if stale else {})
 
 
 # Show the sections that are always in the prompt.

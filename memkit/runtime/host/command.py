@@ -17,7 +17,6 @@ from ..loop.journal import Resumed
 from ..loop.taint import with_brought
 from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
-from ..memory.main import ArchivalStore
 from ..memory.record.lines import new_id
 from .rooms import Rooms, open_rooms
 from .sessions import AgentError, CannotServe, lacks_room
@@ -301,7 +300,7 @@ def consolidate(settings: ProjectSettings, user: str | None = None, tell: Tell |
         tell: Finds better words than the first sentence of each of some events, for example by asking a model. It gets
             the records and returns one sentence a line, or None where it has none.
     """
-    with ArchivalStore(settings.memory_folder, settings=settings.limits) as archive:
+    with settings.open_archive("everybody") as archive:
         plan = archive.consolidation(user_id=user, tell=tell)
         return archive.consolidate(plan) if plan else Consolidated()
 

@@ -28,6 +28,7 @@ from ..loop.core import (
 )
 from ..loop.plan_run import PlanningTools
 from ..loop.tools import working_memory_tool
+from ..memory.archive.reader import unobserved
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .endpoints import OPENAI, Vendor
 from .journal import JournalledTools, account_of
@@ -213,16 +214,18 @@ class Rooms:
 
 def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
-    limits = settings.limits
+    limits, told = settings.limits, None
+    if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+        from .telemetry import telemetry, traced
+
+        host, told = traced(host), telemetry()
     if user is not None:
         with suppress(OSError):  # whoever writes there says why it cannot be
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
     meaning = _ByMeaning(settings) if limits.retrieval.vectors != "off" else None
-    archive = ArchivalStore(
-        settings.memory_folder if user is not None else None,
-        settings=limits,
-        vectors=(lambda: meaning.index) if meaning else None,
+    archive = settings.open_archive(
+        user, vectors=(lambda: meaning.index) if meaning else None, observe=told.account if told else unobserved
     )
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(

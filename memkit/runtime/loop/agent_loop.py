@@ -74,7 +74,7 @@ class AgentLoop:
         self.working = WorkingMemory()
         self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
         self.toolbox.tasks = self.tasks
-        self.told = Announcements(host.listen)
+        self.told = Announcements(host.listen, host.watch)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""

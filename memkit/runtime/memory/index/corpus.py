@@ -4,6 +4,7 @@ What takes lines in and reads events is imported when there are any: a search of
 """
 
 import json
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,6 +47,22 @@ SCHEMA = (
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
     "CREATE TABLE clashes(one TEXT, other TEXT, PRIMARY KEY(one, other)) WITHOUT ROWID",
+    """CREATE TABLE relations(
+        document INT, s_name TEXT, s_role TEXT, s_shown TEXT, label TEXT, family TEXT, s_kind TEXT, o_kind TEXT,
+        moves INT, ended INT, o_name TEXT, o_role TEXT, o_shown TEXT, since TEXT, until TEXT, gives TEXT, told TEXT,
+        begins TEXT, tainted INT, stranger TEXT)""",
+    "CREATE INDEX relations_by_document ON relations(document)",
+    "CREATE INDEX relations_by_subject ON relations(s_name)",
+    "CREATE INDEX relations_by_object ON relations(o_name)",
+    "CREATE INDEX relations_by_role ON relations(gives) WHERE gives!=''",
+    "CREATE INDEX relations_by_subject_role ON relations(s_role) WHERE s_role!=''",
+    "CREATE INDEX relations_by_object_role ON relations(o_role) WHERE o_role!=''",
+    """CREATE TABLE documents(
+        kind TEXT, space TEXT, name TEXT, number INT, id TEXT UNIQUE, at TEXT, until TEXT, record TEXT, value TEXT,
+        more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
+    "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
+    "CREATE INDEX documents_by_record ON documents(record) WHERE record IS NOT NULL",
+    "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
@@ -53,7 +70,9 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
-OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes")
+OWN_TABLES = (
+    "corpus", "records", "events", "parted", "statements", "clashes", "relations", "documents", "pieces",
+)  # fmt: skip
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -132,6 +151,10 @@ class CorpusIndex:
 
         take_in(self._sql, self._words, lines)
 
+    def has_relations(self) -> bool:
+        """Return whether any record here tells how things hang together."""
+        return self._sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
+
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
         """Return the numbers that BM25 needs for ``terms``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
@@ -180,6 +203,15 @@ class CorpusIndex:
                 rows[document] = FoundRecord(record, status, tokens.split(), document)
         return [rows[document] for document in documents]
 
+    def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
+        """Return those of some live records that are here."""
+        documents: list[int] = []
+        for start in range(0, len(ids), ASKED_AT_ONCE):
+            some = ids[start : start + ASKED_AT_ONCE]
+            query = f"SELECT document FROM records WHERE id IN ({','.join('?' * len(some))}) AND status='live'"
+            documents += [row[0] for row in self._sql.execute(query, some)]
+        return self.found(documents)
+
     def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
         """Return session and words of the live turns that an import brought within ``reach`` of some documents."""
         near = sorted({other for document in documents for other in range(document - reach, document + reach + 1)})
@@ -200,6 +232,10 @@ class CorpusIndex:
         """Return where vectors of this corpus may lie, to go with it; None where it is in memory."""
         path = self.database.path
         return path.with_name(path.name + VECTORS[0]) if path else None
+
+    def count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
@@ -229,8 +265,12 @@ class CorpusIndex:
         types: Sequence[str] = (),
         session_id: str | None = None,
         newest_first: bool = False,
+        before: str | None = None,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
+
+        With ``before`` only those whose ids come before another one.
+        """
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
@@ -241,6 +281,9 @@ class CorpusIndex:
         if status != "live":
             clauses.append(REMEMBERED)
             values.append(self._forgotten_before())
+        if before is not None:
+            clauses.append("id<?")
+            values.append(before)
         query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
@@ -342,6 +385,16 @@ class CorpusIndex:
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
+
+    @property
+    def path(self) -> Path | None:
+        """Return where the index lies; None where it is in memory."""
+        return self.database.path
+
+    @property
+    def sql(self) -> sqlite3.Connection:
+        """Return the connection, for what reads the tables of documents."""
+        return self._sql
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and what was said or edited under taint, that wait for a person."""

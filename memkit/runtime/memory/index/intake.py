@@ -28,6 +28,7 @@ from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
+from .documents import DOCUMENT, enter_document
 from .words import WordIndex
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON]]
@@ -84,7 +85,11 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
         event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
         successor_named(event) or None, int(event.fields.get("trust") == "quarantined"),
     )  # fmt: skip
-    sql.execute(INSERT_EVENT, row)
+    is_new = sql.execute(INSERT_EVENT, row).rowcount
+    if event.op == DOCUMENT:
+        if is_new and event.fields:
+            enter_document(sql, event)
+        return ""
     if event.op not in VERDICTS:
         return event.target
     about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
@@ -108,6 +113,7 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
+    _enter_relations(sql, document, record)
     entering[document] = found
     sql.execute(COUNT_IN, (1, len(found)))
     return None
@@ -128,6 +134,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     ended = _ended(sql, id, standing) if standing else state.ended
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
+    _enter_relations(sql, document, state.record)
     found = kept.split()
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
@@ -146,6 +153,13 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     is_parted = len(standing) > 1 or (standing and status == "rejected")
     sql.execute(f"{'INSERT OR IGNORE INTO parted VALUES(?)' if is_parted else 'DELETE FROM parted WHERE id=?'}", (id,))
     return [] if ended == ended_before else [*replaced_by(base), *(row[0] for row in sql.execute(GAVE_WAY, (id,)))]
+
+
+def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
+    if (record.relation or record.about) and not record.is_sealed:
+        from .relations import enter_relations  # most records tell none
+
+        enter_relations(sql, document, record)
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"

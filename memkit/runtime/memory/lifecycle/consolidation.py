@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
 from ..record.lines import JSON, parse_time, seconds_before
-from ..record.record import TRUSTS, Draft, Record
+from ..record.record import TRUSTS, Draft, Record, item_of
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
 from .retelling import retold
@@ -292,7 +292,7 @@ def planned(
     tell: Tell | None = None,
 ) -> ConsolidationPlan:
     """Return what to do about live ``records`` and the core sections of users."""
-    live = list(records)
+    live = [record for record in records if not item_of(record)]
     expired = [record for record in live if record.valid_until and parse_time(record.valid_until) < now]
     done = {record.id for record in expired}
     dropped = [Dropped(record, f"expired on {record.valid_until}") for record in expired]
