@@ -111,4 +111,4 @@ def test_what_a_sealed_line_says_in_clear_is_pinned() -> None:
     hidden = {name for name in FIELDS if name not in CLEAR}
 
     assert hidden == {"text", "tags", "source_url", "taint", "about", "relation", "extra"}
-    assert IMPORTED_FIELDS == ("id", "created_at", "session_id", "turn_id", "agent_id")
+    assert IMPORTED_FIELDS == ("id", "created_at", "session_id", "turn_id", "agent_id", "about", "relation")

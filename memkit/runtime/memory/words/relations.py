@@ -215,9 +215,9 @@ SAME_ROLE = {
 PAST_ROLES = ("former", "ex", "previous", "late", "old")
 KIND_OF_ROLE = frozenset(
     """sister brother mother father wife husband son daughter child aunt uncle cousin niece nephew grandmother
-    grandfather partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist doctor
-    teacher landlord roommate flatmate ceo cto cfo coo founder director lawyer accountant mentor coach twin godmother godfather
-    engineer designer developer lead assistant therapist trainer sibling parent spouse""".split()
+    grandfather partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist
+    doctor teacher landlord roommate flatmate ceo cto cfo coo founder director lawyer accountant mentor coach twin
+    godmother godfather engineer designer developer lead assistant therapist trainer sibling parent spouse""".split()
 )
 """Roles that people have."""
 OFFICES = frozenset(("ceo", "cto", "cfo", "coo", "founder", "president", "chairman", "chairwoman", "chair"))
