@@ -28,9 +28,9 @@ from memkit.runtime.memory.record.record import Draft, Origin
 
 FOLDER = Path(__file__).parent
 World = tuple[list[str], list[tuple[str, str]]]
-FIRST = "Oskar Lena Bruna Timo Vera Hugo Ilse Nils Petra Quinn Rosa Sven Tilda Ugo Wanda Xaver Yara Zeno".split()
-PLACES = "Malmo Turin Brno Split Lille Cadiz Varna Tartu Aarhus Nantes".split()
-FIRMS = "Nordwind Veltex Orbis Kantor Pluvia Maxima Stellar Ondo".split()
+FIRST = "Oskar Lena Bruna Timo Vera Hugo Ilse Nils Petra Quinn Rosa Sven Tilda Ugo Wanda Xaver Yara".split()
+PLACES = ["Malmo", "Turin", "Brno", "Split", "Lille", "Cadiz", "Varna", "Tartu", "Aarhus", "Nantes"]
+FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar", "Ondo"]
 
 
 def worlds() -> list[World]:

@@ -53,8 +53,8 @@ HELD_BY = regex(
 )
 """Who the one is that something has: Ada is the CTO of Acme."""
 CHOSEN = regex(
-    r"^(?:the |our )(?P<subject>(?:[\w-]+ ){0,2}(?:branch|region|limit|timeout|colou?r|language|format|mode|version|type"
-    rf"|currency|time zone|flag|status|default)) is (?:set to )?{ADVERBS}{VALUE}$"
+    r"^(?:the |our )(?P<subject>(?:[\w-]+ ){0,2}(?:branch|region|limit|timeout|colou?r|language|format|mode|version"
+    rf"|type|currency|time zone|flag|status|default)) is (?:set to )?{ADVERBS}{VALUE}$"
 )
 """What one value is chosen for."""
 PLACED = regex(

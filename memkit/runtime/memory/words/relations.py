@@ -138,6 +138,8 @@ VAGUE = frozenset(("best", "worst", "one", "part", "kind", "sort", "top", "first
 MAKES = Verb("makes", "", (ORGANISATION, ""))
 MAKING = r"makes|builds|produces|manufactures|develops|sells|offers"
 ALIAS = Verb("is also called")
+ABOUT = Verb("about")
+"""That a record is about something, and no relation."""
 ROLE_OF = "{} of"
 """How a graph shows whose what somebody is: *sister of*."""
 
