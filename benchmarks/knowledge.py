@@ -28,7 +28,7 @@ from memkit.runtime.memory.record.record import Draft, Origin
 
 FOLDER = Path(__file__).parent
 World = tuple[list[str], list[tuple[str, str]]]
-FIRST = "Oskar Lena Bruna Timo Vera Hugo Ilse Nils Petra Quinn Rosa Sven Tilda Ugo Wanda Xaver Yara".split()
+FIRST = ["Oskar", "Lena", "Bruna", "Timo", "Vera", "Hugo", "Ilse", "Nils", "Petra", "Quinn", "Rosa", "Sven", "Tilda"]
 PLACES = ["Malmo", "Turin", "Brno", "Split", "Lille", "Cadiz", "Varna", "Tartu", "Aarhus", "Nantes"]
 FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar", "Ondo"]
 

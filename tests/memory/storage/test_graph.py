@@ -69,7 +69,12 @@ def test_of_two_sisters_nobody_is_my_sister(archive: ArchivalStore) -> None:
 
 def test_roles_are_followed_through_others(archive: ArchivalStore) -> None:
     """My sister's husband is Anna's husband."""
-    tell(archive, "My sister Anna lives in Porto", "Anna's husband Tom works for Galp", "My sister's husband is from Sines")
+    tell(
+        archive,
+        "My sister Anna lives in Porto",
+        "Anna's husband Tom works for Galp",
+        "My sister's husband is from Sines",
+    )
 
     assert ("Tom", "works for", "Galp") in told(archive.relation_graph("ada", around="my sister's husband"))
 
@@ -120,7 +125,13 @@ def test_what_did_not_hold_then_is_no_answer(archive: ArchivalStore) -> None:
 
 def test_a_move_ends_what_was_before(archive: ArchivalStore) -> None:
     """And somebody who left works there no more; nothing else is ended by anything."""
-    tell(archive, "Anna lives in Lisbon", "Anna works for Siemens", "Anna moved to Porto in 2024", "Anna left Siemens in 2023")
+    tell(
+        archive,
+        "Anna lives in Lisbon",
+        "Anna works for Siemens",
+        "Anna moved to Porto in 2024",
+        "Anna left Siemens in 2023",
+    )
 
     ends = {tie.target: tie.valid_until for tie in archive.relation_graph("ada").edges}
     assert ends == {"lisbon": "2023-12-31", "siemens": "2023-12-31", "porto": None}

@@ -1,4 +1,4 @@
-"""Reflection: conclusions in levels that name their parents, hold as long as they do, and are never tainted by accident."""
+"""Reflection: conclusions in levels that name their parents, hold as long as they do, and are as clean as they are."""
 
 from collections.abc import Sequence
 
@@ -68,9 +68,7 @@ def test_a_session_is_told_by_what_it_was_about() -> None:
         session = record(archive, drawn(reflected(archive), "session").id)
 
         assert session.extra["reflects"] == "long"
-        assert session.text.endswith("was about Anna, ada, Siemens, Porto and Rapid Linz: 3 records.") or (
-            "was about Anna, Siemens, Porto and Rapid Linz: 3 records." in session.text
-        )
+        assert session.text.endswith("was about Anna, Siemens, Porto and Rapid Linz: 3 records.")
 
 
 def test_reflecting_again_concludes_nothing_new() -> None:
@@ -112,7 +110,7 @@ def test_what_a_source_gave_goes_with_everything_drawn_from_it() -> None:
         archive.revoke(RevokedSource(session_id="s9"), ADA)
 
         gone = {one.id for one in done.drawn}
-        assert {stored.status for id in gone if (stored := archive.get(id))} == {"rejected"}
+        assert {stored.status for id in gone if (stored := archive.get(id))} == {"retired"}
 
 
 def test_nothing_is_drawn_from_tainted_or_quarantined_records() -> None:
@@ -143,12 +141,12 @@ def test_a_models_words_are_a_candidate() -> None:
         return "Anna, who works for Siemens, lives in Porto." if topic == "anna" else None
 
     with ArchivalStore() as archive:
-        told(archive, *SAID)
+        ids = told(archive, *SAID)
         done = archive.reflect(archive.reflection("ada", infer=infer))
         topic = record(archive, drawn(done, "topic").id)
 
         assert topic.text.startswith("Anna, who") and topic.trust == "candidate"
-        assert {one.trust for one in (record(archive, made.id) for made in done.drawn)} == {"candidate", "verified"}
+        assert set(topic.parents) == set(ids[:3])
 
 
 def test_a_parent_that_goes_between_plan_and_writing_takes_the_conclusion_along() -> None:

@@ -153,7 +153,13 @@ def test_a_model_may_give_a_relation_of_what_the_text_names() -> None:
         ({"subject": "Anna", "predicate": "", "object": "Porto"}, "the predicate of relation"),
         ({"subject": "Anna", "predicate": "is", "object": "X", "mood": "sad"}, "is not an object of"),
         (
-            {"subject": "A", "predicate": "is in", "object": "B", "valid_from": "2020-01-01", "valid_until": "2019-01-01"},
+            {
+                "subject": "A",
+                "predicate": "is in",
+                "object": "B",
+                "valid_from": "2020-01-01",
+                "valid_until": "2019-01-01",
+            },
             "before it begins",
         ),
         ([{"subject": "A", "predicate": "is", "object": "B"}] * 9, "8 is the most"),

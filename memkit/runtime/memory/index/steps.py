@@ -27,6 +27,8 @@ MENTIONED = 0.9
 """How much a record counts that names a thing, against one that says how it hangs together."""
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
+HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
+"""Roles that lead."""
 CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
 
 
@@ -128,6 +130,8 @@ class _Walk:
     def _asks(self, tie: Tie) -> bool:
         """Return whether the question asks for a step, by a word of its own or one that leads to it."""
         told = {SAME_ROLE.get(word, word) for word in spoken(tie.relation)} - STOP_WORDS
+        if not HEADS.isdisjoint(told):
+            told |= LEADS_TO["leads"]
         return not self._wanted.isdisjoint(told) or not self._wanted.isdisjoint(LEADS_TO.get(tie.family, frozenset()))
 
 
