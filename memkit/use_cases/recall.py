@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
+    from memkit.runtime.memory.record.record import Record
     from memkit.workspace import Workspace
 
 # Search long-term memory.
@@ -93,6 +94,16 @@ def hit_data(hit: Hit, taint: Sequence[str], *, explain: bool = False) -> dict[s
 
 
 # Find one record, with its state and history.
+
+
+def value_under(workspace: Workspace, key: str, user: str) -> Record:
+    """Return the record that is kept under ``key``; raises ``NotFound`` where this user has no clean one."""
+    found = workspace.archive.value(user, key)
+    if found is None:
+        raise NotFound(
+            f"Nothing clean is kept under {key!r:.60} for {user!r:.60}. 'memkit memory put KEY VALUE' does that."
+        )
+    return found
 
 
 def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> StoredRecord:

@@ -21,7 +21,7 @@ from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.acceptance import PutBack, put_back
-from memkit.store.chain_history import HEADS, heads_in, unsigned_commits
+from memkit.store.chain_history import HEADS, heads_in, lines_of_others, unsigned_commits
 from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
@@ -309,7 +309,8 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
     problems = (*_united(workspace, findings.problems, heads), *seals.problems, *damaged_sessions(workspace.root))
-    warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True))
+    others = lines_of_others(log, workspace.git)
+    warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True), *others)
     return ArchiveReport(records, tuple(done), problems, warnings, seals.lines, seals.unreadable)
 
 

@@ -4,6 +4,7 @@ What takes lines in and reads events is imported when there are any: a search of
 """
 
 import json
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,12 +27,13 @@ SCHEMA = (
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
-        source_url TEXT, looked INT DEFAULT 0)""",
+        source_url TEXT, key TEXT, looked INT DEFAULT 0)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
+    "CREATE INDEX records_by_key ON records(key, id) WHERE key IS NOT NULL",
     "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
     """CREATE TABLE events(
         id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
@@ -55,6 +57,12 @@ SCHEMA = (
     "CREATE INDEX relations_by_role ON relations(gives) WHERE gives!=''",
     "CREATE INDEX relations_by_subject_role ON relations(s_role) WHERE s_role!=''",
     "CREATE INDEX relations_by_object_role ON relations(o_role) WHERE o_role!=''",
+    """CREATE TABLE documents(
+        kind TEXT, space TEXT, name TEXT, number INT, id TEXT UNIQUE, at TEXT, until TEXT, record TEXT, value TEXT,
+        more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
+    "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
+    "CREATE INDEX documents_by_record ON documents(record) WHERE record IS NOT NULL",
+    "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
@@ -62,7 +70,9 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
-OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes", "relations")
+OWN_TABLES = (
+    "corpus", "records", "events", "parted", "statements", "clashes", "relations", "documents", "pieces",
+)  # fmt: skip
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -223,6 +233,10 @@ class CorpusIndex:
         path = self.database.path
         return path.with_name(path.name + VECTORS[0]) if path else None
 
+    def count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
+
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
@@ -251,8 +265,12 @@ class CorpusIndex:
         types: Sequence[str] = (),
         session_id: str | None = None,
         newest_first: bool = False,
+        before: str | None = None,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
+
+        With ``before`` only those whose ids come before another one.
+        """
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
@@ -263,6 +281,9 @@ class CorpusIndex:
         if status != "live":
             clauses.append(REMEMBERED)
             values.append(self._forgotten_before())
+        if before is not None:
+            clauses.append("id<?")
+            values.append(before)
         query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
@@ -272,6 +293,12 @@ class CorpusIndex:
         """Return the live records that were made last, the newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
+
+    def keyed(self, key: str) -> Iterator[Record]:
+        """Yield the live records with this key, the newest first."""
+        query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
+        for (data,) in self._sql.execute(query, (key,)):
+            yield Record.from_checked(json.loads(data))
 
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in the order of their ids, also where the time of grace is over."""
@@ -358,6 +385,16 @@ class CorpusIndex:
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
+
+    @property
+    def path(self) -> Path | None:
+        """Return where the index lies; None where it is in memory."""
+        return self.database.path
+
+    @property
+    def sql(self) -> sqlite3.Connection:
+        """Return the connection, for what reads the tables of documents."""
+        return self._sql
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and what was said or edited under taint, that wait for a person."""

@@ -216,6 +216,8 @@ class Record(NamedTuple):
     """A bare date means its end."""
     supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
     agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    key: Annotated[str | None, Field("name", "payload", "copy", "same", "refuse", "hide")] = None
+    """Under which name its text is an exact value; it is compared with what has the same key only."""
     taint: Annotated[tuple[str, ...], Field("labels", "union", "new", "all", "mask", "hide")] = ()
     """Origins of what may have steered it, whatever its wording; none when it is clean."""
     parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
@@ -476,6 +478,16 @@ def offered_to(draft: Draft, origin: Origin) -> Audience:
     return audience(
         draft.scope, session if isinstance(session, str) else None, agent if isinstance(agent, str) else None
     )
+
+
+ITEM = "item"
+"""The key under which a record says of which document it was derived: its kind, space and name."""
+
+
+def item_of(told: "Record | Draft") -> tuple[str, ...] | None:
+    """Return of which document something was derived; such a record is its document's alone, and never merged."""
+    place = told.extra.get(ITEM)
+    return tuple(map(str, place)) if isinstance(place, list | tuple) and len(place) == 3 else None
 
 
 def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool:
