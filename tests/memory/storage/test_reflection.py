@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.lifecycle.reflection import Drawn, Reflected
+from memkit.runtime.memory.lifecycle.reflection import Concluded, Reflected
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.record.record import Draft, Origin, Record
 
@@ -23,7 +23,7 @@ def reflected(archive: ArchivalStore, user: str = "ada") -> Reflected:
     return archive.reflect(archive.reflection(user))
 
 
-def drawn(done: Reflected, level: str) -> Drawn:
+def drawn(done: Reflected, level: str) -> Concluded:
     """Return the one conclusion of a level."""
     (found,) = [one for one in done.drawn if one.conclusion.level == level]
     return found

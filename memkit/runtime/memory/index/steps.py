@@ -32,7 +32,7 @@ HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayo
 CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
 
 
-class Step(NamedTuple):
+class Reached(NamedTuple):
     """A record that relations lead to."""
 
     id: str
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 class Steps(NamedTuple):
     """Where the relations of a question lead."""
 
-    records: tuple[Step, ...] = ()
+    records: tuple[Reached, ...] = ()
     past: frozenset[str] = frozenset()
     """Records that say what did not hold at the time that the question asks about."""
 
@@ -79,7 +79,7 @@ def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, m
                 found[record_id] = max(found.get(record_id, 0.0), count)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     past = walk.past - {id for tie in ties for id in tie.record_ids}
-    kept = [Step(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
+    kept = [Reached(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
     return Steps(tuple(kept[:most]), frozenset(past))
 
 
