@@ -82,6 +82,33 @@ def place_of(workspace: Workspace, tier: str) -> Address:
     return address(str(workspace.settings[f"backends.{tier}"]), ARCHIVES if tier == "archive" else WORKING)
 
 
+def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], None], dry_run: bool = False) -> Move:
+    """Let the store share sessions, turns and counts through another server, or keep them on each machine again.
+
+    What this machine holds of them goes along; what others hold follows when they go on.
+
+    Raises:
+        UsageError: They lie there already, or it is no address.
+        BackendAway: The server stays away.
+    """
+    origin, target = place_of(workspace, "working"), address(to, WORKING)
+    if origin == target:
+        raise UsageError(f"The short-lived tiers lie in {target.shown} already.")
+    users = workspace.archive.users()
+    if origin.url and (before := workspace.shared) is not None:
+        before.ping()
+        for user in users:
+            before.pull(user)
+    if target.url:
+        from memkit.runtime.backends.interface import open_working
+
+        open_working(target).ping()
+    if not dry_run:
+        confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
+        change_manifest(workspace.root, {"backends.working": to}, f"Keep sessions in {target.shown}")
+    return Move(origin.shown, target.shown, 0, len(users), verified=not dry_run)
+
+
 def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
     """Make or update the tables of an archive as their owner, and return where and what was run."""
     where = address(url, ARCHIVES)

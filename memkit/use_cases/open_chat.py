@@ -92,6 +92,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
+        shared=workspace.shared,
         clock=workspace.clock,
         model=opened,
         guard=workspace.live_guard,

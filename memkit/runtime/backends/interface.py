@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..memory.log.log import Log, Observe
+    from .redis_state import RedisState
 
 FILES = "files"
 ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:PostgresLog"}
@@ -127,6 +128,12 @@ def open_archive(where: Address, instance: Instance) -> Log:
     """Return the log of an archive on a server; nothing is asked of it yet."""
     log: Log = loaded(ARCHIVES, where)(where.url, instance)
     return log
+
+
+def open_working(where: Address, **more: Any) -> RedisState:
+    """Return the server of the short-lived tiers, with what ``RedisState`` takes; nothing is asked of it yet."""
+    state: RedisState = loaded(WORKING, where)(where.url, **more)
+    return state
 
 
 def loaded(known: Mapping[str, str], where: Address) -> Any:

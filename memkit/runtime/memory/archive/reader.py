@@ -107,6 +107,10 @@ class ArchiveReader:
 
         return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 
+    def count_in(self, counts: "AccessCounts") -> None:
+        """Count uses somewhere else from now on, such as where other instances count theirs."""
+        self._access = counts
+
     # ------------------------------------------------------------------ records
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
