@@ -17,7 +17,8 @@ from memkit.runtime.memory.log.witness import Witness
 from memkit.store.manifest import change_manifest
 
 if TYPE_CHECKING:
-    from memkit.runtime.backends.moving import Digests, FilesSink, PostgresSink
+    from memkit.runtime.backends.moving import Digests, FilesSink
+    from memkit.runtime.backends.postgres_sink import PostgresSink
     from memkit.runtime.memory.log.log import Log
     from memkit.workspace import Workspace
 
@@ -197,7 +198,8 @@ def _require_room(workspace: Workspace, other: Log) -> None:
 
 def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
     """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
-    from memkit.runtime.backends.moving import Course, Digests, FilesSink, PostgresSink, bring
+    from memkit.runtime.backends.moving import Course, Digests, FilesSink, bring
+    from memkit.runtime.backends.postgres_sink import PostgresSink
 
     staging = state_folder(workspace.root) / MOVING
     shutil.rmtree(staging, ignore_errors=True)
@@ -246,3 +248,45 @@ def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
     shutil.rmtree(state_folder(workspace.root) / MOVING, ignore_errors=True)
     if workspace.git.is_repository():
         workspace.git.commit(f"Move memory to {other.shown}", ["archive"])  # type: ignore[attr-defined]
+
+
+# Write a point in time as shards on a branch.
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was put on which branch."""
+
+    branch: str
+    commit: str
+    records: int
+    users: int
+
+
+def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapshot:
+    """Put every line of the archive on a new branch, beside what the last commit holds; the work tree stays as it is.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: The branch is there already, or the repository has no commit yet.
+    """
+    from memkit.runtime.backends.moving import Course, Digests, FilesSink, bring
+    from memkit.store.git_objects import GitObjects
+
+    objects = GitObjects(workspace.git)
+    base = objects.commit_id("HEAD")
+    name = branch or f"memkit/snapshot-{workspace.clock():%Y-%m-%d}"
+    if objects.branch(name) is not None:
+        raise UsageError(f"The branch {name!r:.80} is there already. Give --branch another name.")
+    log, said = workspace.archive.log, Digests()
+    staging = state_folder(workspace.root) / MOVING
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        sink = FilesSink(staging)
+        bring(Course(log, parts=False, key=None), sink, said.note, lambda lines: None)
+        kept = sink.written() if workspace.server else log
+        shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    subject = f"Keep memory as it is: {said.records} records of {len(said.users)} users\n"
+    return Snapshot(name, objects.commit(name, shards, subject, parent=base), said.records, len(said.users))

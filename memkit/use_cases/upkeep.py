@@ -100,7 +100,8 @@ def consolidate_memory(
 ) -> Consolidation:
     """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
 
-    What waits for a commit is committed first. The result is prepared in memory, so the working tree, what is staged
+    What waits for a commit is committed first. Memory on a server is on no branch: there it is carried out at once, and
+    ``dry_run`` is what a person reviews. The result is prepared in memory, so the working tree, what is staged
     and the branch that is checked out stay as they are, and a run that is killed leaves nothing.
 
     Raises:
@@ -116,7 +117,13 @@ def consolidate_memory(
         )
     if not dry_run:
         base = workspace.commit_memory(force=True, added=0) or base
-    log = BranchLog.at(objects, base, month=f"{workspace.clock():%Y-%m}", writer=f"consolidated-{_letters()}")
+    names = {"month": f"{workspace.clock():%Y-%m}", "writer": f"consolidated-{_letters()}"}
+    server = workspace.server
+    if server is not None:
+        held = {shard: server.read(shard) for shard in server.shards(None if user is None else [user])}
+        log = BranchLog(held, **names)
+    else:
+        log = BranchLog.at(objects, base, **names)
     retelling = _retelling(workspace)
     with workspace.archive_on(log) as archive:
         plan = archive.consolidation(user_id=user, tell=retelling)
@@ -126,6 +133,10 @@ def consolidate_memory(
             notes += (UNCOMMITTED,)
         summary = "\n".join(_told(done, archive))
     if dry_run or not log.added:
+        return Consolidation(done, summary=summary, notes=notes)
+    if server is not None:
+        done = workspace.archive.consolidate(plan, note="server")
+        _account(workspace, done)
         return Consolidation(done, summary=summary, notes=notes)
     changes = {f"archive/{shard}": content for shard, content in log.added.items()}
     commit = objects.commit(name, changes, _message(done), parent=base)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .redis_state import RedisState
 
 FILES = "files"
+SHARING = "-shared"
+"""Ends the name by which what is shared is written: a chain that not everybody may read whole tells nobody much."""
 ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:PostgresLog"}
 """Schemes of an archive, and what keeps it; imported where it is used."""
 WORKING = {"redis": "redis_state:RedisState", "rediss": "redis_state:RedisState"}

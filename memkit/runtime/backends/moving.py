@@ -21,11 +21,11 @@ from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
 from ..memory.record.errors import ArchiveError, InvalidRecord
 from ..memory.record.lines import JSON, decode_line, encode_data, encode_line, parse_time
 from ..memory.record.record import SHARED, corpus_of, unplaced
-from .postgres import SHARING, PostgresLog, Staged, insert_all, new_epoch
+from .interface import SHARING
 
 READ_AT_ONCE = 4 << 20
 WRITTEN_AT_ONCE = 5_000
-"""Lines in one transaction."""
+"""Lines that are kept in one go, and told of."""
 
 
 class ChainLine(NamedTuple):
@@ -146,51 +146,6 @@ class Digests:
     def users(self) -> set[str]:
         """Return whom the lines are about."""
         return {user for _, user in self.chains}
-
-
-class PostgresSink:
-    """Brings lines into a database; of an attempt that was interrupted it goes on with what is missing."""
-
-    def __init__(self, log: PostgresLog) -> None:
-        self._log = log
-        self._known = {(writer, user): (size, epoch) for user, writer, size, epoch in log.extent()}
-        self._reached: dict[tuple[str, str], int] = {}
-        self._waiting: dict[tuple[str, str], Staged] = {}
-        self._count = 0
-
-    @property
-    def holds_more(self) -> bool:
-        """Return whether the database holds lines that were not among those taken."""
-        return any(size > self._reached.get(chain, 0) for chain, (size, _) in self._known.items())
-
-    def take(self, one: ChainLine) -> None:
-        """Keep a line, unless it is there."""
-        at = self._reached.get(one.chain, 0)
-        self._reached[one.chain] = at + len(one.line)
-        size, epoch = self._known.get(one.chain, (0, 0))
-        if at < size:
-            return
-        staged = self._waiting.get(one.chain)
-        if staged is None:
-            fresh = Staged(one.user, one.writer, one.shared, epoch or new_epoch(), at, [], [])
-            staged = self._waiting[one.chain] = fresh
-            self._known[one.chain] = (size, fresh.epoch)
-        staged.lines.append(one.line)
-        staged.placed.append(one.data)
-        self._count += 1
-        if self._count >= WRITTEN_AT_ONCE:
-            self.flush()
-
-    def written(self) -> Log:
-        """Return the database as a log, to be read."""
-        return self._log
-
-    def flush(self) -> None:
-        """Commit what was taken."""
-        if self._waiting:
-            self._log.load(lambda connection: insert_all(connection, self._waiting.values()))
-        self._known |= {chain: (staged.end, staged.epoch) for chain, staged in self._waiting.items()}
-        self._waiting, self._count = {}, 0
 
 
 class FilesSink:

@@ -31,14 +31,12 @@ from ..memory.log.witness import Witness
 from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
-from .interface import BackendAway, BackendUnfit, Instance, masked, without_secrets
+from .interface import SHARING, BackendAway, BackendUnfit, Instance, masked, without_secrets
 from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
 
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
 """Begins the names of the shards of what somebody shared."""
-SHARING = "-shared"
-"""Ends the name by which a clone writes what is shared: a chain that not everybody may read whole tells nobody much."""
 PATIENCE = 15.0
 """Seconds in which a server that was there, or is starting, may come back."""
 CONNECT_SECONDS, LOCK_SECONDS = 10, 30
