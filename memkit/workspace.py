@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +19,7 @@ from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
@@ -86,6 +87,10 @@ class Workspace:
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
+        if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+            from memkit.runtime.host.telemetry import telemetry
+
+            self.audit.told = told.account if (told := telemetry()) else None
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -161,7 +166,7 @@ class Workspace:
         """
         if place == "files":
             log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-            log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
+            log.witness.earlier, log.witness.written = self._was_earlier, self._written
             return log
         from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
 
@@ -181,15 +186,14 @@ class Workspace:
         except MemkitError:
             return False  # who cannot ask git knows of no earlier state
 
-    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
-        """Return the line of a shard that has this link in git."""
-        from memkit.store.chain_history import line_as_written
+    def _written(self, shard: str) -> Iterable[Mapping[str, Any]]:
+        """Return what a shard has and had in git."""
+        from memkit.store.chain_history import lines_as_written
 
         try:
-            line = line_as_written(self.git, f"archive/{shard}", "", link)
+            return [data for _, data in lines_as_written(self.git, f"archive/{shard}")]
         except MemkitError:
-            return None
-        return None if line is None else decode_line(line)
+            return []
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -539,11 +543,13 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
-            from memkit.store.chain_history import require_whole, write_heads
+            from memkit.store.chain_history import lines_of_others, require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
             require_whole(self.archive, self.git)
+            for one in lines_of_others(self.archive.log, self.git):
+                self.notice(f"{one.path}: {one.message} They go into this commit.")
             write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:

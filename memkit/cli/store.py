@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import click
 
 from memkit.cli.output import MOST_SHOWN, Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
 from memkit.cli.persons import require_person
-from memkit.errors import MemkitError, NoStore, UsageError
+from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.store.config import SettingValue, load_settings
@@ -398,16 +398,38 @@ def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
 
-    if key.startswith(PEOPLES):
-        require_person(f"'memkit config set {key}'")
-    by_person = agent_at_work() is None
-    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+    with _changing(front, "set", key):
         change = change_setting(front.workspace, key, value)
     before, after = shown(key, change.before), shown(key, change.after)
     data = {"key": key, "before": before, "after": after, "commit": change.commit}
     texts = [json.dumps(item, ensure_ascii=False) for item in (before, after)]
     notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
     front.answer(data, [f"{key}: {texts[0]} → {texts[1]}", *filter(None, [change.missing])], diagnostics=notes)
+
+
+@config.command("unset")
+@click.argument("key")
+@click.pass_obj
+def unset_command(front: Front, key: str) -> None:
+    """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
+    from memkit.use_cases.store import unset_setting
+
+    with _changing(front, "unset", key):
+        change = unset_setting(front.workspace, key)
+    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    before, after = (json.dumps(item, ensure_ascii=False) for item in (change.before, change.after))
+    line = f"{key}: {before} → {after} (default)"
+    front.answer(data, [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."])
+
+
+@contextmanager
+def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
+    """Let a person's change keep the trust that the store has; some settings are people's alone."""
+    if key.startswith(PEOPLES):
+        require_person(f"'memkit config {verb} {key}'")
+    by_person = agent_at_work() is None
+    with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
+        yield
 
 
 # The store of a command that can do without one.
@@ -417,7 +439,7 @@ def store_if_any(front: Front) -> Path | None:
     """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
     try:
         root = find_store(front.store)
-    except NoStore:
+    except StoreNotFound:
         if front.store is not None:
             raise
         return None

@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = {
         "contacts": "allow",
         "transient": "refuse",
         "hostile": "quarantine",
+        "extract": "auto",
     },
     "retrieval": {
         "per_turn": 5,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, NoStore
+from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
 from memkit.privacy.belonging import ARCHIVE
@@ -168,7 +168,7 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
             with open_workspace(project) as inside:
                 if _survey(inside, repository_of(project), survey.user_id).is_empty():
                     continue
-        except NoStore:
+        except StoreNotFound:
             continue
         except MemkitError:
             pass  # said when its turn comes

@@ -52,6 +52,15 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Ending(Protocol):
+    """A conversation that keeps, as it ends, what lasts of what was said."""
+
+    def end(self) -> Sequence[Mapping[str, Any]]:
+        """Draw it from the turns that nobody looked at yet, and return what was kept."""
+        ...
+
+
 OpenConversation = Callable[[Rooms], AbstractContextManager[AgentConversation]]
 
 
@@ -122,6 +131,8 @@ def converse(
             code = 0
             for text in _turns(options.prompt, streams):
                 code = telling.answer(text, conversation)
+            for kept in conversation.end() if isinstance(conversation, Ending) else ():
+                print(harmless(f"kept of what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
     finally:
         rooms.close()
     is_talk = options.prompt is None and streams.interactive

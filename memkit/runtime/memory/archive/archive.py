@@ -16,22 +16,36 @@ from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
-from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
+from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
 from ..record.lines import JSON, new_id, utc_now
-from ..record.record import PERSONS, Draft, Origin, in_place_of, kind_of, lowest_trust, worded_anew
+from ..record.record import (
+    ITEM,
+    MAX_NAME,
+    PERSONS,
+    Draft,
+    Origin,
+    in_place_of,
+    item_of,
+    kind_of,
+    lowest_trust,
+    worded_anew,
+)
 from ..settings import MemorySettings
 from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
+    from ..index.documents import Document
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
     from .change import ArchiveChange
+    from .keeping import KeptDocument
 
 
 IMPORTED_AT_ONCE = 200
@@ -86,6 +100,19 @@ class ArchivalStore(ArchiveReader):
         with self._change(origin.user_id) as change:
             return change.offer(draft, origin, consented=consented)
 
+    def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` as the exact value under ``key``, in the place of another value that is there now.
+
+        Raises:
+            InvalidRecord: That is no key.
+        """
+        if not key or key != " ".join(key.split()) or len(key) > MAX_NAME or not key.isprintable():
+            raise InvalidRecord(f"A key is one line of 1 to {MAX_NAME} printable characters, such as shoe-size.")
+        now = self.value(origin.user_id, key, session_id=origin.session_id, agent_id=origin.agent_id)
+        old = now.id if now and now.text != draft.text and now.user_id == origin.user_id else None
+        keyed = draft._replace(supersedes=old, extra={**draft.extra, "key": key})
+        return self.offer(keyed, origin, consented=consented)
+
     def import_many(
         self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
     ) -> Iterator[Decision]:
@@ -128,6 +155,36 @@ class ArchivalStore(ArchiveReader):
                 written = [data for data in chunk if change.restore(user_id, data, shared)]
             yield written
 
+    def keep(self, documents: "Iterable[KeptDocument]", origin: Origin, *, consented: bool = True) -> list[Decision]:
+        """Keep documents beside the records, with one lock and one sync; return what was decided about each.
+
+        Raises:
+            Refused: One of them may not be kept, and so none is.
+        """
+        if not self.leaves_traces:
+            raise Refused([OFF_RECORD])
+        from .keeping import keep
+
+        with self._change(origin.user_id) as change:
+            decisions = []
+            for document in documents:
+                decisions.append(keep(change, document, origin, consented=consented))
+                if decisions[-1].decision == "refused":
+                    raise Refused(decisions[-1].reasons)
+            return decisions
+
+    def keep_longer(self, documents: "Iterable[tuple[Document, float]]", origin: Origin) -> None:
+        """Let documents that were read live on for so many minutes, where enough of their time has passed."""
+        from .keeping import due_for_refresh, refresh
+
+        due = [
+            (document, minutes) for document, minutes in documents if due_for_refresh(document, minutes, self._clock())
+        ]
+        if due and self.leaves_traces:
+            with self._change(origin.user_id) as change:
+                for document, minutes in due:
+                    refresh(change, document, origin, minutes)
+
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
         """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
         from ..lifecycle.successors import corrected_draft
@@ -135,6 +192,8 @@ class ArchivalStore(ArchiveReader):
         old = self._visible(record_id, origin.user_id).record
         by_person = origin.actor in PERSONS
         draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
+        if (item := item_of(old)) is not None:
+            draft = draft._replace(extra={**draft.extra, ITEM: list(item)})  # it still speaks for its document
         composed = kind_of(origin.actor) == "program"
         by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
         if not by_person:
@@ -301,6 +360,11 @@ class ArchivalStore(ArchiveReader):
         with self._change() as change:
             return change.consolidate(plan, note)
 
+    def reflect(self, plan: "Reflection", *, note: str = "") -> "Reflected":
+        """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
+        with self._change() as change:
+            return change.reflect(plan, note)
+
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""
         with self._reading():
@@ -319,7 +383,7 @@ class ArchivalStore(ArchiveReader):
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> "MemoryTools":
-        """Return the five memory tools on this archive, those of one agent where the user has several."""
+        """Return the memory tools on this archive, those of one agent where the user has several."""
         from ..tiers.context import MainContext
         from ..tiers.tools import MemoryTools
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from ..index.catalogue import explained
 from ..index.chains import MISSING, TAMPERED, TORN
@@ -29,9 +30,13 @@ from ..settings import MemorySettings
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
+    from ..index.documents import Documents
+    from ..index.graph import MemoryGraph, RelationGraph
     from ..index.search import VectorIndex
+    from ..index.steps import Steps
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.questions import OpenQuestion
+    from ..lifecycle.reflection import Infer, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
@@ -40,12 +45,19 @@ if TYPE_CHECKING:
     from .view import IndexView
 
 
+Answer = TypeVar("Answer")
+
+
 def unobserved(event: dict[str, object]) -> None:
     """Take notice of nothing."""
 
 
 NOBODY = ""
 """Whom a question is about that only asks for what is shared."""
+
+
+def _id(record: Record) -> str:
+    return record.id
 
 
 class ArchiveReader:
@@ -181,6 +193,26 @@ class ArchiveReader:
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
 
+    def browse(
+        self,
+        user_id: str,
+        *,
+        status: str = "live",
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
+        wanted = set(tags)
+        with self._reading(user_id):
+            held = [
+                corpus.records(status=status, types=types, newest_first=True, before=before)
+                for corpus in self._corpora(user_id)
+            ]
+            fitting = (record for record in merge(*held, key=_id, reverse=True) if wanted <= set(record.tags))
+            return list(islice(fitting, limit))
+
     def search(
         self,
         query: str,
@@ -200,6 +232,7 @@ class ArchiveReader:
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=where.session_id,
             agent_id=where.agent_id, task_tags=where.task_tags, bars=lambda record: self._is_barred(user_id, record),
+            is_stale=lambda record: bool(self.stale_parents(record)),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
@@ -207,12 +240,15 @@ class ArchiveReader:
         floor = self.settings.retrieval.vector_floor
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
         with self._reading(user_id):
+            corpora = list(self._corpora(user_id))
+            related = any(corpus.has_relations() for corpus in corpora)
             report = search(
                 question,
-                self._corpora(user_id),
+                corpora,
                 self.settings.retrieval,
                 lambda ids: self._access.uses(user_id, ids),
                 meaning,
+                (lambda: self._steps(query, user_id, corpora, question.as_of, k)) if related else None,
             )
             if self.leaves_traces and report.hits:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
@@ -307,6 +343,13 @@ class ArchiveReader:
             name = self._index.corpus_holding(target, user_id)
             return self._index.corpus(name).events(target=target) if name else []
 
+    def documents(self, user_id: str, ask: "Callable[[Documents], Answer]") -> "Answer":
+        """Return what ``ask`` finds among the documents of a user; the archive is held meanwhile."""
+        from ..index.documents import Documents
+
+        with self._reading(user_id):
+            return ask(Documents(self._index.user(user_id), self._clock()))
+
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
         """Return whether a record or an event was taken back and not restored since."""
         said = [event.op for event in self.events_about(id, user_id=user_id) if event.op in ("revoke", "restore")]
@@ -365,6 +408,22 @@ class ArchiveReader:
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
             return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
 
+    def value(
+        self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> Record | None:
+        """Return the newest clean record with this key that holds for a user, before those that are shared."""
+        if not self._long_term:
+            return None
+        now = self._clock()
+        with self._reading(user_id):
+            for corpus in self._corpora(user_id):
+                for one in corpus.keyed(key):
+                    holds = is_for(one, session_id, agent_id) and is_valid(one, now) and not one.is_sealed
+                    barred = one.scope == SHARED and self._is_barred(user_id, one)
+                    if holds and not barred and not self.taint_of(one, user_id):
+                        return one
+        return None
+
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
         from .overview import LOOKED_AT, SessionOpening, opening
@@ -376,7 +435,12 @@ class ArchiveReader:
                 [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
                 for found in (
                     self.records(user_id=user_id, types=("goal",)),
-                    [one for corpus in self._corpora(user_id) for one in corpus.latest(LOOKED_AT)],
+                    [
+                        one
+                        for corpus in self._corpora(user_id)
+                        for one in corpus.latest(LOOKED_AT)
+                        if not self.stale_parents(one)
+                    ],
                 )
             )
         return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
@@ -465,6 +529,76 @@ class ArchiveReader:
         records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
         with self._reading(user_id):
             return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+
+    def relation_graph(
+        self,
+        user_id: str,
+        *,
+        around: str | None = None,
+        steps: int = 1,
+        between: tuple[str, str] | None = None,
+        as_of: str | datetime | None = None,
+    ) -> "RelationGraph":
+        """Return how things hang together that a user's records tell of: all, those around one, or the way between two.
+
+        Raises:
+            UnknownName: Nothing here is called so.
+        """
+        from ..index.graph import UnknownName
+
+        with self._reading(user_id):
+            moment = parse_time(as_of) if as_of is not None else None
+            graph = self._graph(user_id, list(self._corpora(user_id)), moment)
+
+            def found(name: str) -> list[str]:
+                if ids := graph.find(name):
+                    return ids
+                raise UnknownName(name, graph.known())
+
+            if between is not None:
+                return graph.path(found(between[0]), found(between[1]))
+            return graph.around(found(around), steps) if around is not None else graph.whole()
+
+    def _graph(self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None) -> "MemoryGraph":
+        from ..index.graph import MemoryGraph
+
+        foreign = (lambda id: bool(self._strangers(id, user_id))) if self.foreign is not None else (lambda id: False)
+        return MemoryGraph([one.database.sql for one in corpora], user_id, as_of=as_of, is_foreign=foreign)
+
+    def _steps(
+        self, query: str, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, k: int
+    ) -> "Steps":
+        """Return which records relations lead to from what a question names."""
+        from ..index.steps import steps
+
+        def mentioning(terms: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+            return [(id, held) for corpus in corpora for _, id, held in corpus.worded(corpus.newest(terms, most))]
+
+        graph = self._graph(user_id, corpora, as_of)
+        return steps(query, graph, mentioning, self._clock().date(), 4 * k)
+
+    def reflection(self, user_id: str, *, infer: "Infer | None" = None) -> "Reflection":
+        """Return what a user's records say together, in levels; ``infer`` finds better words for it."""
+        from ..lifecycle.reflection import reflection
+
+        with self._reading(user_id):
+            clean = [one for one in self.records(user_id=user_id) if not self.taint_of(one, user_id)]
+            graph, now = self.relation_graph(user_id), self._clock()
+            return reflection(
+                clean, graph, user_id, now, is_stale=lambda one: bool(self.stale_parents(one)), infer=infer
+            )
+
+    def stale_parents(self, record: Record) -> list[str]:
+        """Return which of the records that a conclusion was drawn from hold no more; of any other record nothing."""
+        if "reflection" not in record.extra:
+            return []
+        with self._reading(record.user_id):
+            corpus, now, stale = self._index.user(record.user_id), self._clock(), []
+            for id in record.parents:
+                parent = corpus.live(id)
+                if parent is None or not is_valid(parent, now) or self.stale_parents(parent):
+                    stale.append(id)
+            return stale
 
     # ------------------------------------------------------------------ upkeep
 

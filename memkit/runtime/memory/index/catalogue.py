@@ -26,7 +26,7 @@ BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
 """What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
-VECTORS = ("-vectors", "-vectors-journal")
+VECTORS = ("-vectors", "-vectors-journal", "-hosted", "-hosted-journal")
 """What an index of vectors keeps beside the database of its corpus, and loses with it."""
 
 
@@ -393,6 +393,7 @@ class Catalogue:
             except InvalidRecord as error:
                 self.chains.damaged(path, number, line, str(error))
         mixed = self.chains.has_links(shard_writer(path)[0]) or any("link" in content for *_, content in parsed)
+        mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
         for number, offset, size, content in parsed:
             entry = self.chains.judged(content, path, mixed=mixed)
             if isinstance(entry, str):
