@@ -342,7 +342,7 @@ class ArchivalStore(ArchiveReader):
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
         from ..lifecycle.forgetting import ForgettingCycle
 
-        with self._reading():
+        with self._reading(user_id):
             # What is shared is used by all, so everybody's counts are asked whomever is swept.
             cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
             swept = cycle.due(self._corpora(user_id), user_id)
@@ -367,7 +367,7 @@ class ArchivalStore(ArchiveReader):
 
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""
-        with self._reading():
+        with self._reading(user_id):
             return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
 
     def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:
