@@ -147,7 +147,8 @@ class Workspace:
         """
         if self.settings["backends.working"] == "files":
             return None
-        from memkit.runtime.backends.interface import WORKING, address, open_working
+        from memkit.runtime.backends.interface import WORKING, address
+        from memkit.runtime.backends.opening import open_working
 
         if self.settings.is_chosen("backends.working"):
             self.trust.require("This store keeps sessions on a server that it names")
@@ -168,7 +169,8 @@ class Workspace:
             log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
             log.witness.earlier, log.witness.written = self._was_earlier, self._written
             return log
-        from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+        from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+        from memkit.runtime.backends.opening import open_archive
 
         if is_chosen:
             self.trust.require("This store keeps its memory on a server that it names")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
-from memkit.runtime.backends.interface import ARCHIVES, WORKING, Address, address
+from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
@@ -66,10 +66,11 @@ def backend_status(workspace: Workspace) -> BackendStatus:
     )
 
 
-def _working_fault(where: Address) -> str:
+def _working_fault(where: BackendAddress) -> str:
     if not where.url:
         return ""
-    from memkit.runtime.backends.interface import BackendAway, open_working
+    from memkit.runtime.backends.interface import BackendAway
+    from memkit.runtime.backends.opening import open_working
 
     try:
         open_working(where).ping()
@@ -78,7 +79,7 @@ def _working_fault(where: Address) -> str:
     return ""
 
 
-def place_of(workspace: Workspace, tier: str) -> Address:
+def place_of(workspace: Workspace, tier: str) -> BackendAddress:
     """Return where a tier lies, as the settings say."""
     return address(str(workspace.settings[f"backends.{tier}"]), ARCHIVES if tier == "archive" else WORKING)
 
@@ -101,7 +102,7 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
         for user in users:
             before.pull(user)
     if target.url:
-        from memkit.runtime.backends.interface import open_working
+        from memkit.runtime.backends.opening import open_working
 
         open_working(target).ping()
     if not dry_run:
@@ -115,7 +116,7 @@ def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
     where = address(url, ARCHIVES)
     if not where.url:
         raise UsageError("Files need no tables. Give the URL of the database's owner, or $NAME.")
-    from memkit.runtime.backends.interface import loaded
+    from memkit.runtime.backends.opening import loaded
     from memkit.runtime.backends.schema import migrate
 
     server = loaded(ARCHIVES, where).owner(where.url)
@@ -198,14 +199,14 @@ def _require_room(workspace: Workspace, other: Log) -> None:
 
 def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
     """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
-    from memkit.runtime.backends.moving import Course, Digests, FilesSink, bring
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
     from memkit.runtime.backends.postgres_sink import PostgresSink
 
     staging = state_folder(workspace.root) / MOVING
     shutil.rmtree(staging, ignore_errors=True)
     is_to_files = isinstance(other, ShardLog)
     sink: FilesSink | PostgresSink = FilesSink(staging) if is_to_files else PostgresSink(other)  # type: ignore[arg-type]
-    course = Course(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
+    course = Passage(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
     said = Digests()
     bring(course, sink, said.note, tell)
     with _writers_wait(workspace, source):
@@ -270,7 +271,7 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
         EnvironmentFault: The store lies in no repository.
         UsageError: The branch is there already, or the repository has no commit yet.
     """
-    from memkit.runtime.backends.moving import Course, Digests, FilesSink, bring
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
     from memkit.store.git_objects import GitObjects
 
     objects = GitObjects(workspace.git)
@@ -283,7 +284,7 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
     shutil.rmtree(staging, ignore_errors=True)
     try:
         sink = FilesSink(staging)
-        bring(Course(log, parts=False, key=None), sink, said.note, lambda lines: None)
+        bring(Passage(log, parts=False, key=None), sink, said.note, lambda lines: None)
         kept = sink.written() if workspace.server else log
         shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
     finally:

@@ -181,10 +181,10 @@ def _survey(
     earlier: Mapping[str, Any] | None = None,
 ) -> Survey:  # fmt: skip
     return Survey(
-        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
+        shipped=replace(_shipped(), served=server.held(user) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
         kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
-        served=server.held(user) if (server := workspace.server) else b"",
     )  # fmt: skip
 
 

@@ -221,11 +221,11 @@ class _OnBranch:
     def committed(self, message: str) -> str | None:
         """Commit what was written to the log and return the commit's id; on a server it is written there at once."""
         if self.server is not None:
-            from memkit.runtime.backends.moving import Course, bring
+            from memkit.runtime.backends.moving import Passage, bring
             from memkit.runtime.backends.postgres_sink import PostgresSink
 
             fresh = BranchLog(self.log.added, month="", writer=self.log.writer)
-            bring(Course(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
+            bring(Passage(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
             return None
         changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}
         return self.objects.commit(self.name, changes, message, parent=self.base)

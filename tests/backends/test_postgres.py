@@ -25,9 +25,9 @@ from memkit.runtime.backends.interface import (
     WrongAddress,
     address,
     masked,
-    open_archive,
     without_secrets,
 )
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.backends.postgres import PostgresLog
 from memkit.runtime.backends.schema import VERSION, migrate
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -189,7 +189,8 @@ def test_a_writer_waits_for_another_one_of_the_same_user_only(
 WRITER = """
 import sys
 from pathlib import Path
-from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import utc_now

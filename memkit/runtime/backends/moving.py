@@ -53,7 +53,7 @@ class Sink(Protocol):
         """See to it that everything taken is kept."""
 
 
-class Course:
+class Passage:
     """How far the lines of a log were brought, so that it can go on with those that came since."""
 
     def __init__(self, log: Log, *, parts: bool, key: bytes | None) -> None:
@@ -220,7 +220,7 @@ class _FolderLog(SharedShards):
         raise ArchiveError("These shards are only read.")
 
 
-def bring(course: Course, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
+def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
     """Bring what is left of one log into another, and tell now and then how many lines there were."""
     for one in course.rest():
         note(one)
@@ -232,7 +232,7 @@ def bring(course: Course, sink: Sink, note: Callable[[ChainLine], None], tell: C
 
 def digests_of(log: Log) -> Digests:
     """Return what stands for all lines of a log, after reading them."""
-    found, course = Digests(), Course(log, parts=False, key=None)
+    found, course = Digests(), Passage(log, parts=False, key=None)
     for one in course.rest():
         found.note(one)
     return found

@@ -60,7 +60,7 @@ class _Listed(NamedTuple):
     shards: Mapping[str, ShardStat]
 
 
-class Server:
+class PostgresServer:
     """One connection to a database, opened when it is needed and anew when it was lost."""
 
     def __init__(self, url: str, *, serves: bool = True) -> None:
@@ -165,7 +165,7 @@ class PostgresLog:
     """The lines of many users in one database."""
 
     def __init__(self, url: str, instance: Instance) -> None:
-        self.server = Server(url)
+        self.server = PostgresServer(url)
         self.witness: Witness | None = Witness(instance.root, has_heads=False)
         self._name = instance.name
         self._root = instance.root
@@ -242,9 +242,9 @@ class PostgresLog:
         return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
 
     @staticmethod
-    def owner(url: str) -> Server:
+    def owner(url: str) -> PostgresServer:
         """Return the server for the owner of its tables, who may have to make them."""
-        return Server(url, serves=False)
+        return PostgresServer(url, serves=False)
 
     @property
     def shown(self) -> str:

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +47,9 @@ class Project:
 
 
 def _say(message: str) -> None:
-    sys.stderr.write(f"{message}\n")
+    import logging
+
+    logging.getLogger("memkit").warning(message)
 
 
 def project_of(package: ModuleType) -> Project:
@@ -101,7 +102,8 @@ class ProjectSettings:
             return ArchivalStore(None, settings=self.limits, **more)
         place = str(self.values.get("backends", {}).get("archive", "files"))
         if place != "files":
-            from ..backends.interface import ARCHIVES, Instance, address, open_archive
+            from ..backends.interface import ARCHIVES, Instance, address
+            from ..backends.opening import open_archive
 
             where = address(place, ARCHIVES, self.environment)
             if where.url:
@@ -114,7 +116,8 @@ class ProjectSettings:
         place = str(self.values.get("backends", {}).get("working", "files"))
         if place == "files":
             return None
-        from ..backends.interface import WORKING, address, open_working
+        from ..backends.interface import WORKING, address
+        from ..backends.opening import open_working
 
         where = address(place, WORKING, self.environment)
         if not where.url:
