@@ -89,6 +89,7 @@ MEMORY_COMMANDS: Commands = {
     "revoke": ("memkit.cli.memory.upkeep:revoke", "Take back everything derived from a session or a source."),
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
     "consolidate": ("memkit.cli.memory.upkeep:consolidate", "Summarise and deduplicate on a branch to review."),
+    "snapshot": ("memkit.cli.memory.upkeep:snapshot", "Write all memory as shards on a branch."),
     "reflect": ("memkit.cli.memory.upkeep:reflect", "Draw conclusions from many records, on a branch to review."),
     "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
     "import": ("memkit.cli.memory.carry:import_command", "Offer the memories of a file, or restore an export."),
