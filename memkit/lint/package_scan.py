@@ -112,6 +112,7 @@ _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
 _MOST_PROSE = 400_000
 """So much prose is read as skills are; that is slow, and every other check reads on."""
+_HEAD, _TAIL = 300_000, 100_000
 _MOST_FINDINGS = 200
 _MOST_LINES = 4_000
 _DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
@@ -131,6 +132,9 @@ def scan_package(package: Package) -> list[PackageFinding]:
         if text is None:
             found.append(_unread(file))
         else:
+            if len(text) > _HEAD + _TAIL:
+                found.append(_too_long(file))
+                text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
             texts.append((file, text))
     left = _MOST_PROSE
     for file, text in sorted(texts, key=lambda one: PurePosixPath(one[0].path).name.lower() != "skill.md"):
@@ -161,6 +165,14 @@ def _about_name(file: PackageFile) -> Iterator[PackageFinding]:
 def _unread(file: PackageFile) -> PackageFinding:
     what = next((told for magic, told in _BINARY if file.content.startswith(magic)), "a binary file")
     return PackageFinding("MKS118", "warning", file.path, 1, f"This is {what} and was not read.")
+
+
+def _too_long(file: PackageFile) -> PackageFinding:
+    """Return the finding on a text that is searched in part: a program so long is read by nobody."""
+    program = PurePosixPath(file.path).suffix.lower() in _CODE or file.content.startswith(b"#!")
+    told = f"Only its first {_HEAD:,} and last {_TAIL:,} characters were searched"
+    message = f"{told}, and a program so long is reviewed by nobody." if program else f"{told}."
+    return PackageFinding("MKS118", "error" if program else "warning", file.path, 1, message)
 
 
 def _line(text: str, place: int) -> int:

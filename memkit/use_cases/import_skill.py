@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.lint.families.hostile import Danger, skill_dangers
+from memkit.lint.package_scan import PackageFinding, comment_tells
 from memkit.skills.changes import skill_changes
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
@@ -21,6 +22,7 @@ from memkit.store.layout import NAME
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.terminal import one_line
+from memkit.use_cases.scan_skill import scan_skill
 from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
@@ -98,7 +100,19 @@ def import_skill(
     if done.action in ("conflict", "unchanged"):
         return done
     document = _valid(done.text, name, SKILL.path(name))
-    done = replace(done, findings=tuple(_place(danger, document, file.text) for danger in skill_dangers(document)))
+    dangers = [
+        danger
+        for danger in skill_dangers(document)
+        if danger.code != "MKS103" or comment_tells(document.text[danger.start : danger.end])
+    ]
+    beside = [found for found in scan_skill(place).findings if found.severity == "error" and _is_beside(found, file)]
+    done = replace(
+        done,
+        findings=(
+            *(_place(danger, document, file.text) for danger in dangers),
+            *(HostilePlace(found.code, f"{found.path}:{found.line}: {found.message}", None) for found in beside),
+        ),
+    )
     if done.findings and not accept_findings:
         return replace(done, action="refused")
     if dry_run:
@@ -109,6 +123,10 @@ def import_skill(
         root, done.path, done.text, message, new=done.action == "added", accept=lambda: accept_skill(root, skill)
     )
     return replace(done, commit=commit)
+
+
+def _is_beside(found: PackageFinding, file: SheetFile) -> bool:
+    return file.folder is not None and found.path != file.path.name
 
 
 def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
