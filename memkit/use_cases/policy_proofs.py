@@ -24,9 +24,9 @@ from memkit.policies.verdict_diff import (
     policies_where_parted,
     replay,
 )
+from memkit.resources import resource
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import EFFECTS, as_list, contribution, strength
-from memkit.resources import resource
 from memkit.store.config import load_settings
 from memkit.store.git import Git
 from memkit.workspace import Workspace
@@ -133,7 +133,9 @@ def find_policy_conflicts(root: Path, baseline: Path | None = None) -> PolicyCon
     ]
     accepting = [*_accepted_in(policies), *(_baseline(baseline) if baseline else ())]
     analysis = find_conflicts([policy.data for policy in policies], tools)
-    told = [(conflict, next((one for one in accepting if one.covers(conflict)), None)) for conflict in analysis.conflicts]
+    told = [
+        (conflict, next((one for one in accepting if one.covers(conflict)), None)) for conflict in analysis.conflicts
+    ]
     left = tuple(conflict for conflict, by in told if by is None)
     accepted = tuple((conflict, by) for conflict, by in told if by is not None)
     used = [by for _, by in accepted]

@@ -43,9 +43,7 @@ def _command_within(inner: Leaf, outer: Leaf) -> bool:
     programs = _programs(outer)
     if programs and not (_programs(inner) and all(_program_within(name, programs) for name in _programs(inner))):
         return False
-    refused = [
-        (_refused(inner, key), _refused(outer, key)) for key in ("flags", "args")
-    ]
+    refused = [(_refused(inner, key), _refused(outer, key)) for key in ("flags", "args")]
     return all(theirs <= own for own, theirs in refused) and all(
         _choice_within(_choice(inner, key), _choice(outer, key), loosely=key == "args") for key in ("flags", "args")
     )

@@ -46,12 +46,23 @@ SAMPLE_NAMES: Mapping[str, tuple[str, ...]] = {
 """The same for languages that know only globs: the names that agents and servers use most."""
 
 _COMMAND_KEYS = frozenset(
-    (
-        "command commands cmd cmds cmdline cmd_line command_line commandline shell_command bash_command shellcommand"
-        " script argv"
-    ).split()
+    [
+        "command",
+        "commands",
+        "cmd",
+        "cmds",
+        "cmdline",
+        "cmd_line",
+        "command_line",
+        "commandline",
+        "shell_command",
+        "bash_command",
+        "shellcommand",
+        "script",
+        "argv",
+    ]
 )
-_INPUT_KEYS = frozenset("code input stdin chars keys text source".split())
+_INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "source"])
 """Names of the arguments, folded, that hold what a shell tool runs; the second where there is none of the first.
 
 ``args.command`` stands for all of them.

@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 
 from .checks import shown, words_of
 from .interface import JSON
+from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, takes_verb
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
 

@@ -67,7 +67,11 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
         r"|\brm_rf?\b|\.(?:rmtree|rmdir|unlink)\b",
         r"\.truncate\b",
     ),
-    (r"php[\d.]*", r"\b(?:unlink|rmdir)\s*\(", rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}"),
+    (
+        r"php[\d.]*",
+        r"\b(?:unlink|rmdir)\s*\(",
+        rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}",
+    ),
     (r"lua[\d.]*|luajit", r"\bos\s*\.\s*remove\b", r"(?!)"),
     (r"r|rscript", r"\b(?:unlink|file\.remove|file_delete|dir_delete)\s*\(", r"(?!)"),
     (r"julia", r"\brm\s*\(", r"\btruncate\s*\("),

@@ -11,7 +11,6 @@ from .shell_code import INTERPRETER, Inner, has_language, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
 from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
 
-
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
 _VALUED_LETTERS = re.compile(r"[-+][A-Za-bd-z]*[oO]")
@@ -95,10 +94,26 @@ def inner_commands(
             yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
 
 
-_READS_COMMANDS = frozenset({"redis-cli", "valkey-cli", "keydb-cli", "mongo", "mongosh", "wsl", "diskpart", "sftp", "lftp"})
+_READS_COMMANDS = frozenset(
+    {"redis-cli", "valkey-cli", "keydb-cli", "mongo", "mongosh", "wsl", "diskpart", "sftp", "lftp"}
+)
 """Programs that run each line of what they read as if it were their arguments."""
 _EXPANDS_NAMES = frozenset(
-    {"printf", "test", "[", "read", "unset", "declare", "typeset", "local", "export", "let", "mapfile", "wait", "readonly"}
+    {
+        "printf",
+        "test",
+        "[",
+        "read",
+        "unset",
+        "declare",
+        "typeset",
+        "local",
+        "export",
+        "let",
+        "mapfile",
+        "wait",
+        "readonly",
+    }
 )
 """Builtins that take the name of a variable, and run what its subscript substitutes."""
 _SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")

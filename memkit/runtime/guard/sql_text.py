@@ -65,7 +65,9 @@ _RUNNERS = words_of(
     " openrowset exec_ddl_statement"
 )
 """Words anywhere in a statement that run a string as one."""
-_KEEPS_DATA = words_of("not default identity expression constraint foreign primary index key check unique policy trigger rule")
+_KEEPS_DATA = words_of(
+    "not default identity expression constraint foreign primary index key check unique policy trigger rule"
+)
 """What a table loses by ``ALTER … DROP …`` without losing data."""
 _DESTROYING = words_of("lo_unlink lo_truncate pg_drop_replication_slot pg_file_unlink")
 
