@@ -5,6 +5,7 @@ and numbers with a checksum. Their patterns are imported by the first text that 
 plain.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -16,9 +17,11 @@ HIDDEN = frozenset({SECRET, PERSONAL})
 """What nobody else may read: neither in sessions nor in accounts of what happened."""
 LONG = 10_000
 """Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
-TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
-    cvv cvc code otp basic ssws passwort kennwort contraseña
-    clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
+TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin cvv
+    cvc code otp basic ssws account user unlock decrypt connect sign zip 7z rar ldap redis mysql maria snmp
+    heslo salasana adgangskode passord geslo lozinka jelsz kata sudo openssl smb -u -a root admin postgres
+    deploy guest vault htpasswd net passwort kennwort contraseña clave senha wachtwoord hasło пароль parola
+    şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
 """Text without any of these has no telling context."""
 LONGEST_PLAIN_WORD = 15
 MOST_PLAIN_DIGITS = 4
@@ -117,7 +120,18 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
             places.append(place)
         else:
             places.extend([place] * len(shown))
-    return "".join(letters), places
+    return _LOOKS_LIKE.sub(_in_latin, "".join(letters)), places
+
+
+_ALIKE = str.maketrans(
+    "аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТУХІЈЅαορνικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX"
+)
+_LOOKS_LIKE = re.compile(r"\w*[A-Za-z]\w*[\u0370-\u04ff\u0500-\u052f]\w*|\w*[\u0370-\u052f]\w*[A-Za-z]\w*")
+"""A word of Latin letters with some of another script among them."""
+
+
+def _in_latin(word: re.Match[str]) -> str:
+    return word.group().translate(_ALIKE)
 
 
 @lru_cache(maxsize=4096)
@@ -138,7 +152,7 @@ def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
     if SECRET in groups:
         yield from (SecretFinding(*span) for span in shaped(text))
         lowered = text.lower()
-        if any(word in lowered for word in TELLING):
+        if not text.isascii() or any(word in lowered for word in TELLING):
             yield from (SecretFinding(*span) for span in in_context(text))
     if PERSONAL in groups:
         yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
