@@ -15,7 +15,6 @@ from functools import cached_property
 from ..words.text import regex
 from ..words.wording import FUNCTION_WORDS
 from .personal import UUID, Span
-from .surroundings import spoken
 
 END = r"(?![A-Za-z0-9])"
 """Where a token stops; a dash or underscore after it does not save it."""
@@ -305,7 +304,6 @@ def in_context(text: str) -> Iterator[Span]:
     yield from _joined(text)
     yield from _beside(text)
     yield from _as_arguments(text)
-    yield from spoken(text, is_harmless)
 
 
 def _joined(text: str) -> Iterator[Span]:
