@@ -15,10 +15,13 @@ from memkit.skills.changes import skill_changes
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
+from memkit.skills.package import open_package
+from memkit.skills.signature import read_keys, why_not_signed
 from memkit.store.change import change_file
+from memkit.store.config import load_settings
 from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
-from memkit.store.layout import NAME
+from memkit.store.layout import NAME, require_inside
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.terminal import one_line
@@ -80,6 +83,7 @@ def import_skill(
         NegativeAnswer: The skill's file has changes that are in no commit, or the new text fails the skill's checks.
         EnvironmentFault: Git cannot commit now.
     """
+    _require_signature(root, place)
     file = open_sheet(place)
     shown = file.path.as_posix()
     sheet = read_sheet(file.text, shown)
@@ -123,6 +127,20 @@ def import_skill(
         root, done.path, done.text, message, new=done.action == "added", accept=lambda: accept_skill(root, skill)
     )
     return replace(done, commit=commit)
+
+
+def _require_signature(root: Path, place: Path) -> None:
+    """Return if the store asks for no signature, or the package has one by a key of the store's."""
+    settings = load_settings(root)
+    if settings["skills.signatures"] != "required":
+        return
+    if not settings["skills.keys"]:
+        raise UsageError("skills.signatures is required, and skills.keys names no file with the keys.")
+    keys = root / settings["skills.keys"]
+    require_inside(root, keys, "skills.keys")
+    why = why_not_signed(open_package(place), read_keys(keys))
+    if why:
+        raise NegativeAnswer(f"{place} was not imported: {why} This store asks for a signature (skills.signatures).")
 
 
 def _is_beside(found: PackageFinding, file: SheetFile) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.lint.package_scan import PackageFinding, scan_package
-from memkit.skills.package import open_package
+from memkit.skills.package import Package, open_package
+from memkit.skills.signature import SIGNATURE, read_keys, why_not_signed
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,22 @@ class SkillScan:
         return any(finding.severity == "error" for finding in self.findings)
 
 
-def scan_skill(place: Path) -> SkillScan:
+def scan_skill(place: Path, keys: Path | None = None) -> SkillScan:
     """Return what in the package at ``place`` a person must look at; no store is needed.
 
+    With ``keys``, a file of public keys, it must be signed by one of them, too.
+
     Raises:
-        UsageError: There is nothing at the place, or it cannot be read.
+        UsageError: There is nothing at the place, it cannot be read, or the file of keys cannot.
+        EnvironmentFault: What verifies signatures is not installed.
     """
+    known = read_keys(keys) if keys else []
     package = open_package(place)
-    return SkillScan(len(package.files), tuple(scan_package(package)))
+    found = scan_package(package)
+    return SkillScan(len(package.files), (*(_unsigned(package, known) if keys else ()), *found))
+
+
+def _unsigned(package: Package, keys: list[bytes]) -> Iterator[PackageFinding]:
+    why = why_not_signed(package, keys)
+    if why:
+        yield PackageFinding("MKS121", "error", SIGNATURE, 1, f"The skill is not vouched for: {why}")

@@ -282,15 +282,18 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
 
 @click.command("scan", cls=MemkitCommand)
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Ask for a signature by one of these keys (PEM)."
+)
 @click.pass_obj
-def scan(front: Front, path: Path) -> None:
+def scan(front: Front, path: Path, keys: Path | None) -> None:
     """Look through the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for what is hostile.
 
     Every file is read and none is run; no store is needed. Exit code 1 when something has to be looked at.
     """
     from memkit.use_cases.scan_skill import scan_skill
 
-    found = scan_skill(path)
+    found = scan_skill(path, keys)
     verdict = "flagged" if found.flagged else "clean"
     data = {"verdict": verdict, "findings": [asdict(finding) for finding in found.findings], "files": found.files}
     told = [
