@@ -130,6 +130,7 @@ SKILL_COMMANDS: Commands = {
     "commit": ("memkit.cli.skill.files:commit", "Commit a changed skill, if its checks pass."),
     "rollback": ("memkit.cli.skill.files:rollback", "Bring a skill back to an earlier version."),
     "propose": ("memkit.cli.skill.files:propose", "Draft a skill from a session, on a branch to review."),
+    "scan": ("memkit.cli.skill.files:scan", "Look through a skill from elsewhere for what is hostile."),
     "import": ("memkit.cli.skill.files:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
     "export": ("memkit.cli.skill.files:export", "Write a skill as an agent skill (SKILL.md)."),
 }
