@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.page.deeds import DEEDS, Outcome
+from memkit.serving.page.deeds import DEEDS, Done
 from memkit.serving.page.rooms import ROOMS, Room
 from memkit.serving.page.templates import ASSETS, asset, render, served_link
 from memkit.serving.page.visits import IDLE, Visit, Visits
@@ -229,7 +229,7 @@ class Site:
         id = outcome.id if outcome.room == "memory" else None
         return self._went_on(room, visit, id, outcome)
 
-    def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Outcome) -> Response:
+    def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Done) -> Response:
         """Send the browser on, so that loading the page again does nothing again; the message waits for it."""
         visit.message = outcome.text
         return RedirectResponse(served_link(room.name, id), 303)
