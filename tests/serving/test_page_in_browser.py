@@ -39,6 +39,8 @@ ROOMS = (
     "policies?conflicts=1",
     "skills",
     "plans/errands",
+    "talks",
+    "evolution",
     "health",
     "people",
     "settings",

@@ -47,6 +47,7 @@ class Deed:
     work: Callable[[Workspace, Visit, Given], Done]
     scope: str = "write"
     operators: bool = False
+    at_desk: bool = True
 
 
 def seat_of(workspace: Workspace, visit: Visit) -> Workspace:
@@ -174,6 +175,20 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     return Done(f"Everything held on {visit.user} is erased.", "people", shown=shown)
 
 
+def _say(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    """Say something to the store's agent, in a store of its own as another program would have it open."""
+    from memkit.agent import Setting
+    from memkit.use_cases.open_chat import open_chat
+    from memkit.workspace import open_workspace
+
+    with open_workspace(workspace.root, clock=workspace.clock) as own:
+        agent = open_chat(own, Setting(user=visit.user, session=given.get("id", "")))
+        agent.step(_text(given))
+        session = agent.setting.session
+        own.end_batch()
+    return Done("", "talks", session)
+
+
 DEEDS: Mapping[str, Deed] = {
     "add": Deed(_add),
     "correct": Deed(_correct),
@@ -188,6 +203,7 @@ DEEDS: Mapping[str, Deed] = {
     "resolve": Deed(_resolve, "review"),
     "grant": Deed(_consent(granted=True), "review"),
     "withdraw": Deed(_consent(granted=False), "review"),
+    "say": Deed(_say, "review", at_desk=False),
     "erase": Deed(_erase, "review", operators=True),
 }
 """By the name that a form posts to."""
