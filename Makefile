@@ -15,8 +15,8 @@ help: ## Say what there is to run
 demo: $(STAMPS)/demo ## Run the tour: remember, page out, recall, obey a policy, plan, become a LangGraph project
 	$(BIN)/memkit demo
 
-test: $(STAMPS)/test ## Run every test that pip can install for; says what it skips
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+test: $(STAMPS)/test ## Run every test that pip can install for (or those of TESTS); says what it skips
+	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist worksteal
 
 test-room: $(STAMPS)/test ## Run the tests of one room (ROOM=htn) with nothing but the runtime, pytest and hypothesis
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 HYPOTHESIS_NO_PLUGINS=1 PYTHONPATH=tests $(BIN)/python -m pytest \

@@ -33,7 +33,6 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, to_text
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
@@ -42,6 +41,7 @@ from memkit.store.audit import recordable
 
 if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
+    from memkit.runtime.host.side_model import SideModel
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
     from memkit.runtime.memory.tiers.conversation import Similar
@@ -78,8 +78,10 @@ class Parts:
     """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
     """Lets the store write down what happens, or not."""
-    summarise: Summarise | None = None
-    """Tells in few words what leaves the prompt; without it its first sentences stay."""
+    side_model: Callable[[Model], Model] | None = None
+    """Given the model that answers, the one that sums up and draws what lasts from turns; without it rules do."""
+    notice: Callable[[str], None] = lambda message: None
+    """Is told what the person should know of that model."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
 
@@ -123,7 +125,9 @@ class ReferenceAgent:
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
         self.recall = recall.of_agent(setting.agent_id)
-        self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, parts.summarise)
+        self._side = self._side_model()
+        summarise = self._side.summarise if self._side else None
+        self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
@@ -135,6 +139,14 @@ class ReferenceAgent:
         if self.is_off_record:
             self._set_traces(wanted=False)
 
+    def _side_model(self) -> SideModel | None:
+        which = self.parts.side_model
+        if which is None:
+            return None
+        from memkit.runtime.host.side_model import SideModel
+
+        return SideModel(lambda: which(self.parts.model), self.parts.spent, self.parts.notice)
+
     def _session(self) -> Session:
         parts, setting = self.parts, self.setting
         terms = SessionTerms(
@@ -143,6 +155,7 @@ class ReferenceAgent:
             parts.sessions,
             self.may_remember,
             parts.sealer or NoSealer(),
+            extract=self._side.extract if self._side else None,
             instead="leave out --session and -c for a new one, or fork this one",
         )
         begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
@@ -273,6 +286,11 @@ class ReferenceAgent:
         if resumed is not None and resumed.reply is not None and resumed.turn.text == masked_tree(instruction):
             return resumed.reply  # it was cut off in just this
         return self._run(lambda: self._agent.carry_out(instruction), resumed)
+
+    def end(self) -> Sequence[Mapping[str, Any]]:
+        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
+        with self.consent.held():
+            return self.session.end()
 
     def close(self) -> None:
         """Let other processes into the session."""

@@ -6,7 +6,7 @@ MemkitError
 │   └── NotFound         1
 └── EnvironmentFault     3   the store or the environment cannot serve
     ├── StoreFault       3   damaged, locked too long, not to be believed
-    │   └── NoStore      3   no store here
+    │   └── StoreNotFound      3   no store here
     ├── NotTrusted       3   the store would run or ask something, and nobody here said that it may
     └── MissingExtra     3   a program, library or server is not installed
 
@@ -63,7 +63,7 @@ class StoreFault(EnvironmentFault):
     code = "store"
 
 
-class NoStore(StoreFault):
+class StoreNotFound(StoreFault):
     """Report that there is no store where one was looked for."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,7 +19,7 @@ from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
+    from memkit.runtime.backends.postgres import PostgresLog
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
@@ -118,10 +119,37 @@ class Workspace:
 
     @cached_property
     def archive(self) -> ArchivalStore:
-        """Return the archive, its index caught up with the shards."""
-        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-        log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
+        """Return the archive, its index caught up with what was written."""
+        log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
         return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+
+    @property
+    def server(self) -> PostgresLog | None:
+        """Return the server on which the archive lies; None where it lies in files."""
+        if self.settings["backends.archive"] == "files":
+            return None
+        from memkit.runtime.backends.postgres import PostgresLog
+
+        return self.archive.log if isinstance(self.archive.log, PostgresLog) else None
+
+    def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
+        """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.
+
+        Raises:
+            NotTrusted: The store chose a server, and nobody trusted the store.
+        """
+        if place == "files":
+            log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
+            log.witness.earlier, log.witness.written = self._was_earlier, self._written
+            return log
+        from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+
+        if is_chosen:
+            self.trust.require("This store keeps its memory on a server that it names")
+        where = address(place, ARCHIVES)
+        if not where.url:
+            return self.log_at("files")
+        return open_archive(where, Instance(self.root, self.clock, self._observed, str(self.settings["name"] or "")))
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
         """Return whether git had this state of a shard before it had the lines that are gone."""
@@ -132,15 +160,14 @@ class Workspace:
         except MemkitError:
             return False  # who cannot ask git knows of no earlier state
 
-    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
-        """Return the line of a shard that has this link in git."""
-        from memkit.store.chain_history import line_as_written
+    def _written(self, shard: str) -> Iterable[Mapping[str, Any]]:
+        """Return what a shard has and had in git."""
+        from memkit.store.chain_history import lines_as_written
 
         try:
-            line = line_as_written(self.git, f"archive/{shard}", "", link)
+            return [data for _, data in lines_as_written(self.git, f"archive/{shard}")]
         except MemkitError:
-            return None
-        return None if line is None else decode_line(line)
+            return []
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -188,13 +215,20 @@ class Workspace:
         }
 
     def _is_foreign(self, writer: str) -> bool:
-        """Return whether a shard is another clone's, and nobody here trusted the store."""
+        """Return whether a shard is another clone's, and nobody here trusted the store.
+
+        Whoever may write on a server was let in there, and the server is trusted with the store.
+        """
+        if "archive" in self.__dict__ and self.archive.log.cache:
+            return False
         path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
         return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
     def has_strangers(self) -> bool:
         """Return whether other clones wrote here, and nobody here trusted the store: a prompt leaves that out."""
+        if self.archive.log.cache:
+            return False
         writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
         return any(map(self._is_foreign, writers))
 
@@ -483,11 +517,13 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
-            from memkit.store.chain_history import require_whole, write_heads
+            from memkit.store.chain_history import lines_of_others, require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
             require_whole(self.archive, self.git)
+            for one in lines_of_others(self.archive.log, self.git):
+                self.notice(f"{one.path}: {one.message} They go into this commit.")
             write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:

@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = {
         "contacts": "allow",
         "transient": "refuse",
         "hostile": "quarantine",
+        "extract": "auto",
     },
     "retrieval": {
         "per_turn": 5,
@@ -81,6 +82,7 @@ DEFAULTS: Mapping[str, Any] = {
     "importance": 0.5,
     "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
     "audit": {"keep": "365d"},
+    "backends": {"archive": "files", "working": "files"},
     "git": {"commit": "batch"},
     "tools": [],
 }

@@ -224,6 +224,8 @@ class Git:
 
     def _checked(self, arguments: Sequence[str], ended: EndedGit, *, check: bool = True) -> bytes:
         """Return what git printed; a failure is an error that says what git said, or prints nothing."""
+        if ended.status < 0 and check:
+            raise KilledGit(f"git {arguments[0]} was killed by signal {-ended.status} in {self.root}. Try again.")
         if ended.status != 0 and check:
             said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"
             if locked := _LOCKED.search(said):
@@ -233,6 +235,10 @@ class Git:
                 )
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""
+
+
+class KilledGit(EnvironmentFault):
+    """Say that a git was killed, which leaves what it had locked."""
 
 
 def _reason(said: str) -> str:
@@ -290,6 +296,9 @@ def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
         _HELD[me] = descriptor
         try:
             yield (descriptor,)
+        except KilledGit:
+            _clear_away(repository, os.fstat(descriptor).st_mtime)
+            raise
         finally:
             if held is None:
                 del _HELD[me]

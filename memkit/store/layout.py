@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit import __version__
-from memkit.errors import NoStore, StoreFault, UsageError
+from memkit.errors import StoreFault, StoreNotFound, UsageError
 from memkit.resources import resource
 from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.clone import cache_folder
@@ -30,14 +30,14 @@ def find_store(given: Path | None = None) -> Path:
     """Return the root of the store: ``given``, else ``MEMKIT_STORE``, else the nearest parent with ``memkit.yaml``.
 
     Raises:
-        NoStore: There is none; the message says where was looked and what to run.
+        StoreNotFound: There is none; the message says where was looked and what to run.
         StoreFault: What memkit keeps beside it would end somewhere else.
     """
     named = given or _from_environment()
     if named is not None:
         root = named.expanduser().resolve()
         if not (root / MANIFEST).is_file():
-            raise NoStore(
+            raise StoreNotFound(
                 f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"
             )
         return _looked_at(root)
@@ -45,7 +45,7 @@ def find_store(given: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / MANIFEST).is_file():
             return _looked_at(folder)
-    raise NoStore(
+    raise StoreNotFound(
         f"No store in {here} or above: no {MANIFEST}. Make one with 'memkit init DIR', or name one with --store DIR."
     )
 

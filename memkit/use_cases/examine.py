@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memkit import __version__
 from memkit.domains.files import load_domains
-from memkit.errors import MemkitError, NoStore, NotTrusted, StoreFault
+from memkit.errors import MemkitError, NotTrusted, StoreFault, StoreNotFound
 from memkit.privacy.examination import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.runtime.memory.log.check import clear_lines
@@ -89,7 +89,7 @@ def _targets() -> DoctorCheck:
 def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
     try:
         root = find_store(given)
-    except NoStore as error:
+    except StoreNotFound as error:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
         yield DoctorCheck("store", not wanted, str(error) if wanted else f"not looked at. {error}")
         return

@@ -197,6 +197,10 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
             workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
     if key == "key_variable" and value is not None:
         require_variable(str(value))
+    if key.startswith("backends.") and not str(value).startswith("$"):
+        from memkit.runtime.backends.interface import ARCHIVES, WORKING, address
+
+        address(str(value), ARCHIVES if key == "backends.archive" else WORKING)
     if key == "base_url" and value is not None:
         require_address(str(value))
     if key == "model" and value is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, NotTrusted, UsageError
-from memkit.llm.summaries import open_summariser
+from memkit.llm.summaries import side_model
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
@@ -87,13 +87,12 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
     """Return what the agent of the store is made of."""
     settings, domains = workspace.settings, store_domains(workspace.root, partial(_learned, workspace))
     tools = _tools(workspace, provider)
-    opened, spent = workspace.language_model(provider, model), dict[str, int]()
     return Parts(
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
         clock=workspace.clock,
-        model=opened,
+        model=workspace.language_model(provider, model),
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
@@ -105,15 +104,8 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
-        summarise=open_summariser(
-            _summary_model(workspace),
-            provider or settings["provider"],
-            opened,
-            workspace.language_model,
-            spent=spent,
-            notice=workspace.notice,
-        ),
-        spent=spent,
+        side_model=side_model(_summary_model(workspace), provider or settings["provider"], workspace.language_model),
+        notice=workspace.notice,
     )
 
 

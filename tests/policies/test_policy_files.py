@@ -41,7 +41,10 @@ def test_no_folder_is_no_policy(tmp_path: Path) -> None:
         (GOOD.replace("deny", "denny"), "bad.yaml:5:9"),
         (GOOD + "rationall: x\n", "bad.yaml:8:1"),
         (GOOD + "  args.x: {regex: '(a)\\1'}\n", "bad.yaml:8:19"),
-        (GOOD + "  arg.x: a\n", "bad.yaml:8:3: Unknown key 'arg.x'; known are tool, args.<name>, context.<name>"),
+        (
+            GOOD + "  arg.x: a\n",
+            "bad.yaml:8:3: Unknown key 'arg.x'; known are tool, tool_kind, args.<name>, context.<name>",
+        ),
         (
             GOOD + "exceptions:\n  - {text: t, match: {args.x: a}}\n",
             "bad.yaml:9:23: An exception reads only context.<name>",

@@ -40,7 +40,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     from memkit.use_cases.recall import record_data
 
     stored = stored_record(front, record_id, user, at)
-    data = record_data(stored, front.workspace.clock())
+    data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
         f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]
@@ -49,6 +49,20 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
         for event in stored.history
     ]
     front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
+
+
+@click.command("get-value", cls=MemkitCommand)
+@click.argument("key")
+@user_option
+@click.pass_obj
+def get_value(front: Front, key: str, user: str | None) -> None:
+    """Print the value that is kept under KEY, as it was put there: the newest one that nothing from outside steered."""
+    from memkit.use_cases.recall import value_under
+
+    record = value_under(front.workspace, key, front.workspace.user(user))
+    told = ("id", "user_id", "trust", "created_at")
+    data = {"key": key, "value": record.text} | {name: getattr(record, name) for name in told}
+    front.answer(data, record.text)
 
 
 @click.command("list", cls=MemkitCommand)

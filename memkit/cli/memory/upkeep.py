@@ -201,3 +201,44 @@ def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
         f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
         f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
     ]
+
+
+# ``memkit memory reflect``: conclusions from many records, on a branch that a person reviews and merges.
+
+
+@click.command("reflect", cls=MemkitCommand)
+@click.option("--branch", help="The new branch (default: memkit/reflect-<today>).")
+@click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
+@click.option("--dry-run", is_flag=True, help="Say what would be concluded, and make no branch.")
+@click.pass_obj
+def reflect(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:
+    """Draw conclusions from many records, by session, topic and profile: on a branch, to review and merge."""
+    from memkit.use_cases.upkeep import reflect_on_memory
+
+    result = reflect_on_memory(front.workspace, branch=branch, user=user, dry_run=dry_run)
+    told = list(zip(result.done.drawn, result.texts, strict=True))
+    data = {
+        "branch": result.branch,
+        "commit": result.commit,
+        "dry_run": dry_run,
+        "conclusions": [
+            {
+                "id": one.id, "level": one.conclusion.level, "about": one.conclusion.of, "text": text,
+                "parents": list(one.conclusion.parents), "supersedes": one.conclusion.draft.supersedes,
+            }
+            for one, text in told
+        ],
+        "stale": list(result.done.stale),
+    }  # fmt: skip
+    lines = ["Would conclude:"] if dry_run and told else []
+    for one, text in told:
+        lines += [f"+ {one.conclusion.level}  {one_line(text, 200)}"]
+        lines += [f"    from {len(one.conclusion.parents)}: {' '.join(one.conclusion.parents[:4])}"]
+    lines += [f"- {one_line(id)} is stale" for id in result.done.stale]
+    if result.branch:
+        lines += [
+            f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
+            f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
+        ]
+    notes = [diagnostic("reflection", note, severity="warning") for note in result.notes]
+    front.answer(data, [*(lines or ["Nothing to conclude."]), *result.notes], diagnostics=notes)

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..memory.archive.reader import unobserved
 from ..memory.log.clone import state_folder
-from ..memory.main import MemorySettings
+from ..memory.main import ArchivalStore, MemorySettings
+from ..memory.record.lines import utc_now
 from .sessions import AgentError, CannotServe
 
 MANIFEST = "memkit.yaml"
@@ -84,6 +86,20 @@ class ProjectSettings:
     def state_folder(self) -> Path:
         """Return the folder of what this clone is in the middle of, which nobody else can name."""
         return state_folder(self.memory_folder)
+
+    def open_archive(self, user: str | None, **more: Any) -> ArchivalStore:
+        """Return long-term memory where the store keeps it; without a user one that is forgotten with the process."""
+        if user is None:
+            return ArchivalStore(None, settings=self.limits, **more)
+        place = str(self.values.get("backends", {}).get("archive", "files"))
+        if place != "files":
+            from ..backends.interface import ARCHIVES, Instance, address, open_archive
+
+            where = address(place, ARCHIVES, self.environment)
+            if where.url:
+                instance = Instance(self.memory_folder, utc_now, unobserved, str(self.values.get("name") or ""))
+                more["log"] = open_archive(where, instance)
+        return ArchivalStore(self.memory_folder, settings=self.limits, **more)
 
     def make_store(self) -> None:
         """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""

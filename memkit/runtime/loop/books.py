@@ -20,7 +20,7 @@ TAMPERED = "tampered"
 Observe = Callable[[dict[str, JSON]], None]
 """Keeps the account of what happens."""
 WRITES = frozenset({"admitted", "merged", "quarantined"})
-RETRIEVING = frozenset({"recall", "search", "archival_memory_search"})
+RETRIEVING = frozenset({"recall", "search", "archival_memory_search", "value_read"})
 """Operations by which records enter the prompt."""
 
 

@@ -237,7 +237,7 @@ class PlanningTools:
             "task": {"type": "string"},
             "subtasks": {"type": "array", "items": {"type": "string"}},
         }
-        text = "Propose subtasks, as terms in order, where plan_task found no method; the planner checks them."
+        text = "Propose subtasks, as terms in order, where plan_task found no method."
         schema = {"type": "object", "properties": properties, "required": ["task", "subtasks"]}
         return ToolSpec("propose_subtasks", text, schema | {"additionalProperties": True})
 

@@ -130,6 +130,11 @@ class Gate(Protocol):
     ) -> Judgement:
         """Return what should become of ``text`` as the whole new content of a core section."""
 
+    def judge_document(
+        self, value: JSON, origin: Origin, *, consented: bool = True
+    ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
+        """Return why a document may not be kept, and what masks in it what the policy does not let in."""
+
 
 class Hit(NamedTuple):
     """A record that a search found."""
@@ -190,6 +195,16 @@ class StoredRecord(NamedTuple):
     """Since when a superseded record is no longer true: where its successor begins."""
     superseded_by: str | None = None
     """The id of the record in its place."""
+
+    @property
+    def id(self) -> str:
+        """Return the record's id."""
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        """Return the record's text."""
+        return self.record.text
 
 
 class ShardProblem(NamedTuple):

@@ -353,7 +353,7 @@ def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None)
             "name": one.name, "text": one.document.text,
             **{key: one.data.get(key, "") for key in ("description", "rule", "effect", "enforcement", "rationale")},
         }
-        for one in found
+        for one, _ in found
     ]  # fmt: skip
     if asked.get("conflicts"):
         from memkit.use_cases.policy_proofs import find_policy_conflicts

@@ -428,7 +428,7 @@ class TestCall:
         assert "It repeats" in tools.call("archival_memory_insert", {"text": "Alice likes tea"})
 
     def test_specs_describe_each_tool(self, tools: MemoryTools) -> None:
-        """Five tools, each with a description and a closed JSON schema."""
+        """Six tools, each with a description and a closed JSON schema."""
         specs = tools.specs()
 
         assert [spec["name"] for spec in specs] == [
@@ -437,6 +437,7 @@ class TestCall:
             "core_memory_append",
             "core_memory_replace",
             "conversation_search",
+            "memory_value",
         ]
         assert all(spec["description"].endswith(".") for spec in specs)
         assert all(spec["parameters"]["additionalProperties"] is False for spec in specs)

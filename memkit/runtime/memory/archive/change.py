@@ -39,11 +39,13 @@ from ..record.record import (
     worded_anew,
 )
 from ..tiers.core import consent, core_target
+from ..words.text import may_relate
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from .transfer import Arrivals
 
@@ -75,7 +77,7 @@ class ArchiveChange:
     ) -> None:
         self.events: list[dict[str, object]] = []
         """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
-        self._index = index
+        self.index = index
         self._batch = batch
         self._gate = gate
         self._view = IndexView(index, clock(), tombstone_key)
@@ -90,27 +92,27 @@ class ArchiveChange:
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge(draft, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
-            return self._decided(origin, "refused", None, judgement.reasons)
+            return self.decided(origin, "refused", None, judgement.reasons)
         try:
             if judgement.decision == "merged" and judgement.merge_into:
                 return self._merge(draft, origin, judgement)
             record = self._record(draft, origin, judgement)
             self._write(record.to_data())
         except InvalidRecord as error:
-            return self._decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
+            return self.decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
         for id in judgement.outweighs:
             self._give_way(self._live(id, origin.user_id), record.id, origin, "outweighed")
         gone = [record.supersedes, *judgement.outweighs]
-        return self._decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
+        return self.decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
 
     def bring(self, draft: Draft, origin: Origin, arrivals: "Arrivals", *, consented: bool) -> Decision:
         """Offer a draft of an import, unless it was here before, and return what became of it."""
         linked = arrivals.linked(draft)
-        decision = arrivals.known(self._index, linked, origin)
+        decision = arrivals.known(self.index, linked, origin)
         if decision is None:
             decision = self.offer(linked, origin, consented=consented)
         elif decision.decision == "refused":
-            self._decided(origin, "refused", None, decision.reasons)
+            self.decided(origin, "refused", None, decision.reasons)
         arrivals.note(draft, decision)
         return decision
 
@@ -122,10 +124,10 @@ class ArchiveChange:
         """
         _check_mark(op, origin, fields)
         self._check_event(fields, origin)
-        name = self._index.corpus_holding(record_id, origin.user_id)
+        name = self.index.corpus_holding(record_id, origin.user_id)
         if name is None:
             raise RecordNotFound(f"No record {record_id!r:.60} of user {origin.user_id!r:.60} is here.")
-        stored = self._index.corpus(name).stored(record_id)
+        stored = self.index.corpus(name).stored(record_id)
         _check_validity(stored if op == "update" else None, fields)
         if op == "approve" and stored is None:
             self._check_waits(name, record_id)
@@ -134,16 +136,16 @@ class ArchiveChange:
         taint = origin.tainted_by
         if taint or (op == "update" and stored and ends_what_was_said(stored.record, fields, origin)):
             changes |= {"trust": "quarantined", "taint": list(map(mask, taint))}
-            waiting = self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
+            waiting = self.write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
             self._tell("quarantine", origin, [waiting, record_id], "tainted" if taint else "persons_word")
             return waiting
-        self._write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
+        self.write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
         return None
 
     def _check_waits(self, name: str, id: str) -> None:
         """Raise NotAllowed where somebody turned down or took back already an edit or a wish that is to be approved."""
-        said = [event.op for event in self._index.corpus(name).events(target=id) if event.op in VERDICTS]
+        said = [event.op for event in self.index.corpus(name).events(target=id) if event.op in VERDICTS]
         if said and said[-1] != "approve":
             raise NotAllowed(f"{id} was turned down already, and waits no more. Say it anew.")
 
@@ -152,8 +154,8 @@ class ArchiveChange:
 
         It may not where the record is not live, or was said or checked and would fall below ``floor``.
         """
-        name = self._index.corpus_holding(record_id, origin.user_id)
-        record = self._index.corpus(name).live(record_id) if name is not None else None
+        name = self.index.corpus_holding(record_id, origin.user_id)
+        record = self.index.corpus(name).live(record_id) if name is not None else None
         if record is None:
             return False
         vouched = record.trust == "verified" or record.source == "explicit"
@@ -173,13 +175,13 @@ class ArchiveChange:
         if text is not None and origin.actor not in PERSONS:
             composer = worded_anew(origin, ids, union(*(record.taint for record in parents)))
         writer = in_place_of(parents[0], composer)
-        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
+        view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, writer, view)
         if judgement.decision == "merged":
             repeats = Reason("duplicate", f"It repeats {judgement.merge_into}. Name that one among the ids too.")
-            return self._decided(origin, "refused", None, (repeats,))
+            return self.decided(origin, "refused", None, (repeats,))
         if judgement.decision == "refused":
-            return self._decided(origin, "refused", None, judgement.reasons)
+            return self.decided(origin, "refused", None, judgement.reasons)
         if judgement.decision == "admitted" and (origin.tainted_by or (text is not None and composer.tainted_by)):
             from ..gate.gate import TAINTED
 
@@ -224,15 +226,43 @@ class ArchiveChange:
 
         draft, origin = draft._replace(extra={**draft.extra, CONSOLIDATED: note}), _composer(parents)
         ids = tuple(parent.id for parent in parents)
-        view = IndexView(self._index, self._clock(), self._tombstone_key, hidden=ids)
+        view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
         judgement = self._gate().judge(draft, origin, view)
         if judgement.decision != "admitted":
-            self._decided(origin, "refused", None, judgement.reasons)
+            self.decided(origin, "refused", None, judgement.reasons)
             codes = ", ".join(reason.code for reason in judgement.reasons)
             refused.append(f"{', '.join(ids)} stay: the gate does not admit what they would be {how} into ({codes}).")
             return None
         decision = self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=how)
         return Succession(decision.id or "", ids)
+
+    def reflect(self, plan: "Reflection", note: str) -> "Reflected":
+        """Write down what a plan concludes, each with the ids of what it was drawn from, and retire what is stale."""
+        from ..lifecycle.reflection import Drawn, Reflected
+
+        drawn: list[Drawn] = []
+        refused: list[str] = []
+        for one in plan.conclusions:
+            records = [record for id in one.parents if (record := self._view.live(id))]
+            below = [done.id for done in drawn if (done.conclusion.level, done.conclusion.of) in one.below]
+            ids = (*(record.id for record in records), *below)
+            origin = _composer(records)._replace(parents=ids, session_id=None)
+            if one.inferred:
+                origin = origin._replace(trust_cap=lowest_trust(origin.trust_cap, "candidate"))
+            draft = one.draft._replace(extra={**one.draft.extra, CONSOLIDATED: note})
+            view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
+            judgement = self._gate().judge(draft, origin, view)
+            if judgement.decision != "admitted" or len(records) < len(one.parents):
+                codes = ", ".join(reason.code for reason in judgement.reasons) or "parents"
+                refused.append(f"No conclusion of the {one.level} {one.of}: the gate does not admit it ({codes}).")
+                continue
+            record = self._record(draft, origin, judgement)
+            self._write(record.to_data())
+            self.decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
+            drawn.append(Drawn(record.id, one))
+        for old in plan.stale:
+            self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
+        return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))
 
     def _moved(self, compression: "Compression") -> list[str] | None:
         """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
@@ -249,14 +279,14 @@ class ArchiveChange:
         from ..lifecycle.revocation import revocation
 
         _check_mark("revoke", origin, EMPTY)
-        names = [user_corpus(user_id), SHARED] if user_id is not None else self._index.corpora()
-        found = revocation(source, map(self._index.corpus, names), user_id)
+        names = [user_corpus(user_id), SHARED] if user_id is not None else self.index.corpora()
+        found = revocation(source, map(self.index.corpus, names), user_id)
         taken = [(thing.id, thing.user_id, _scope(thing)) for thing in found.records]
         taken += [(thing.id, thing.user_id, _scope(thing)) for thing in (*found.marks, *found.core)]
         for id, owner, scope in taken:
             # What is past its time of grace is taken back too: otherwise it would return with what had replaced it.
             own, why = origin._replace(user_id=owner), reason or f"revoked: {source}"
-            self._write_event("revoke", id, own, reason=why, scope=scope)
+            self.write_event("revoke", id, own, reason=why, scope=scope)
             self._tell("revoke", own, [id], mask(why))
         return found
 
@@ -266,36 +296,46 @@ class ArchiveChange:
         """Let the gate judge the new content of a core section, write it down, and return what was decided."""
         if limit is not None and len(text) > limit:
             long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
-            return self._decided(origin, "refused", None, (long,), section=section)
+            return self.decided(origin, "refused", None, (long,), section=section)
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
-            return self._decided(origin, "refused", None, judgement.reasons, section=section)
+            return self.decided(origin, "refused", None, judgement.reasons, section=section)
         trust = "quarantined" if judgement.decision == "quarantined" else "verified"
         told = {"text": text, "trust": trust, **judgement.record_fields}
         fields = {key: told[key] for key in ("text", "trust", *ADDED_TO) if key in told}
         fields |= {"turn_id": origin.turn_id} if origin.turn_id is not None else {}
         agent = origin.agent_id
-        event_id = self._write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
-        return self._decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
+        event_id = self.write_event("core", core_target(section), origin, reason=reason, fields=fields, agent=agent)
+        return self.decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
+
+    def judge_document(
+        self, value: JSON, origin: Origin, *, consented: bool
+    ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
+        """Return why a document may not be kept, and what masks in it what the policy does not let in."""
+        return self._gate().judge_document(value, origin, consented=consented and self._agreed(origin))
+
+    def now(self) -> datetime:
+        """Return the moment of this change."""
+        return self._clock()
 
     def set_consent(self, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""
         self._check_event(EMPTY, origin)
-        event_id = self._write_event("consent", "consent", origin, fields={"granted": granted})
+        event_id = self.write_event("consent", "consent", origin, fields={"granted": granted})
         self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
 
     def allow(self, value: str, origin: Origin, reason: str) -> list[Tombstone]:
         """Lift every tombstone that bars a value, and return them; ``value`` may be the id of the rejected record."""
         _check_mark("allow", origin, EMPTY)
         self._check_event(EMPTY, origin)
-        name = self._index.corpus_holding(value, origin.user_id)
-        stored = self._index.corpus(name).stored(value) if name else None
+        name = self.index.corpus_holding(value, origin.user_id)
+        stored = self.index.corpus(name).stored(value) if name else None
         lifted = list(self._view.tombstones.of(origin.user_id, stored.record.text if stored else value))
         for kind, target, scope in lifted:
             # Beside a keyed digest nothing may stand that says whose value it was.
             owner, why = (Origin(origin.actor, ERASED), "") if kind == "erased" else (origin, reason)
-            self._write_event("allow", target, owner, reason=why, scope=scope)
+            self.write_event("allow", target, owner, reason=why, scope=scope)
         if lifted:
             self._tell("allow", origin, [tombstone.target for tombstone in lifted], mask(reason))
         return lifted
@@ -315,15 +355,15 @@ class ArchiveChange:
 
         _check_mark("confirm", origin, {})
         winner = self._live(record_id, origin.user_id)
-        done = resolution(self._index, winner, since, self._clock())
+        done = resolution(self.index, winner, since, self._clock())
         self._check_event(done.dates, origin)
-        _check_validity(self._index.corpus(corpus_of(winner.to_data())).stored(record_id), done.dates)
+        _check_validity(self.index.corpus(corpus_of(winner.to_data())).stored(record_id), done.dates)
         said: list[tuple[str, str, Mapping[str, JSON]]] = [("revoke", id, EMPTY) for id in done.revokes]
         said += [("supersede", id, {"by": record_id}) for id in done.ended]
         said += [("confirm", record_id, done.against)]
         said += [("update", record_id, {**done.dates, **done.against})] if done.dates else []
         for op, target, fields in said:
-            self._write_event(op, target, origin, reason=reason, scope=_scope(winner), fields=fields)
+            self.write_event(op, target, origin, reason=reason, scope=_scope(winner), fields=fields)
         self._tell("confirm", origin, [record_id, *done.ended], mask(reason))
         return done
 
@@ -343,16 +383,16 @@ class ArchiveChange:
         for parent in parents:
             self._give_way(parent, record.id, origin, reason)
         ids = [parent.id for parent in parents]
-        return self._decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
+        return self.decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
 
     def _give_way(self, record: Record, other_id: str, origin: Origin, reason: str) -> None:
         """Write down that another record takes the place of a live one."""
         fields = {"by": other_id}
-        self._write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
+        self.write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
 
     def _live(self, id: str, user_id: str) -> Record:
-        name = self._index.corpus_holding(id, user_id)
-        folded = self._index.corpus(name).stored(id) if name else None
+        name = self.index.corpus_holding(id, user_id)
+        folded = self.index.corpus(name).stored(id) if name else None
         if folded is None:
             raise RecordNotFound(f"No record {id!r:.60} of user {user_id!r:.60} is here.")
         if folded.status != "live":
@@ -365,7 +405,7 @@ class ArchiveChange:
         """Write a line of an export as it is and return True; False where it is here already."""
         from .transfer import brought
 
-        found = brought(self._index, self._view.tombstones, user_id, data, shared)
+        found = brought(self.index, self._view.tombstones, user_id, data, shared)
         if found.reason:
             raise InvalidRecord(mask(found.reason.message))
         if not found.is_here:
@@ -374,7 +414,7 @@ class ArchiveChange:
 
     def _agreed(self, origin: Origin) -> bool:
         """Return whether the user agreed, where the store asks for that whoever it is that stores."""
-        return not self._asks_always or consent(self._index.user(origin.user_id)) is True
+        return not self._asks_always or consent(self.index.user(origin.user_id)) is True
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
         record = record_from(draft, origin, judgement, id=self._id_for(origin), now=self._clock())
@@ -383,7 +423,7 @@ class ArchiveChange:
         return record
 
     def _check_supersedes(self, id: str, scope: str, user_id: str) -> None:
-        if self._index.corpus_holding(id, user_id) != corpus_of({"scope": scope, "user_id": user_id}):
+        if self.index.corpus_holding(id, user_id) != corpus_of({"scope": scope, "user_id": user_id}):
             raise InvalidRecord(f"supersedes names {id!r:.60}, which this user does not have.")
 
     def _merge(self, draft: Draft, origin: Origin, judgement: Judgement) -> Decision:
@@ -392,31 +432,31 @@ class ArchiveChange:
             self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
             replaced = self._view.live(draft.supersedes)
         if judgement.record_fields.get("taint"):
-            return self._decided(origin, "merged", target, judgement.reasons)  # it is no evidence
+            return self.decided(origin, "merged", target, judgement.reasons)  # it is no evidence
         if kind_of(origin.actor) == "import":
             from .transfer import is_news
 
-            if not is_news(self._index, draft, target, origin):
+            if not is_news(self.index, draft, target, origin):
                 return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
         fields: dict[str, JSON] = {"confidence": draft.confidence}
         if url := judgement.record_fields.get("source_url", draft.source_url):
             fields["source_url"] = url
-        scope = SHARED if self._index.corpus_holding(target, origin.user_id) == SHARED else "user"
+        scope = SHARED if self.index.corpus_holding(target, origin.user_id) == SHARED else "user"
         actor = str(judgement.record_fields.get("actor", origin.actor))
-        self._write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
+        self.write_event("evidence", target, origin._replace(actor=actor), scope=scope, fields=fields)
         if replaced:
             self._give_way(replaced, target, origin, str(draft.extra.get("reason", "")))
-        return self._decided(origin, "merged", target, judgement.reasons, supersedes=[replaced and replaced.id])
+        return self.decided(origin, "merged", target, judgement.reasons, supersedes=[replaced and replaced.id])
 
     def _check_event(self, fields: Mapping[str, JSON], origin: Origin) -> None:
         """Tell and raise that an event may not be written, where something in it may not."""
         from ..gate.gate import event_problems
 
         if problems := event_problems(fields, origin):
-            self._decided(origin, "refused", None, problems)
+            self.decided(origin, "refused", None, problems)
             raise Refused(problems)
 
-    def _write_event(
+    def write_event(
         self,
         op: str,
         target: str,
@@ -439,19 +479,19 @@ class ArchiveChange:
     def _id_for(self, origin: Origin) -> str:
         """Return the id that the origin wants for the first line, and a new one for every other."""
         first = origin.first_id
-        return self._new_id() if first is None or self._index.catalogue.corpora_of_id(first) else first
+        return self._new_id() if first is None or self.index.catalogue.corpora_of_id(first) else first
 
     def _write(self, data: Mapping[str, JSON]) -> None:
         data = unplaced(data)
         kept = self._sealer.seal(data)
         name = corpus_of(data)
-        self._index.corpus(name)  # before the line is entered, everything earlier has to be
-        chains, writer = self._index.catalogue.chains, self._batch.writer
+        self.index.corpus(name)  # before the line is entered, everything earlier has to be
+        chains, writer = self.index.catalogue.chains, self._batch.writer_in(name)
         parent = chains.tail(writer, str(data.get("user_id", "")))
         placed, link = linked(kept, parent, key=chains.key_for(writer))
-        self._index.add(self._batch.stage(encode_line(placed)), data, name, link, sealed=is_sealed(kept))
+        self.index.add(self._batch.stage(encode_line(placed), data), data, name, link, sealed=is_sealed(kept))
 
-    def _decided(
+    def decided(
         self,
         origin: Origin,
         decision: str,
@@ -542,11 +582,36 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     created = str(data["created_at"])
     data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any zone
     data |= judgement.record_fields
+    if related := _relations(data):
+        data |= related
+    else:
+        data.pop("relation", None)
     if judgement.decision == "quarantined":
         data["trust"] = "quarantined"
     if judgement.supersedes:
         data["supersedes"] = judgement.supersedes
     return with_fields(Record.from_data(data), kept_form(data))
+
+
+def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return what a record tells of how things hang together: as it was given, where its text names both, or as read.
+
+    A turn of somebody's conversation that an import brought says "I" of whoever spoke, so none is read from it.
+    """
+    text, given = str(data["text"]), data.get("relation")
+    is_turn = data.get("actor") == "import" and data.get("session_id")
+    if given is None and (data["type"] == "summary" or is_turn or not may_relate(text)):
+        return {}
+    from ..words.relations import is_told, kept_relations, relations
+
+    found: list[Mapping[str, JSON]] = [one for one in kept_relations(given) if is_told(one, text)]
+    if given is None:
+        found = [one.to_data() for one in relations(text)]
+    if not found:
+        return {}
+    names = [str(one[end]) for one in found for end in ("subject", "object") if one[end] != "I"]
+    about = data.get("about") or list(dict.fromkeys(names))
+    return {"relation": found[0] if len(found) == 1 else found, **({"about": about} if about else {})}
 
 
 def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:

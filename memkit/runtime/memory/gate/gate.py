@@ -25,7 +25,7 @@ step  code                   question                                           
 What it says never repeats a refused secret. What is tainted is no evidence, settles nothing and opens no question.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ from ..record.record import (
     audience_of,
     can_meet,
     field_problems,
+    item_of,
     kind_of,
     lowest_trust,
     offered_to,
@@ -116,6 +117,27 @@ class WriteGate:
             judgement = judgement._replace(reasons=(*judgement.reasons, MASKED))
         return judgement if judgement.merge_into else self._within_quota(judgement, origin, view)
 
+    def judge_document(
+        self, value: JSON, origin: Origin, *, consented: bool = True
+    ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
+        """Return why a document may not be kept, and what masks in it what the policy does not let in.
+
+        It is no statement, so nothing is asked of it but whether anything may be kept, and what it gives away.
+        """
+        told = list(_strings(value))
+        names = [name for name in (origin.user_id, origin.session_id, origin.agent_id) if name]
+        masked = self.settings.answered("mask")
+        reasons = (
+            *self._not_kept(consented), *_sensitive(told, self.settings.answered("refuse")), *_sensitive(names, HIDDEN)
+        )  # fmt: skip
+        return reasons, lambda whole: masked_value(whole, masked) if masked else whole
+
+    def _not_kept(self, consented: bool) -> Iterator[Reason]:
+        if not self.long_term:
+            yield Reason("long_term_off", "This store keeps nothing beyond a session: privacy.long_term is off.")
+        if not consented:
+            yield Reason("consent", "The user has not agreed to long-term memory. Ask first.")
+
     def judge_core(
         self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
     ) -> Judgement:
@@ -156,10 +178,7 @@ class WriteGate:
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
     ) -> Iterator[Reason]:
         yield from form_problems(draft)
-        if not self.long_term:
-            yield Reason("long_term_off", "This store keeps nothing beyond a session: privacy.long_term is off.")
-        if not consented:
-            yield Reason("consent", "The user has not agreed to long-term memory. Ask first.")
+        yield from self._not_kept(consented)
         least = self.settings.min_confidence
         if draft.confidence < least:
             yield Reason("confidence", f"A confidence of {draft.confidence:.2f} is below the policy's {least:.2f}.")
@@ -212,6 +231,8 @@ class WriteGate:
         return {"actor": origin.actor, "source": source, "trust": "verified" if sure else "candidate", **carried}
 
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
+        if item_of(draft):
+            return Judgement("admitted", (), fields)
         near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
         if not near:
             return Judgement("admitted", (), fields)
@@ -340,6 +361,8 @@ def _takes_a_clean_place(draft: Draft, origin: Origin, view: ArchiveView) -> boo
     if kind_of(origin.actor) == "program":
         return False
     replaced = [view.live(id) for id in replaced_by(draft)]
+    if (item := item_of(draft)) and all(old is not None and item_of(old) == item for old in replaced):
+        return False  # what a program keeps under one name is the history of one value
     if kind_of(origin.actor) == "import":
         return any(old is None or not old.taint for old in replaced)
     return bool(replaced)
@@ -406,7 +429,7 @@ def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
 
 def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:
     """Return whether a record is for the same eyes as an offer, and may hold when that does."""
-    if audience_of(record) != offered_to(draft, origin):
+    if item_of(record) or audience_of(record) != offered_to(draft, origin) or record.key != draft.extra.get("key"):
         return False
     return view.holds(record) if _is_undated(draft) else can_meet(draft, record)
 

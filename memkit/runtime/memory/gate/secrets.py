@@ -88,7 +88,7 @@ def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretF
     """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
     first: dict[str, SecretFinding] = {}
     for text in texts:
-        for finding in find_secrets(text, groups):
+        for finding in () if is_plain(text) else find_secrets(text, groups):
             first.setdefault(finding.kind, finding)
     return list(first.values())
 
@@ -111,14 +111,20 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
     letters: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
-        shown = "" if unicodedata.category(char) == "Cf" else _shown(char)
+        shown = _shown(char)
         letters.append(shown)
-        places.extend([place] * len(shown))
+        if len(shown) == 1:
+            places.append(place)
+        else:
+            places.extend([place] * len(shown))
     return "".join(letters), places
 
 
+@lru_cache(maxsize=4096)
 def _shown(char: str) -> str:
-    """Return the plain form of a letter, a digit of any script, or a dash."""
+    """Return the plain form of a letter, a digit of any script, or a dash; nothing of what nobody sees."""
+    if unicodedata.category(char) == "Cf":
+        return ""
     if char.isdecimal():
         return str(unicodedata.decimal(char))
     plain = unicodedata.normalize("NFKC", char)

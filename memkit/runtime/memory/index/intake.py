@@ -28,6 +28,7 @@ from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
+from .documents import DOCUMENT, enter_document
 from .words import WordIndex
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON]]
@@ -36,8 +37,8 @@ UNSETTLED = ""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
-    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
            EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
            OR EXISTS(SELECT 1 FROM events WHERE successor=:id)"""
@@ -69,9 +70,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
 
 
 def found_by(record: Record) -> list[str]:
-    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
-    day = parse_time(record.valid_from or record.created_at).date()
-    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+    """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
+    day, told = parse_time(record.valid_from or record.created_at).date(), record.text
+    named = tokens(record.key) if record.key else []
+    return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
@@ -83,7 +85,11 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
         event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
         successor_named(event) or None, int(event.fields.get("trust") == "quarantined"),
     )  # fmt: skip
-    sql.execute(INSERT_EVENT, row)
+    is_new = sql.execute(INSERT_EVENT, row).rowcount
+    if event.op == DOCUMENT:
+        if is_new and event.fields:
+            enter_document(sql, event)
+        return ""
     if event.op not in VERDICTS:
         return event.target
     about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
@@ -102,11 +108,12 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     digest = fingerprint(record.text) if readable else ""
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
-        record.actor, record.session_id, record.supersedes, record.source_url,
+        record.actor, record.session_id, record.supersedes, record.source_url, record.key,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
+    _enter_relations(sql, document, record)
     entering[document] = found
     sql.execute(COUNT_IN, (1, len(found)))
     return None
@@ -127,6 +134,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     ended = _ended(sql, id, standing) if standing else state.ended
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
+    _enter_relations(sql, document, state.record)
     found = kept.split()
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
@@ -145,6 +153,13 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     is_parted = len(standing) > 1 or (standing and status == "rejected")
     sql.execute(f"{'INSERT OR IGNORE INTO parted VALUES(?)' if is_parted else 'DELETE FROM parted WHERE id=?'}", (id,))
     return [] if ended == ended_before else [*replaced_by(base), *(row[0] for row in sql.execute(GAVE_WAY, (id,)))]
+
+
+def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
+    if (record.relation or record.about) and not record.is_sealed:
+        from .relations import enter_relations  # most records tell none
+
+        enter_relations(sql, document, record)
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
 from ..record.lines import JSON, parse_time, seconds_before
-from ..record.record import TRUSTS, Draft, Record
+from ..record.record import TRUSTS, Draft, Record, item_of
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
 
@@ -295,18 +295,19 @@ def planned(
     tell: Tell | None = None,
 ) -> ConsolidationPlan:
     """Return what to do about live ``records`` and the core sections of users."""
-    live = list(records)
+    live = [record for record in records if not item_of(record)]
     expired = [record for record in live if record.valid_until and parse_time(record.valid_until) < now]
     done = {record.id for record in expired}
     dropped = [Dropped(record, f"expired on {record.valid_until}") for record in expired]
     merges = []
-    for group in duplicate_groups((record for record in live if record.id not in done), settings.write.duplicate_at):
+    told = (record for record in live if record.id not in done and record.key is None)
+    for group in duplicate_groups(told, settings.write.duplicate_at):
         trusted, others = _by_trust(group)
         dropped += [Dropped(record, f"repeats {trusted[0].id}", trusted[0].id) for record in others]
         if len(trusted) > 1 and _is_sure(trusted, settings):
             merges.append(trusted)
         done.update(record.id for record in group)
-    rest = [record for record in live if record.id not in done]
+    rest = [record for record in live if record.id not in done and record.key is None]
     # What is told in fewer words takes the place of what it tells, so clean records are told apart from tainted ones.
     kinds = ([record for record in rest if bool(record.taint) is tainted] for tainted in (False, True))
     return ConsolidationPlan(

@@ -19,7 +19,7 @@ from ..index.intake import came_after, events_of
 from ..record.errors import NotAllowed
 from ..record.events import Event, successor_named
 from ..record.lines import JSON, kept_time, normal_time
-from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid
+from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid, item_of
 
 MOST_COMPARED = 20
 """So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
@@ -117,6 +117,9 @@ def _look(sql: sqlite3.Connection, most: int | None) -> None:
     """Compare the live records that nobody looked at yet, the newest first, with those that speak of the same."""
     for document, data in sql.execute(UNLOOKED, (-1 if most is None else most,)).fetchall():
         record = Record.from_checked(json.loads(data))
+        if item_of(record):
+            sql.execute("UPDATE records SET looked=1 WHERE document=?", (document,))
+            continue
         found = {other for other in contradicted_by(record) if other != record.id}
         for ground in map(_mark, grounds(record.text)):
             rows = sql.execute(SPEAKING, (ground, document, MOST_COMPARED))
@@ -135,7 +138,7 @@ def _mark(ground: tuple[str, ...]) -> int:
 
 def _concern_the_same(one: Record, other: Record) -> bool:
     is_theirs = one.user_id == other.user_id and audience_of(one) == audience_of(other)
-    return is_theirs and contradict(one.text, other.text)
+    return is_theirs and one.key == other.key and contradict(one.text, other.text)
 
 
 def contradicted_by(record: Record) -> list[str]:

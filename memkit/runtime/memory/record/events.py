@@ -14,7 +14,7 @@ from .record import CHANGEABLE, PERSONS, Record, begins, field_problems, kind_of
 
 OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
-    "allow", "core", "consent", "tombstone", "revoke",
+    "allow", "core", "consent", "tombstone", "revoke", "document",
 )  # fmt: skip
 UNTOLD = ("program",)
 """Actors that state nothing themselves: what they say about a record is no independent source for it."""

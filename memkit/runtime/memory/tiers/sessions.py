@@ -177,6 +177,8 @@ class Kept:
     """What the model cost so far: tokens and requests."""
     taint: tuple[str, ...] = ()
     """What may have steered what stands in the prompt."""
+    drawn: int = 0
+    """The last turn of which what lasts was drawn."""
 
 
 class SessionFile:
@@ -203,7 +205,8 @@ class SessionFile:
             main.restore(data.get("messages", []), data.get("summary", ""))
         told: dict[str, Any] = {key: data.get(key) for key in (*TITLE, "working")}
         usage, taint = _counts(data.get("usage")), tuple(data.get("taint", ()))
-        return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint)
+        drawn = drawn if type(drawn := data.get("drawn")) is int else 0
+        return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint, drawn=drawn)
 
     def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
@@ -213,6 +216,7 @@ class SessionFile:
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {"usage": dict(kept.usage)} if kept.usage else {}
         data |= {"taint": list(map(mask, kept.taint))} if kept.taint else {}
+        data |= {"drawn": kept.drawn} if kept.drawn else {}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if kept.working is not None:
             data["working"] = masked_tree(kept.working)

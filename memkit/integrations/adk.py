@@ -1,0 +1,83 @@
+"""Google's ADK: a ``BaseMemoryService`` on a memkit store; the app's users are the store's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memkit.errors import MissingExtra, UsageError
+from memkit.integrations.interface import Door, draft_of
+from memkit.library import Place, Store
+from memkit.runtime.memory.archive.keeping import KeptDocument
+
+try:
+    from google.adk.events import Event
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.sessions import Session
+    from google.genai import types
+except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
+    raise MissingExtra("MemkitMemoryService needs the ADK: pip install 'memkit-agent[adk]'") from error
+
+
+class MemkitMemoryService(BaseMemoryService):
+    """Sessions and memories of an app's users; an event is kept once, however often its session is added."""
+
+    def __init__(
+        self, store: Store | Place, *, user: str | None = None, consent: bool | None = None, taint: str | None = None
+    ) -> None:
+        """Open the memory of an app's users, or of one user alone."""
+        self.door = Door(store, "adk", user=user, consent=consent, taint=taint)
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Keep what was said in a session."""
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Keep events whole, and derive a record of what each of them says."""
+        space = f"{app_name}/{session_id or ''}"
+        kept = [
+            KeptDocument("transcript", space, event.id, event.model_dump(mode="json", exclude_none=True),
+                         draft_of(_said(event.content), (app_name,)))
+            for event in events if event.content is not None and event.content.parts
+        ]  # fmt: skip
+        await asyncio.to_thread(self.door.keep, self.door.of(user_id), kept)
+
+    async def add_memory(
+        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Offer memories to long-term memory."""
+        for text in filter(None, (_said(memory.content) for memory in memories)):
+            await asyncio.to_thread(self.door.add, self.door.of(user_id), text, (app_name,))
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Return what fits a question."""
+        user = self.door.of(user_id)
+        hits = await asyncio.to_thread(self.door.store.search, query, user=user)
+        return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Retire one memory; all of a user's go by ``memkit memory erase``."""
+        if memory_id is None:
+            raise UsageError("Which memory? Give memory_id; all of a user's go by: memkit memory erase --user U.")
+        await asyncio.to_thread(self.door.forget, self.door.of(user_id), memory_id)
+
+
+def _said(content: types.Content | None) -> str | None:
+    words = " ".join(part.text for part in (content.parts or ()) if part.text) if content else ""
+    return words.strip() or None
+
+
+def _entry(hit: Any) -> MemoryEntry:
+    return MemoryEntry(
+        content=types.Content(parts=[types.Part(text=hit.text)], role="user"), id=hit.id,
+        timestamp=hit.record.created_at,
+        custom_metadata={"score": hit.score, "trust": hit.record.trust, "taint": list(hit.record.taint)},
+    )  # fmt: skip

@@ -1,0 +1,358 @@
+"""Anthropic's memory tool ``memory_20250818``: ``/memories`` is a view of a user's core memory, records and notes.
+
+```python
+from memkit.integrations.anthropic import MemkitMemoryTool
+
+client.beta.messages.tool_runner(tools=[MemkitMemoryTool("my-memory", user="ada")], …)
+```
+
+``/memories/core/SECTION.md`` is a section of core memory, ``/memories/records/TOPIC.md`` what is remembered of a topic,
+a record a line, and every other path a note, which is kept whole and found by its text. What the gate holds back or
+refuses is an error that tells the model why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memkit.errors import MemkitError, MissingExtra
+from memkit.integrations.interface import Door, draft_of, text_of, value_of
+from memkit.library import Place, Store
+from memkit.runtime.memory.archive.keeping import KeptDocument
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.record import Record, item_of
+
+try:
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+    from anthropic.types.beta import (
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
+    raise MissingExtra("MemkitMemoryTool needs Anthropic's SDK: pip install 'memkit-agent[anthropic]'") from error
+
+NAME = "anthropic-memory"
+KIND = "note"
+ROOT = "/memories"
+CORE, RECORDS = "core", "records"
+UNSORTED = "unsorted"
+"""The topic of records without a tag."""
+MOST_LINES = 999_999
+LONGEST = 512
+DEPTH = 2
+ESCAPED = re.compile(r"%(?:2[eEfF]|5[cC]|00)")
+LINE = re.compile(r"^\[(?P<id>[0-9A-Z]{26})\] (?P<text>.*)$", re.DOTALL)
+NOTHING_THERE = "The path {} does not exist. Please provide a valid path."
+CONTEXT = 2
+"""Lines around a change that are shown."""
+
+
+class Memories:
+    """The files of one user, read and changed."""
+
+    def __init__(self, door: Door, user: str) -> None:
+        self.door = door
+        self.user = user
+
+    def files(self) -> dict[str, str]:
+        """Return the text of every file by its path below ``/memories``."""
+        archive = self.door.store.workspace.archive
+        sections = archive.core_sections(self.user)
+        found = {f"{CORE}/{name}.md": sections.get(name, "") for name in self.door.store.workspace.core_sections}
+        topics: dict[str, list[Record]] = {}
+        for record in archive.records(user_id=self.user):
+            if record.user_id == self.user and not _is_note(record):
+                topics.setdefault(_topic(record), []).append(record)
+        for topic, records in topics.items():
+            lines = [f"[{one.id}] {' '.join(one.text.splitlines())}" for one in records]
+            found[f"{RECORDS}/{topic}.md"] = "\n".join(lines)
+        notes = self.door.ask(self.user, lambda documents: list(documents.newest(KIND)))
+        found |= {one.name: str(text_of(value_of(one)) or value_of(one).get("text", "")) for one in notes}
+        return {path: text for path, text in sorted(found.items()) if text or not path.startswith(CORE)}
+
+    def write(self, path: str, before: str | None, text: str) -> None:
+        """Put a text in the place of a file's; raises ``Refused`` for what the gate does not take at once."""
+        place, _, name = path.partition("/")
+        stem = name.removesuffix(".md")
+        if place == CORE and name:
+            if stem not in self.door.store.workspace.core_sections:
+                known = ", ".join(f"{ROOT}/{CORE}/{one}.md" for one in self.door.store.workspace.core_sections)
+                raise ToolError(f"There is no core section {stem!r}. There are {known}.")
+            self.door.edit_core(self.user, stem, text.strip())
+        elif place == RECORDS and name:
+            self._write_records(stem, before or "", text)
+        else:
+            draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
+            self.door.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
+
+    def remove(self, path: str, text: str) -> None:
+        """Take a file away: its records retire, its note or section is emptied."""
+        place, _, name = path.partition("/")
+        if place == CORE and name:
+            self.door.edit_core(self.user, name.removesuffix(".md"), "")
+        elif place == RECORDS and name:
+            self._write_records(name.removesuffix(".md"), text, "")
+        else:
+            self.door.keep(self.user, [KeptDocument(KIND, "", path, None)])
+
+    def _write_records(self, topic: str, before: str, text: str) -> None:
+        old, new = dict(_records(before)), list(_records(text))
+        kept = {id for id, _ in new}
+        for id, said in new:
+            if id in old and said != old[id]:
+                self.door.supersede(self.user, id, said)
+            elif id not in old:
+                self.door.add(self.user, said, () if topic == UNSORTED else (topic,))
+        for id in old:
+            if id not in kept:
+                self.door.forget(self.user, id)
+
+
+class MemkitMemoryTool(BetaAbstractMemoryTool):
+    """The vendor's memory tool on a memkit store, for the plain client's ``tool_runner``."""
+
+    def __init__(
+        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
+    ) -> None:
+        """Open the memories of a user.
+
+        Args:
+            store: A folder, or an open ``memkit.Store``.
+            user: Whose memory it is; nobody else's can be named by a path.
+            consent: True where the host says that the user agreed to be remembered.
+            taint: ``clean`` where the host's model reads nothing that strangers wrote.
+        """
+        super().__init__()
+        self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
+        self._memories = Memories(self.door, self.door.of(user))
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file with numbers before its lines, or what lies in a folder."""
+        path, files = _checked(command.path), self._memories.files()
+        if path in files:
+            return _numbered(command.path, files[path].split("\n"), command.view_range)
+        below = {name: text for name, text in files.items() if not path or name.startswith(f"{path}/")}
+        if not below and path:
+            raise ToolError(NOTHING_THERE.format(command.path))
+        return _listing(command.path.rstrip("/"), path, below)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file that is not there yet."""
+        path, files = _checked(command.path), self._memories.files()
+        if path in files or not path:
+            raise ToolError(f"File {command.path} already exists")
+        if any(name.startswith(f"{path}/") for name in files) or any(path.startswith(f"{name}/") for name in files):
+            raise ToolError(f"{command.path} cannot be a file: a folder of that name, or a file in its way, is there.")
+        self._carried_out(lambda: self._memories.write(path, None, command.file_text))
+        return f"File created successfully at: {command.path}"
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that a file holds exactly once."""
+        path, text = self._file(command.path)
+        found = [match.start() for match in re.finditer(re.escape(command.old_str), text)] if command.old_str else []
+        if not found:
+            raise ToolError(
+                f"No replacement was performed, old_str `{command.old_str}` did not appear verbatim in {command.path}."
+            )
+        if len(found) > 1:
+            lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in found)
+            raise ToolError(
+                f"No replacement was performed. Multiple occurrences of old_str `{command.old_str}` in lines: {lines}. "
+                "Please ensure it is unique"
+            )
+        changed = text.replace(command.old_str, command.new_str or "")
+        self._carried_out(lambda: self._memories.write(path, text, changed))
+        line, edited = text.count("\n", 0, found[0]), changed.split("\n")
+        around = range(max(0, line - CONTEXT), min(len(edited), line + CONTEXT + 1))
+        shown = "\n".join(f"{place + 1:6d}\t{edited[place]}" for place in around)
+        return "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + shown
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put a text after a line; 0 is the beginning."""
+        path, text = self._file(command.path)
+        lines = text.split("\n")
+        lines = lines[:-1] if lines[-1] == "" else lines
+        if not 0 <= command.insert_line <= len(lines):
+            raise ToolError(
+                f"Invalid `insert_line` parameter: {command.insert_line}. "
+                f"It should be within the range [0, {len(lines)}]."
+            )
+        lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+        self._carried_out(lambda: self._memories.write(path, text, "\n".join(lines) + "\n"))
+        return f"The file {command.path} has been edited."
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Take away a file, or a folder with everything in it."""
+        path, files = _checked(command.path), self._memories.files()
+        if not path:
+            raise ToolError("Cannot delete the /memories directory itself")
+        gone = {name: text for name, text in files.items() if name == path or name.startswith(f"{path}/")}
+        if not gone:
+            raise ToolError(f"The path {command.path} does not exist")
+        for name, text in gone.items():
+            self._carried_out(lambda name=name, text=text: self._memories.remove(name, text))
+        return f"Successfully deleted {command.path}"
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file or a folder of notes, or the records of a topic to another one."""
+        old, new, files = _checked(command.old_path), _checked(command.new_path), self._memories.files()
+        if not old:
+            raise ToolError("Cannot rename the /memories directory itself")
+        if new in files or not new or any(name.startswith(f"{new}/") for name in files):
+            raise ToolError(f"The destination {command.new_path} already exists")
+        moved = {name: text for name, text in files.items() if name == old or name.startswith(f"{old}/")}
+        if not moved:
+            raise ToolError(f"The path {command.old_path} does not exist")
+        fixed = [name for name in (*moved, new) if name.partition("/")[0] in (CORE, RECORDS)]
+        if fixed:
+            raise ToolError(f"{ROOT}/{fixed[0]} is memkit's own view: its place cannot change. Edit what it says.")
+        for name, text in moved.items():
+            self._carried_out(lambda name=name, text=text: self._moved(name, new + name[len(old) :], text))
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+    def clear_all_memory(self) -> str:
+        """Take away every note; core memory and records are cleared by ``memkit memory erase``."""
+        for name, text in self._memories.files().items():
+            if name.partition("/")[0] not in (CORE, RECORDS):
+                self._memories.remove(name, text)
+        return "All memory cleared"
+
+    def close(self) -> None:
+        """Commit what was written, and release the store where it was opened here."""
+        self.door.close()
+
+    def _moved(self, old: str, new: str, text: str) -> None:
+        self._memories.remove(old, text)
+        self._memories.write(new, None, text)
+
+    def _file(self, said: str) -> tuple[str, str]:
+        path, files = _checked(said), self._memories.files()
+        place, _, name = path.partition("/")
+        if place == CORE and name.removesuffix(".md") in self.door.store.workspace.core_sections:
+            return path, files.get(path, "")
+        if path not in files:
+            is_folder = not path or any(one.startswith(f"{path}/") for one in files)
+            raise ToolError(f"The path {said} is not a file." if is_folder else NOTHING_THERE.format(said))
+        return path, files[path]
+
+    def _carried_out(self, change: Any) -> None:
+        with self.door.writing():
+            try:
+                change()
+            except (ArchiveError, MemkitError) as error:
+                raise ToolError(str(error)) from error
+
+
+class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for the asynchronous client."""
+
+    def __init__(
+        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
+    ) -> None:
+        """Open the memories of a user, as ``MemkitMemoryTool`` does."""
+        super().__init__()
+        self.tool = MemkitMemoryTool(store, user=user, consent=consent, taint=taint)
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Do what ``MemkitMemoryTool.view`` does."""
+        return await asyncio.to_thread(self.tool.view, command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Do what ``MemkitMemoryTool.create`` does."""
+        return await asyncio.to_thread(self.tool.create, command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Do what ``MemkitMemoryTool.str_replace`` does."""
+        return await asyncio.to_thread(self.tool.str_replace, command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Do what ``MemkitMemoryTool.insert`` does."""
+        return await asyncio.to_thread(self.tool.insert, command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Do what ``MemkitMemoryTool.delete`` does."""
+        return await asyncio.to_thread(self.tool.delete, command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Do what ``MemkitMemoryTool.rename`` does."""
+        return await asyncio.to_thread(self.tool.rename, command)
+
+    async def clear_all_memory(self) -> str:
+        """Do what ``MemkitMemoryTool.clear_all_memory`` does."""
+        return await asyncio.to_thread(self.tool.clear_all_memory)
+
+
+def _is_note(record: Record) -> bool:
+    item = item_of(record)
+    return item is not None and item[0] == KIND
+
+
+def _topic(record: Record) -> str:
+    """Return the name of the file in which a record stands."""
+    tag = record.tags[0] if record.tags else UNSORTED
+    return re.sub(r"[^\w-]+", "-", tag).strip("-")[:80] or UNSORTED
+
+
+def _records(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a topic: the id of a record, or what no record says yet, and the text."""
+    for place, line in enumerate(text.split("\n")):
+        match = LINE.match(line.strip())
+        if match and match["text"].strip():
+            yield match["id"], match["text"].strip()
+        elif not match and line.strip():
+            yield f"new {place}", line.strip().removeprefix("- ")
+
+
+def _checked(path: str) -> str:
+    """Return a path below ``/memories``; raises ``ToolError`` for one that means, or hides, another place."""
+    plain = unicodedata.normalize("NFKC", path)
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise ToolError(f"Path must start with {ROOT}, got: {path[:80]!r}")
+    parts = plain.removeprefix(ROOT).strip("/").split("/")
+    hidden = ESCAPED.search(plain) or "\\\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
+    if hidden or any(part in (".", "..") for part in parts) or "" in parts[1:] or len(path) > LONGEST:
+        raise ToolError(
+            f"Path {path[:80]!r} is no path below {ROOT}: no '..', escapes, backslashes or hidden characters."
+        )
+    return "/".join(parts)
+
+
+def _numbered(path: str, lines: list[str], wanted: list[int] | None) -> str:
+    if len(lines) > MOST_LINES:
+        raise ToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
+    first, last = 1, len(lines)
+    if wanted and len(wanted) == 2:
+        first, last = max(1, wanted[0]), len(lines) if wanted[1] == -1 else wanted[1]
+    shown = (f"{place:6d}\t{line}" for place, line in enumerate(lines, 1) if first <= place <= last)
+    return f"Here's the content of {path} with line numbers:\n" + "\n".join(shown)
+
+
+def _listing(said: str, path: str, files: Mapping[str, str]) -> str:
+    start = f"{path}/" if path else ""
+    sizes: dict[str, int] = {}
+    for name, text in files.items():
+        parts = name.removeprefix(start).split("/")
+        if any(part.startswith(".") for part in parts):
+            continue
+        for depth in range(1, min(len(parts), DEPTH) + 1):
+            shown = "/".join(parts[:depth]) + ("/" if depth < len(parts) else "")
+            sizes[shown] = sizes.get(shown, 0) + len(text.encode())
+    lines = [f"{_size(sum(len(text.encode()) for text in files.values()))}\t{said}"]
+    lines += [f"{_size(size)}\t{said}/{name}" for name, size in sorted(sizes.items())]
+    header = f"Here're the files and directories up to 2 levels deep in {said}, excluding hidden items:"
+    return "\n".join([header, *lines])
+
+
+def _size(size: float) -> str:
+    unit = 0
+    while size >= 1024 and unit < 3:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.1f}".removesuffix(".0") + "BKMG"[unit]

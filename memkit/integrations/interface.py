@@ -1,0 +1,217 @@
+"""What every drop-in does the same way: whose memory it is, what taints its writes, and that no refusal is silent.
+
+Writing one for another framework: hold a ``Door``, keep what has no text as documents with ``Door.keep``, give each
+text that is worth finding as the ``draft`` beside it, and let ``Refused`` through (docs/drop-ins.md).
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Self, TypeVar
+
+from memkit.errors import UsageError
+from memkit.library import Place, Store, open_store
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.keeping import KeptDocument
+from memkit.runtime.memory.gate.gate import TAINTED
+from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record.errors import Reason, Refused
+from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin
+
+Answer = TypeVar("Answer")
+
+CLEAN = "clean"
+HELD_BACK = "held_back"
+TEXTS = ("text", "content", "memory", "fact")
+"""Keys of a value under which its text is looked for."""
+
+
+class Door:
+    """A store as a program of another framework comes to it."""
+
+    def __init__(
+        self, store: Store | Place, name: str, *, user: str | None = None, consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:  # fmt: skip
+        """Open ``store``, or share one that is open.
+
+        Args:
+            store: A folder, or a store that the program holds open and closes itself.
+            name: Of the framework, which its records carry.
+            user: Whose memory it is, whatever the framework names.
+            consent: True where the host says that the user agreed; the store's own account without it.
+            taint: ``clean`` where the host says that its model reads nothing that strangers wrote.
+
+        Raises:
+            UsageError: ``taint`` is something else.
+            StoreNotFound: The folder is no store.
+        """
+        if taint not in (None, CLEAN):
+            raise UsageError(f"taint is 'clean' or left out, not {taint!r:.60}.")
+        self._is_own = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else open_store(store)
+        self.name = name
+        self.user = user
+        self._consent = consent
+        self._taint = () if taint == CLEAN else (f"client:{name}",)
+        # A program that ends without closing loses nothing, but what it wrote is to be in git's history too.
+        self._closing = weakref.finalize(self, self.store.close) if self._is_own else None
+
+    def of(self, user: str | None) -> str:
+        """Return whose memory is meant; raises ``UsageError`` where nobody says."""
+        return self.store.workspace.user(self.user if self.user is not None else user)
+
+    def origin(self, user: str) -> Origin:
+        """Return where what is written for a user comes from."""
+        return Origin(actor=f"tool:{self.name}", user_id=user, taint=self._taint)
+
+    def agreed(self, user: str) -> bool:
+        """Return whether the user agreed to be remembered."""
+        return True if self._consent else self.store.workspace.archive.consent(user) is True
+
+    def ask(self, user: str, question: Callable[[Documents], Answer]) -> Answer:
+        """Return what a question finds among the user's documents."""
+        with self.store.lock:
+            return self.store.workspace.archive.documents(user, question)
+
+    def keep(self, user: str, documents: Sequence[KeptDocument]) -> list[Decision]:
+        """Keep documents, all of them or none, and return what was decided about each.
+
+        Raises:
+            Refused: The gate does not take one of them, or holds its record back for a person.
+        """
+        if not documents:
+            return []
+        with self.store.lock:
+            workspace = self.store.workspace
+            decisions = workspace.archive.keep(documents, self.origin(user), consented=self.agreed(user))
+            self.store.note_write()
+            workspace.commit_memory(added=len(documents))
+        require_admitted(decisions)
+        return decisions
+
+    def add(self, user: str, text: str, tags: Sequence[str] = ()) -> Decision:
+        """Offer a text to long-term memory; raises ``Refused`` for what is refused or held back."""
+        return self._offered(user, lambda archive, origin: archive.offer(
+            draft_of(text, tags) or Draft(text), origin, consented=self.agreed(user)
+        ))  # fmt: skip
+
+    def supersede(self, user: str, id: str, text: str) -> Decision:
+        """Offer a text in the place of a record; raises ``Refused`` for what is refused or held back."""
+        self._require_agreed(user)
+        return self._offered(user, lambda archive, origin: archive.supersede(id, text, origin))
+
+    def edit_core(self, user: str, section: str, text: str) -> Decision:
+        """Offer a text as a core section; raises ``Refused`` for what is refused or held back."""
+        return self._offered(user, lambda archive, origin: archive.edit_core(
+            user, section, text, origin, consented=self.agreed(user)
+        ))  # fmt: skip
+
+    def forget(self, user: str, id: str) -> None:
+        """Retire a record; raises ``Refused`` where that waits for a person."""
+        with self.store.lock:
+            waits = self.store.workspace.archive.mark("forget", id, self.origin(user))
+            self.store.note_write()
+            self.store.workspace.commit_memory()
+        if waits is not None:
+            require_admitted([Decision("quarantined", waits, (TAINTED,))])
+
+    def _offered(self, user: str, offer: Callable[[ArchivalStore, Origin], Decision]) -> Decision:
+        with self.store.lock:
+            decision = offer(self.store.workspace.archive, self.origin(user))
+            if decision.decision != "refused":
+                self.store.note_write()
+                self.store.workspace.commit_memory()
+        require_admitted([decision])
+        return decision
+
+    def _require_agreed(self, user: str) -> None:
+        if not self.agreed(user):
+            raise Refused([Reason("consent", "The user has not agreed to long-term memory. Ask first.")])
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the store for a change that is made of several calls."""
+        with self.store.lock:
+            yield
+
+    def close(self) -> None:
+        """Commit what was written, and release the store where it was opened here."""
+        if self._closing is not None:
+            self._closing()
+
+    def __enter__(self) -> Self:
+        """Return the drop-in."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def require_admitted(decisions: Sequence[Decision]) -> None:
+    """Raise ``Refused`` where something was refused or waits for a person: the caller gets no decision to look at."""
+    for decision in decisions:
+        if decision.decision == "quarantined":
+            waits = Reason(HELD_BACK, f"It is held back for a person: memkit memory approve {decision.id}.")
+            raise Refused((*decision.reasons, waits))
+        if decision.decision == "refused":
+            raise Refused(decision.reasons)
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text of a value, one of a key of ``TEXTS``, where it can be a record's; None for any other.
+
+    >>> text_of({"kind": "Memory", "content": {"content": "Ada sails"}}), text_of({"size": 3})
+    ('Ada sails', None)
+    """
+    if not isinstance(value, Mapping):
+        return None
+    for key in TEXTS:
+        inner = value.get(key)
+        if isinstance(inner, Mapping):
+            inner = inner.get("content")
+        if isinstance(inner, str) and inner.strip() and len(inner.encode(errors="replace")) <= MAX_TEXT_BYTES:
+            return inner
+    return None
+
+
+def with_text(value: Any, text: str) -> Any:
+    """Return a value with another text in the place of its own: what a person said instead."""
+    for key in TEXTS:
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and isinstance(inner.get("content"), str):
+            return {**value, key: {**inner, "content": text}}
+        if isinstance(inner, str) and inner.strip():
+            return {**value, key: text}
+    return value
+
+
+def value_of(document: Document) -> Any:
+    """Return what was kept, with the text that a person put in its place."""
+    value = json.loads(document.value)
+    return with_text(value, document.corrected) if document.corrected is not None and isinstance(value, dict) else value
+
+
+def noted(document: Document) -> dict[str, Any]:
+    """Return what a program noted beside a document."""
+    found = json.loads(document.more)
+    return found if isinstance(found, dict) else {}
+
+
+def moment(at: str) -> datetime:
+    """Return a time of the archive."""
+    return datetime.fromisoformat(at)
+
+
+def draft_of(text: str | None, tags: Sequence[str] = ()) -> Draft | None:
+    """Return the record to derive of a text; None where there is none."""
+    if text is None:
+        return None
+    fitting = tuple(tag for tag in dict.fromkeys(tags) if 0 < len(tag) <= MAX_NAME)[:MAX_TAGS]
+    return Draft(text=text, tags=fitting)

@@ -1,0 +1,482 @@
+"""LangGraph: a store whose items are reviewed, corrected, explained and erased by memkit, and a checkpointer.
+
+```python
+from memkit.integrations.langgraph import MemkitSaver, MemkitStore
+
+graph = builder.compile(store=MemkitStore("my-memory"), checkpointer=MemkitSaver("my-memory", user="ada"))
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple, Self, cast
+
+from memkit.errors import MissingExtra, UsageError
+from memkit.integrations.hosted_vectors import HostedVectors
+from memkit.integrations.interface import Door, draft_of, moment, noted, text_of, value_of
+from memkit.library import Place, Store
+from memkit.runtime.memory.archive.keeping import KeptDocument
+from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.interface import Hit
+from memkit.runtime.memory.record.lines import normal_time, to_text
+from memkit.runtime.memory.record.record import item_of
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        Embeddings,
+        GetOp,
+        IndexConfig,
+        InvalidNamespaceError,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        ensure_embeddings,
+        get_text_at_path,
+        validate_op_namespace,
+    )
+except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
+    raise MissingExtra("MemkitStore needs LangGraph: pip install 'memkit-agent[langgraph]'") from error
+
+from memkit.integrations.langgraph_saver import MemkitSaver
+
+__all__ = ["MemkitSaver", "MemkitStore"]
+
+NAME = "langgraph"
+KIND = "item"
+AS_OF = "$as_of"
+FILTER_KEY = re.compile(r"[\w.\-]+")
+ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$gt": lambda one, other: one > other,
+    "$gte": lambda one, other: one >= other,
+    "$lt": lambda one, other: one < other,
+    "$lte": lambda one, other: one <= other,
+}
+LOOKED_AT = 50
+"""Records that a search by words looks at first; it looks at twice as many until there are enough."""
+
+
+class Below(NamedTuple):
+    """Which items a search is about: those of a namespace and below it, with what their values are to hold."""
+
+    space: str
+    wanted: Mapping[str, Any]
+
+    def holds(self, document: Document) -> bool:
+        """Return whether a document lies there and its value fits."""
+        if self.space and document.space != self.space and not document.space.startswith(f"{self.space}."):
+            return False
+        if not self.wanted:
+            return True
+        value = value_of(document)
+        return all(_compares(_at(value, key), expected) for key, expected in self.wanted.items())
+
+    def first_of(
+        self, ranked: Iterator[tuple[str, float]], most: int, documents: Documents
+    ) -> list[tuple[Document, float]]:
+        """Return what stands of the first ranked versions, each document once."""
+        found, seen = list[tuple[Document, float]](), set()
+        for id, score in ranked:
+            if len(found) >= most:
+                break
+            document = documents.version(id)
+            if document is not None and (document.space, document.name) not in seen and self.holds(document):
+                seen.add((document.space, document.name))
+                found.append((document, score))
+        return found
+
+    def told_by(self, hits: Sequence[Hit], as_of: str | None, documents: Documents) -> list[tuple[Document, float]]:
+        """Return the documents that records speak for."""
+        places = [(hit.score, item_of(hit.record)) for hit in hits]
+        named = [(score, place) for score, place in places if place is not None and place[0] == KIND]
+        stood = [(documents.get(kind, space, name, as_of), score) for score, (kind, space, name) in named]
+        return [(document, score) for document, score in stood if document is not None and self.holds(document)]
+
+
+Found = tuple[str, Document, float | None]
+"""Whose item it is, and how it was scored."""
+
+
+class MemkitStore(BaseStore):
+    """A ``BaseStore`` on a memkit store: an item is a document, and its text, where it has one, a record.
+
+    A put at the same key supersedes, a delete retires, and the value comes back whole. What a person corrects, forgets
+    or rejects is corrected or gone here as well. A search without ``index`` finds by memkit's own retrieval; with the
+    host's embedding its cosine decides. The filter ``$as_of`` gives what stood at a day or a moment.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        store: Store | Place,
+        *,
+        user: str | None = None,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+        consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:
+        """Open the items of ``store``, a folder or an open ``memkit.Store``.
+
+        Args:
+            store: Where they are kept.
+            user: Whose they are; without it the first label of a namespace is the user.
+            index: LangGraph's own: the embedding, its ``dims``, and the ``fields`` to embed.
+            ttl: LangGraph's own: ``default_ttl`` in minutes and ``refresh_on_read``.
+            consent: True where the host says that its users agreed to be remembered.
+            taint: ``clean`` where the host's model reads nothing that strangers wrote.
+        """
+        self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
+        self.index_config = index
+        self.ttl_config = ttl
+        self.embeddings: Embeddings | None = ensure_embeddings(index.get("embed")) if index else None
+        self._fields = _fields_of(index)
+        self._vectors: dict[str, HostedVectors] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    def setup(self) -> None:
+        """Do nothing: a memkit store is made by ``memkit init``. It is here because LangGraph's own stores want it."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out operations: what reads sees what stood before, and of two puts at one key the last one counts."""
+        try:
+            if self._loop is not None and asyncio.get_running_loop() is self._loop:
+                raise asyncio.InvalidStateError(
+                    "This would keep the event loop waiting: await store.abatch(…) or aput."
+                )
+        except RuntimeError:
+            pass
+        return self._carried_out(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the same in a thread beside the loop."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._carried_out, list(ops))
+
+    def close(self) -> None:
+        """Commit what was written, and release the store where it was opened here."""
+        for vectors in self._vectors.values():
+            vectors.close()
+        self._vectors.clear()
+        self.door.close()
+
+    def _carried_out(self, ops: Iterable[Op]) -> list[Result]:
+        ops = [_checked(op) for op in ops]
+        puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+        with self.door.writing():
+            results: list[Result] = [self._read(op) for op in ops]
+            self._put(list(puts.values()))
+        return results
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        return self._listed(op) if isinstance(op, ListNamespacesOp) else None
+
+    # Whose items they are.
+
+    def _user(self, namespace: Sequence[str]) -> str:
+        return self.door.of(namespace[0] if namespace else None)
+
+    def _users(self, prefix: Sequence[str]) -> list[str]:
+        """Return the users whose items may lie below a prefix."""
+        if self.door.user is not None or prefix:
+            return [self._user(prefix)]
+        return self.door.store.workspace.archive.users()
+
+    # Reading.
+
+    def _get(self, op: GetOp) -> SearchItem | None:
+        user = self._user(op.namespace)
+        space, key = _space(op.namespace), op.key
+
+        def got(documents: Documents) -> tuple[Document, SearchItem] | None:
+            document = documents.get(KIND, space, key)
+            return (document, _items([(document, None)], documents)[0]) if document else None
+
+        found = self.door.ask(user, got)
+        if found is None:
+            return None
+        self._refresh(user, [found[0]], op.refresh_ttl)
+        return found[1]
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        wanted = dict(op.filter or {})
+        as_of = normal_time(str(wanted.pop(AS_OF))) if AS_OF in wanted else None
+        for key in wanted:
+            if not FILTER_KEY.fullmatch(key):
+                raise ValueError(f"Invalid filter key: {key!r:.80}. It has letters, digits, '_', '-' and '.' alone.")
+        below = Below(_space(op.namespace_prefix), wanted)
+        users, most = self._users(op.namespace_prefix), op.offset + op.limit
+        if op.query and self.embeddings is not None and as_of is None:
+            found = self._nearest(op.query, users, below, most)
+        elif op.query:
+            found = self._by_words(op, users, below, as_of)
+        else:
+            found = self._newest(users, below, most, holding=_texts_in(wanted), as_of=as_of)
+        shown = found[op.offset : most]
+        items: dict[tuple[str, str, str], SearchItem] = {}
+        for user in dict.fromkeys(user for user, *_ in shown):
+            own = [(document, score) for owner, document, score in shown if owner == user]
+            made = self.door.ask(user, partial(_items, own))
+            items |= {(user, one.space, one.name): item for (one, _), item in zip(own, made, strict=True)}
+            if as_of is None:
+                self._refresh(user, [document for document, _ in own], op.refresh_ttl)
+        return [items[user, document.space, document.name] for user, document, _ in shown]
+
+    def _newest(
+        self, users: Sequence[str], below: Below, most: int, *, holding: tuple[str, ...] = (), as_of: str | None = None
+    ) -> list[Found]:
+        """Return the newest items that fit, at most so many of each user."""
+
+        def newest(documents: Documents) -> list[Document]:
+            standing = documents.newest(KIND, below.space, holding=holding, as_of=as_of)
+            return list(islice(filter(below.holds, standing), most))
+
+        found: list[Found] = [(user, one, None) for user in users for one in self.door.ask(user, newest)]
+        return sorted(found, key=lambda one: (one[1].at, one[1].id), reverse=True) if len(users) > 1 else found
+
+    def _nearest(self, query: str, users: Sequence[str], below: Below, most: int) -> list[Found]:
+        """Return the items that fit, the nearest to a query first, then those of which nothing was embedded."""
+        asked, scored = self._embedded([query])[0], list[Found]()
+        for user in users:
+            ranked = self._vectors_of(user).ranked(asked)
+            nearest = self.door.ask(user, partial(below.first_of, ranked, most))
+            scored += [(user, one, score) for one, score in nearest]
+        scored.sort(key=lambda one: -cast("float", one[2]))
+        if len(scored) >= most:
+            return scored
+        seen = {(user, one.space, one.name) for user, one, _ in scored}
+        rest = self._newest(users, below, most + len(seen))
+        return scored + [one for one in rest if (one[0], one[1].space, one[1].name) not in seen]
+
+    def _by_words(self, op: SearchOp, users: Sequence[str], below: Below, as_of: str | None) -> list[Found]:
+        """Return the items whose records memkit's own retrieval finds."""
+        archive, found, most = self.door.store.workspace.archive, list[Found](), op.offset + op.limit
+        for user in users:
+            k = max(LOOKED_AT, 2 * most)
+            while True:
+                tags = _tags(op.namespace_prefix, user)
+                hits = archive.search(op.query or "", user_id=user, k=k, tags=tags, as_of=as_of).hits
+                fitting = self.door.ask(user, partial(below.told_by, hits, as_of))
+                if len(fitting) >= most or len(hits) < k:
+                    break
+                k *= 2
+            found += [(user, document, score) for document, score in fitting]
+        return sorted(found, key=lambda one: -cast("float", one[2]))
+
+    def _listed(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
+        spaces = [
+            tuple(space.split("."))
+            for user in self._users(())
+            for space in self.door.ask(user, lambda documents: documents.spaces(KIND))
+        ]
+        found = {one for one in spaces if all(_matches(condition, one) for condition in conditions)}
+        if op.max_depth is not None:
+            found = {one[: op.max_depth] for one in found}
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+    # Writing.
+
+    def _put(self, ops: Sequence[PutOp]) -> None:
+        now = self.door.store.workspace.clock()
+        by_user: dict[str, list[tuple[PutOp, KeptDocument]]] = {}
+        for op in ops:
+            user = self._user(op.namespace)
+            by_user.setdefault(user, []).append((op, _kept(op, user, now)))
+        for user, kept in by_user.items():
+            self.door.keep(user, [document for _, document in kept])
+            if self.embeddings is not None:
+                self._embed(user, [document for op, document in kept if op.value is not None])
+
+    def _refresh(self, user: str, documents: Sequence[Document], wanted: bool) -> None:
+        ending = [(one, noted(one).get("ttl")) for one in documents if one.until is not None]
+        if wanted and ending:
+            archive = self.door.store.workspace.archive
+            archive.keep_longer([(one, float(ttl)) for one, ttl in ending if ttl], self.door.origin(user))
+
+    # Embedding.
+
+    def _vectors_of(self, user: str) -> HostedVectors:
+        """Return the vectors of a user's items, those that are missing made."""
+        vectors = self._vectors.get(user)
+        if vectors is None:
+            vectors = self._vectors[user] = HostedVectors(self.door.ask(user, lambda documents: documents.beside()))
+            known = vectors.known()
+            missing = self.door.ask(user, lambda documents: [
+                (one.id, one) for one in documents.newest(KIND) if one.id not in known
+            ])  # fmt: skip
+            self._add_vectors(vectors, missing)
+        return vectors
+
+    def _embed(self, user: str, kept: Sequence[KeptDocument]) -> None:
+        vectors = self._vectors_of(user)
+        found = self.door.ask(user, lambda documents: [documents.get(*one.place) for one in kept])
+        self._add_vectors(vectors, [(one.id, one) for one in found if one is not None])
+
+    def _add_vectors(self, vectors: HostedVectors, documents: Sequence[tuple[str, Document]]) -> None:
+        texts: list[tuple[str, str, str]] = []
+        for id, document in documents:
+            index = noted(document).get("index")
+            fields = self._fields if index is None else index or []
+            value = value_of(document)
+            for field in fields:
+                found = get_text_at_path(value, field)
+                texts += [(id, f"{field}.{place}", text) for place, text in enumerate(found)]
+        if texts:
+            unique = list(dict.fromkeys(text for *_, text in texts))
+            made = dict(zip(unique, self._embedded(unique), strict=True))
+            vectors.add([(id, path, made[text]) for id, path, text in texts])
+
+    def _embedded(self, texts: list[str]) -> list[list[float]]:
+        embeddings = cast("Embeddings", self.embeddings)
+        try:
+            return embeddings.embed_documents(texts)
+        except (ValueError, NotImplementedError):
+            if type(embeddings).__name__ != "EmbeddingsLambda":
+                raise
+        return asyncio.run(embeddings.aembed_documents(texts))  # the host's function is asynchronous alone
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the store; from now on calls that would keep this loop waiting are errors."""
+        self._loop = asyncio.get_running_loop()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        self._loop = None
+        self.close()
+
+
+def _checked(op: Op) -> Op:
+    """Return an operation whose namespace can be one; raises ``InvalidNamespaceError``."""
+    validate_op_namespace(op)
+    if isinstance(op, GetOp | PutOp):
+        if not op.namespace:
+            raise InvalidNamespaceError("Namespace cannot be empty.")
+        if not isinstance(op.key, str):
+            raise UsageError(f"The key of an item is a text, not {type(op.key).__name__}.")
+    return op
+
+
+def _fields_of(index: IndexConfig | None) -> list[str]:
+    found = (index or {}).get("fields") or (index or {}).get("text_fields") or ["$"]
+    return [found] if isinstance(found, str) else list(cast("Iterable[str]", found))
+
+
+def _space(namespace: Sequence[str]) -> str:
+    return ".".join(namespace)
+
+
+def _tags(namespace: Sequence[str], user: str) -> tuple[str, ...]:
+    """Return what of a namespace is the label of its records: everything but the user."""
+    return tuple(label for label in namespace if label != user)
+
+
+def _kept(op: PutOp, user: str, now: Any) -> KeptDocument:
+    until = to_text(now + timedelta(minutes=op.ttl)) if op.ttl is not None and op.value is not None else None
+    more: dict[str, Any] = {"ttl": op.ttl} if until else {}
+    if op.index is not None:
+        more["index"] = list(op.index) if op.index else False
+    value = None if op.value is None else dict(op.value)
+    tags = _tags(op.namespace, user)
+    return KeptDocument(KIND, _space(op.namespace), op.key, value, draft_of(text_of(value), tags), until, more)
+
+
+def _items(found: Sequence[tuple[Document, float | None]], documents: Documents) -> list[SearchItem]:
+    items = []
+    for document, score in found:
+        place = document.kind, document.space, document.name
+        made = documents.made_at(*place) if document.number > 1 else None
+        items.append(
+            SearchItem(
+                namespace=tuple(document.space.split(".")), key=document.name, value=value_of(document),
+                created_at=moment(made or document.at), updated_at=moment(document.at), score=score,
+            )
+        )  # fmt: skip
+    return items
+
+
+# Filters.
+
+
+def _texts_in(wanted: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return texts that the JSON of every value holds that fits."""
+    from memkit.runtime.memory.archive.keeping import as_json
+
+    exact = (value.get("$eq") if isinstance(value, dict) else value for value in wanted.values())
+    return tuple(as_json(value) for value in exact if isinstance(value, str))
+
+
+def _at(value: Any, key: str) -> Any:
+    """Return what a value holds under a key, or under a path of keys with dots between them."""
+    if isinstance(value, Mapping) and key in value:
+        return value[key]
+    for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def _compares(value: Any, expected: Any) -> bool:
+    if isinstance(expected, Mapping):
+        if any(str(key).startswith("$") for key in expected):
+            return all(_holds(value, operator, other) for operator, other in expected.items())
+        return isinstance(value, Mapping) and all(_compares(value.get(key), one) for key, one in expected.items())
+    if isinstance(expected, list | tuple):
+        pairs = zip(value, expected, strict=False) if isinstance(value, list | tuple) else ()
+        return isinstance(value, list | tuple) and len(value) == len(expected) and all(_compares(*one) for one in pairs)
+    return _same(value, expected)
+
+
+def _same(value: Any, expected: Any) -> bool:
+    return isinstance(value, bool) == isinstance(expected, bool) and bool(value == expected)
+
+
+def _holds(value: Any, operator: str, expected: Any) -> bool:
+    if operator == "$eq":
+        return _same(value, expected)
+    if operator == "$ne":
+        return not _same(value, expected)
+    if operator not in ORDERED:
+        raise ValueError(f"Unsupported operator: {operator!r:.40}. There are $eq, $ne, {', '.join(ORDERED)}, {AS_OF}.")
+    numbers = isinstance(value, int | float) and isinstance(expected, int | float)
+    texts = isinstance(value, str) and isinstance(expected, str)
+    return (numbers or texts) and ORDERED[operator](value, expected)
+
+
+def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    if condition.match_type not in ("prefix", "suffix"):
+        raise ValueError(f"Match type {condition.match_type!r:.40} must be prefix or suffix.")
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(expected in ("*", label) for expected, label in zip(path, part, strict=True))

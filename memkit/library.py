@@ -1,0 +1,368 @@
+"""The front door for code: open a store, add, search, correct, forget, explain, talk to its agent, and all that async.
+
+```python
+from memkit import open_store
+
+with open_store("my-memory") as store:
+    store.add("Ada prefers espresso", user="ada")
+    print([hit.text for hit in store.search("coffee", user="ada")])
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from memkit.errors import NegativeAnswer
+from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
+from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.record import Draft
+
+if TYPE_CHECKING:
+    from memkit.agent import ReferenceAgent
+    from memkit.runtime.loop.reply import AgentResponse
+    from memkit.use_cases.accounts import RecordAccount
+    from memkit.workspace import Workspace
+
+Answer = TypeVar("Answer")
+Place = str | os.PathLike[str]
+
+_log = logging.getLogger("memkit")
+
+
+def open_store(path: Place | None = None) -> Store:
+    """Open the store in the folder ``path``, or the nearest one: ``MEMKIT_STORE``, else a parent with ``memkit.yaml``.
+
+    Use it in a ``with`` block, or close it: then what was written is committed.
+
+    Raises:
+        StoreNotFound: The folder is no store. ``memkit init`` makes one.
+        StoreFault: A newer memkit wrote it, or it is damaged.
+    """
+    from memkit.workspace import open_workspace
+
+    return Store(open_workspace(Path(path) if path is not None else None, notice=_log.warning))
+
+
+def aopen_store(path: Place | None = None) -> AsyncStore:
+    """Return the store for ``async with``, or to be awaited: the same calls, each without keeping the loop waiting."""
+    return AsyncStore(path)
+
+
+class Store:
+    """An open store. Threads may share it; each call is done when it returns, and on the disk if it wrote."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        """What memkit's own commands run on."""
+        self.lock = threading.RLock()
+        """Held while a call is carried out."""
+        self._wrote = False
+
+    @property
+    def path(self) -> Path:
+        """Return the folder of the store."""
+        return self.workspace.root
+
+    def add(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        type: str = "fact",
+        tags: Sequence[str] = (),
+        confidence: float = 1.0,
+        valid_until: str | None = None,
+    ) -> Decision:
+        """Offer a fact to a user's long-term memory, as it is worded, and return what the write gate decided.
+
+        The program speaks for its operator, as ``memkit memory add`` does: what it adds counts as checked. The
+        decision is ``admitted``, ``merged`` with a record that says the same, or ``quarantined`` until a person
+        approves it; its ``id`` is the record's, its ``reasons`` say why.
+
+        Args:
+            text: The fact, in one sentence that can be understood by itself.
+            user: Whose memory it is; the store's ``user`` without it.
+            type: ``fact``, ``preference``, ``outcome``, ``constraint``, ``goal``, ``event`` or ``summary``.
+            tags: Labels to find it by.
+            confidence: How sure it is, from 0 to 1.
+            valid_until: When it ends to be true; a bare date means its end.
+
+        Raises:
+            Refused: The gate does not take it; ``reasons`` say why.
+        """
+        from memkit.use_cases.memory import remember
+
+        with self.lock:
+            draft = Draft(
+                text=text, type=type, tags=tuple(tags), confidence=confidence, valid_until=valid_until,
+                importance=self.workspace.settings["importance"],
+            )  # fmt: skip
+            return self._decided(remember(self.workspace, draft, user=self.workspace.user(user)))
+
+    def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
+        """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; none where none fits.
+
+        Args:
+            query: What to look for, in words.
+            user: Whose memory is asked; what others share is seen too.
+            k: How many at most.
+            as_of: A day: what was true then.
+        """
+        from memkit.use_cases.recall import Back, search_memory
+
+        with self.lock:
+            user = self.workspace.user(user)
+            return list(search_memory(self.workspace, query, user=user, count=k, back=Back(as_of=as_of)).hits)
+
+    def get(self, id: str, *, user: str | None = None) -> StoredRecord:
+        """Return a memory with its ``text``, ``status`` and ``history``; with ``user``, another user's is not found.
+
+        Raises:
+            NotFound: There is no such record.
+        """
+        from memkit.use_cases.recall import find_record
+
+        with self.lock:
+            return find_record(self.workspace.archive, id, user)
+
+    def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
+        """Put ``text`` in the place of a memory that is no longer right; the old wording stays in the history.
+
+        Raises:
+            NotFound: There is no such record.
+            NegativeAnswer: It is not live.
+            Refused: The gate does not take the new text.
+        """
+        from memkit.use_cases.memory import supersede_record
+
+        with self.lock:
+            stored = self._own(id, user)
+            return self._decided(supersede_record(self.workspace, stored, text, reason=reason))
+
+    def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
+        """Retire a memory and return its status then; history keeps it, and it may be told again.
+
+        Raises:
+            NotFound: There is no such record.
+            NegativeAnswer: It is not live.
+        """
+        from memkit.use_cases.memory import mark_entry
+
+        with self.lock:
+            self._own(id, user)
+            self._wrote = True
+            return mark_entry(self.workspace, "forget", id, user=user, reason=reason).status
+
+    def why(self, id: str, *, user: str | None = None) -> RecordAccount:
+        """Return when a memory was ``retrieved``, ``injected`` into a prompt and ``cited``, and what lost against it.
+
+        Raises:
+            NotFound: There is no such record.
+        """
+        from memkit.use_cases.accounts import explain_record
+
+        with self.lock:
+            return explain_record(self.workspace, id, user=user)
+
+    def agent(
+        self,
+        *,
+        user: str | None = None,
+        session: str = "",
+        provider: str | None = None,
+        model: str | None = None,
+        consent: bool = False,
+    ) -> Agent:
+        """Return the store's agent, ready to talk with a user.
+
+        Args:
+            user: Whom it talks with, and whose memory it has.
+            session: The session to go on with; a new one without it.
+            provider: Who answers, such as ``reference`` or ``openai``; what the store's settings say without it.
+            model: The model's name, for providers that have several.
+            consent: Record that the user agrees to long-term memory; without it an agent stores nothing.
+
+        Raises:
+            NotTrusted: The store chose who is asked, and nobody trusted it here (``memkit trust``).
+        """
+        from memkit.agent import Setting
+        from memkit.use_cases.open_chat import open_chat
+
+        with self.lock:
+            user = self.workspace.user(user)
+            setting = Setting(user=user, session=session)
+            opened = open_chat(self.workspace, setting, provider=provider, model=model)
+            if consent and not opened.consent.granted():
+                self.workspace.archive.set_consent(user, True, self.workspace.person(user))
+            self._wrote = True
+            return Agent(self, opened)
+
+    def close(self) -> None:
+        """Commit what was written, and release the store."""
+        with self.lock:
+            if self._wrote:
+                self.workspace.end_batch()
+                self._wrote = False
+            self.workspace.close()
+
+    def note_write(self) -> None:
+        """Note that something was written, so that closing commits it."""
+        self._wrote = True
+
+    def _decided(self, decision: Decision) -> Decision:
+        if decision.decision == "refused":
+            raise Refused(decision.reasons)
+        self._wrote = True
+        return decision
+
+    def _own(self, id: str, user: str | None) -> StoredRecord:
+        from memkit.use_cases.recall import find_record
+
+        stored = find_record(self.workspace.archive, id, user)
+        if user is not None and stored.record.user_id != user:
+            raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
+        return stored
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+class Agent:
+    """The store's agent in one session."""
+
+    def __init__(self, store: Store, agent: ReferenceAgent) -> None:
+        self._store = store
+        self._agent = agent
+
+    @property
+    def session(self) -> str:
+        """Return the id of the session, to go on with it later."""
+        return self._agent.setting.session
+
+    def respond(self, text: str) -> AgentResponse:
+        """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written."""
+        with self._store.lock:
+            return self._agent.step(text)
+
+
+class AsyncStore:
+    """The same store for asynchronous code: every call runs in one thread beside the loop.
+
+    ```python
+    async with aopen_store("my-memory") as store:
+        await store.add("Ada prefers espresso", user="ada")
+    ```
+    """
+
+    def __init__(self, path: Place | None = None) -> None:
+        self._path = path
+        self._store: Store | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
+
+    async def add(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        type: str = "fact",
+        tags: Sequence[str] = (),
+        confidence: float = 1.0,
+        valid_until: str | None = None,
+    ) -> Decision:
+        """Do what ``Store.add`` does."""
+        offered = partial(self._opened.add, text, user=user, type=type, tags=tags, confidence=confidence)
+        return await self._beside(partial(offered, valid_until=valid_until))
+
+    async def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
+        """Do what ``Store.search`` does."""
+        return await self._beside(partial(self._opened.search, query, user=user, k=k, as_of=as_of))
+
+    async def get(self, id: str, *, user: str | None = None) -> StoredRecord:
+        """Do what ``Store.get`` does."""
+        return await self._beside(partial(self._opened.get, id, user=user))
+
+    async def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
+        """Do what ``Store.supersede`` does."""
+        return await self._beside(partial(self._opened.supersede, id, text, user=user, reason=reason))
+
+    async def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
+        """Do what ``Store.forget`` does."""
+        return await self._beside(partial(self._opened.forget, id, user=user, reason=reason))
+
+    async def why(self, id: str, *, user: str | None = None) -> RecordAccount:
+        """Do what ``Store.why`` does."""
+        return await self._beside(partial(self._opened.why, id, user=user))
+
+    async def agent(
+        self,
+        *,
+        user: str | None = None,
+        session: str = "",
+        provider: str | None = None,
+        model: str | None = None,
+        consent: bool = False,
+    ) -> AsyncAgent:
+        """Do what ``Store.agent`` does."""
+        ready = partial(self._opened.agent, user=user, session=session, provider=provider, model=model, consent=consent)
+        return AsyncAgent(await self._beside(ready), self._beside)
+
+    async def close(self) -> None:
+        """Commit what was written, and release the store."""
+        if self._store is not None:
+            await self._beside(self._store.close)
+            self._store = None
+        self._thread.shutdown(wait=False)
+
+    @property
+    def _opened(self) -> Store:
+        if self._store is None:
+            raise RuntimeError("Open the store first: 'async with aopen_store(…) as store', or 'await aopen_store(…)'.")
+        return self._store
+
+    async def _beside(self, work: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def __await__(self) -> Generator[object, None, Self]:
+        """Open the store, and return it."""
+        return self.__aenter__().__await__()
+
+    async def __aenter__(self) -> Self:
+        """Open the store, and return it."""
+        if self._store is None:
+            self._store = await self._beside(partial(open_store, self._path))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        await self.close()
+
+
+class AsyncAgent:
+    """The store's agent in one session, for asynchronous code."""
+
+    def __init__(self, agent: Agent, beside: Callable[[Callable[[], AgentResponse]], Awaitable[AgentResponse]]) -> None:
+        self._agent = agent
+        self._beside = beside
+
+    @property
+    def session(self) -> str:
+        """Return the id of the session, to go on with it later."""
+        return self._agent.session
+
+    async def respond(self, text: str) -> AgentResponse:
+        """Do what ``Agent.respond`` does."""
+        return await self._beside(partial(self._agent.respond, text))

@@ -1,0 +1,160 @@
+"""How a document is kept: the gate is asked, its versions are lines, and a record is derived of what text it has."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..index.documents import DOCUMENT, PIECE, Document, Documents
+from ..interface import Decision
+from ..record.errors import InvalidRecord, Reason
+from ..record.lines import EMPTY, JSON, kept_time, parse_time, to_text
+from ..record.record import ITEM, Draft, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .change import ArchiveChange
+
+MAX_BYTES = 64 * 1024 * 1024
+FRESHNESS = 0.1
+"""A share of its time to live: a document that was read is kept longer once so much of it has passed."""
+
+
+class KeptDocument(NamedTuple):
+    """What a program wants kept."""
+
+    kind: str
+    space: str
+    name: str
+    value: JSON
+    """What is to be read back; None for a document that goes."""
+    draft: Draft | None = None
+    """What record is to be derived of it, where it has a text."""
+    until: str | None = None
+    more: "Mapping[str, JSON]" = EMPTY
+    """What the program notes beside it."""
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Return what tells it from every other document of its user."""
+        return self.kind, self.space, self.name
+
+
+def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consented: bool) -> Decision:
+    """Judge a document and what is derived of it, write down both, and return what was decided."""
+    documents = Documents(change.index.user(origin.user_id), change.now())
+    standing = documents.get(*kept.place)
+    number, record = documents.head(*kept.place)
+    if kept.value is None:
+        if standing is None:
+            return Decision("admitted", None)
+        return change.decided(origin, "admitted", _write(change, kept, origin, number + 1, None, None), ())
+    reasons, masked = change.judge_document(kept.value, origin, consented=consented)
+    if reasons:
+        return change.decided(origin, "refused", None, reasons)
+    text = as_json(masked(kept.value))
+    if len(text) > MAX_BYTES:
+        long = Reason("too_long", f"It has {len(text):,} characters; a document may have {MAX_BYTES:,}.")
+        return change.decided(origin, "refused", None, (long,))
+    if standing and _says_the_same(standing, text, kept):
+        return Decision("admitted", record or standing.id)
+    derived = _derived(change, kept, origin, standing, consented=consented)
+    if derived is not None and derived.decision == "refused":
+        return derived
+    id = _write(change, kept, origin, number + 1, text, derived.id if derived else None)
+    return derived or change.decided(origin, "admitted", id, ())
+
+
+def due_for_refresh(document: Document, minutes: float, now: datetime) -> bool:
+    """Return whether so much of a document's time has passed that it is worth a line to give it more."""
+    gained = now + timedelta(minutes=minutes * (1 - FRESHNESS))
+    return document.until is not None and gained > parse_time(document.until)
+
+
+def refresh(change: "ArchiveChange", document: Document, origin: Origin, minutes: float) -> None:
+    """Let a document that was read live on for as long as one that is new."""
+    until = change.now() + timedelta(minutes=minutes)
+    fields = _place(document, document.number + 1) | {
+        "again": document.id, "kept_at": document.at, "until": to_text(until), "record": document.record,
+        "more": json.loads(document.more),
+    }  # fmt: skip
+    change.write_event(DOCUMENT, f"document/{document.kind}", origin, fields=_without_nothing(fields))
+
+
+def as_json(value: JSON) -> str:
+    """Return a value as JSON that gives it back, what JSON calls no number included; raises InvalidRecord."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text if text.isprintable() or _is_utf8(text) else json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRecord(f"This cannot be kept as JSON: {error}.") from None
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _says_the_same(standing: Document, text: str, kept: KeptDocument) -> bool:
+    same = standing.value == text and standing.corrected is None
+    same = same and standing.more == json.dumps(dict(kept.more) or None)
+    return same and standing.until is None and kept.until is None
+
+
+def _derived(
+    change: "ArchiveChange", kept: KeptDocument, origin: Origin, standing: Document | None, *, consented: bool
+) -> Decision | None:
+    """Offer the record of a document in the place of the one that stood for it; None where it has no text."""
+    before = standing.record if standing else None
+    if kept.draft is None:
+        if before is not None:
+            change.write_event("forget", before, origin, reason="its document has no text any more")
+        return None
+    until = kept_time(kept.until) if kept.until else None
+    known = change.index.user(origin.user_id).live(before) if before else None
+    if known and known.text == kept.draft.text and known.valid_until == until and known.tags == kept.draft.tags:
+        return Decision("admitted", before)
+    extra: dict[str, JSON] = {**kept.draft.extra, ITEM: list(kept.place)}
+    draft = kept.draft._replace(supersedes=known.id if known else None, valid_until=until, extra=extra)
+    return change.offer(draft, origin, consented=consented)
+
+
+def _write(
+    change: "ArchiveChange", kept: KeptDocument, origin: Origin, number: int, text: str | None, record: str | None
+) -> str:
+    """Write a version of a document, on as many lines as it needs, and return its id."""
+    if text is None:
+        documents = Documents(change.index.user(origin.user_id), change.now())
+        standing = documents.get(*kept.place)
+        if standing and standing.record:
+            change.write_event("forget", standing.record, origin, reason="its document was deleted")
+    common = _place(kept, number) | {
+        "record": record, "until": kept.until, "more": dict(kept.more) or None,
+        "taint": list(origin.tainted_by) or None,
+    }  # fmt: skip
+    target, first = f"document/{kept.kind}", ""
+    pieces = list(_pieces(text)) if text is not None else [None]
+    for place, piece in enumerate(pieces):
+        fields = common | {"value": piece}
+        if len(pieces) > 1:
+            fields |= {"piece": place, "pieces": len(pieces), "of": first or None}
+        id = change.write_event(DOCUMENT, target, origin, fields=_without_nothing(fields))
+        first = first or id
+    return first
+
+
+def _place(one: KeptDocument | Document, number: int) -> dict[str, JSON]:
+    return {"kind": one.kind, "space": one.space, "name": one.name, "number": number}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for start in range(0, len(text), PIECE):
+        yield text[start : start + PIECE]
+
+
+def _without_nothing(fields: dict[str, JSON]) -> dict[str, JSON]:
+    return {key: value for key, value in fields.items() if value is not None}

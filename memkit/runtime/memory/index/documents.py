@@ -1,0 +1,250 @@
+"""Documents: what programs keep whole beside records, such as an item of a store, a transcript or a note.
+
+A document has a kind, a space and a name. Each time it is kept is a version, the highest number counts, and a version
+without a value says that the document is gone. A version may name the record that was derived of its text: what becomes
+of that one by a person's hand, corrected, forgotten or rejected, becomes of the document.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+from ..record.events import Event, Folded
+from ..record.lines import JSON, normal_time, to_text
+from ..record.record import Record
+from .catalogue import VECTORS
+
+DOCUMENT = "document"
+"""The operation of the lines that keep documents."""
+PIECE = 24_000
+"""Characters of a value on one line: sealed, and each of them escaped, they still are fewer than a line may have."""
+END = "\U0010ffff"
+COLUMNS = "kind, space, name, number, id, at, until, record, value, more"
+IN_SPACE = "(space=:space OR (space>=:below AND space<:above) OR :space='')"
+VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY number DESC, id DESC"
+FEW = 2000
+"""So many documents are sorted; of more the newest are read in their order until there are enough."""
+COUNT = f"SELECT count(*) FROM (SELECT 1 FROM documents WHERE kind=:kind AND +latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
+
+
+class Document(NamedTuple):
+    """A document as it stands."""
+
+    kind: str
+    space: str
+    name: str
+    number: int
+    """How often it was kept."""
+    id: str
+    """Of this version."""
+    at: str
+    until: str | None
+    """When it ends by itself."""
+    record: str | None
+    """The record that was derived of it, or what a person put in its place."""
+    value: str
+    """What was kept, as JSON."""
+    more: str
+    """What the program noted beside it, as JSON."""
+    corrected: str | None = None
+    """The text that a person put in the place of the one that was derived."""
+
+
+def enter_document(sql: sqlite3.Connection, event: Event) -> None:
+    """Enter what one line keeps of a document; one of several lines counts when all of them are here."""
+    fields = event.fields
+    whole = str(fields.get("of") or event.id)
+    value = fields.get("value")
+    if (pieces := int(cast("int", fields.get("pieces", 1)))) > 1:
+        piece = (whole, fields.get("piece"), value)
+        sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
+        if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
+            return
+        found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
+        value = "".join(row[0] for row in found)
+        sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
+    place = tuple(str(fields.get(name, "")) for name in ("kind", "space", "name"))
+    number = int(cast("int", fields.get("number", 1)))
+    at: JSON = fields.get("kept_at") or event.at
+    if again := fields.get("again"):
+        row = sql.execute("SELECT value FROM documents WHERE id=?", (str(again),)).fetchone()
+        if row is None:
+            return
+        value = row[0]
+    head = sql.execute(
+        "SELECT number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
+    ).fetchone()
+    is_latest = head is None or (number, whole) > tuple(head)
+    if is_latest and head:
+        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[1],))
+    until = fields.get("until")
+    sql.execute(
+        "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+        (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
+         value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest)),
+    )  # fmt: skip
+
+
+class Holds(Protocol):
+    """The index of the user whose documents are asked for."""
+
+    @property
+    def sql(self) -> sqlite3.Connection:
+        """Return the connection."""
+
+    @property
+    def path(self) -> Path | None:
+        """Return where it lies."""
+
+    def live(self, id: str) -> Record | None:
+        """Return a record if it is live."""
+
+    def folded(self, id: str) -> Folded | None:
+        """Return a record with what became of it."""
+
+
+class Documents:
+    """The documents of one user."""
+
+    def __init__(self, corpus: Holds, now: datetime) -> None:
+        self._corpus = corpus
+        self._sql = corpus.sql
+        self._now = to_text(now)
+
+    def get(self, kind: str, space: str, name: str, as_of: str | None = None) -> Document | None:
+        """Return a document as it stands, or as it stood at a moment; None where there is none."""
+        for row in self._sql.execute(VERSIONS, (kind, space, name)).fetchall():
+            if as_of is not None and row[5] > as_of:
+                continue
+            settled, document = self._standing(row, as_of)
+            if settled:
+                return document
+        return None
+
+    def version(self, id: str) -> Document | None:
+        """Return the document of which this is the latest version, as it stands."""
+        row = self._sql.execute("SELECT kind, space, name FROM documents WHERE id=? AND latest=1", (id,)).fetchone()
+        return self.get(*row) if row else None
+
+    def beside(self) -> Path | None:
+        """Return a file in which somebody may keep vectors of documents, which goes with the index of this user."""
+        path = self._corpus.path
+        return path.with_name(path.name + VECTORS[2]) if path else None
+
+    def made_at(self, kind: str, space: str, name: str) -> str | None:
+        """Return when a document was first kept."""
+        query = "SELECT min(at) FROM documents WHERE kind=? AND space=? AND name=?"
+        found = self._sql.execute(query, (kind, space, name)).fetchone()[0]
+        return str(found) if found else None
+
+    def head(self, kind: str, space: str, name: str) -> tuple[int, str | None]:
+        """Return the number of the version that was kept last, 0 for none, and the record that stands for it."""
+        row = self._sql.execute(VERSIONS, (kind, space, name)).fetchone()
+        if row is None:
+            return 0, None
+        standing = self.get(kind, space, name)
+        return int(row[3]), standing.record if standing else self._living(row[7])
+
+    def newest(
+        self, kind: str, within: str = "", *, separator: str = ".", holding: tuple[str, ...] = (),
+        as_of: str | None = None,
+    ) -> Iterator[Document]:  # fmt: skip
+        """Yield what stands in a space and the spaces below it, the newest first, reading no more than is taken.
+
+        Those that certainly hold none of the texts of ``holding`` in their JSON are passed over.
+        """
+        asked = {"kind": kind, "space": within, "below": within + separator, "above": within + separator + END}
+        if as_of is not None:
+            yield from self._at(asked, as_of)
+            return
+        words = {f"w{place}": word for place, word in enumerate(holding)}
+        held = "".join(f" AND (instr(value, :{name}) OR record IS NOT NULL)" for name in words)
+        # Of a few documents the space leads to them, of many the time; a plus keeps SQLite from the other way.
+        few = within and int(self._sql.execute(COUNT, asked).fetchone()[0]) <= FEW
+        latest, order = ("+latest=1", "+at") if few else ("latest=1", "at")
+        query = f"""SELECT {COLUMNS}, (SELECT status FROM records WHERE records.id=record) FROM documents
+                    WHERE kind=:kind AND {latest} AND {IN_SPACE}{held} ORDER BY {order} DESC, id DESC"""
+        for row in self._sql.execute(query, asked | words):
+            if row[10] in (None, "live"):
+                if row[8] is not None and (row[6] is None or row[6] > self._now):
+                    yield Document._make((*row[:10], None))
+            elif (document := self.get(kind, row[1], row[2])) is not None:
+                yield document
+
+    def named(self, kind: str, space: str) -> Iterator[Document]:
+        """Yield what stands in one space, the last name first, reading no more than is taken."""
+        query = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND +latest=1 ORDER BY name DESC"
+        for row in self._sql.execute(query, (kind, space)):
+            settled, document = self._standing(row, None)
+            document = document if settled else self.get(kind, space, row[2])
+            if document is not None:
+                yield document
+
+    def last_name(self, kind: str, space: str) -> str | None:
+        """Return the last name that any document of a space ever had."""
+        query = "SELECT max(name) FROM documents WHERE kind=? AND space=?"
+        found = self._sql.execute(query, (kind, space)).fetchone()[0]
+        return str(found) if found else None
+
+    def _at(self, asked: dict[str, str], as_of: str) -> Iterator[Document]:
+        query = f"SELECT DISTINCT space, name FROM documents WHERE kind=:kind AND at<=:at AND {IN_SPACE}"
+        places = self._sql.execute(query, {**asked, "at": as_of}).fetchall()
+        stood = (self.get(asked["kind"], space, name, as_of) for space, name in places)
+        yield from sorted(filter(None, stood), key=lambda one: (one.at, one.id), reverse=True)
+
+    def derived(self, record: str) -> Document | None:
+        """Return the document that stands by a record, or by one in whose place that came."""
+        query = "SELECT kind, space, name FROM documents WHERE record=? AND latest=1"
+        row = self._sql.execute(query, (record,)).fetchone()
+        return self.get(*row) if row else None
+
+    def spaces(self, kind: str) -> list[str]:
+        """Return the spaces that hold a document, in their order."""
+        query = "SELECT DISTINCT space FROM documents WHERE kind=? AND latest=1 AND value IS NOT NULL ORDER BY space"
+        found = [row[0] for row in self._sql.execute(query, (kind,)).fetchall()]
+        return [space for space in found if self._holds(kind, space)]
+
+    def _holds(self, kind: str, space: str) -> bool:
+        # Most spaces show it by a document of which nothing else has to be asked.
+        query = """SELECT 1 FROM documents LEFT JOIN records ON records.id=record
+                   WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL
+                   AND (until IS NULL OR until>?) AND (record IS NULL OR status='live') LIMIT 1"""
+        if self._sql.execute(query, (kind, space, self._now)).fetchone():
+            return True
+        names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
+        return any(self.get(kind, space, name) for (name,) in names.fetchall())
+
+    def _standing(self, row: Sequence[Any], as_of: str | None) -> tuple[bool, Document | None]:
+        """Return whether a version decides what stands, and what that is."""
+        document = Document._make((*row[:10], None))
+        is_gone = row[8] is None or (document.until is not None and document.until <= (as_of or self._now))
+        status = self._status(document.record)
+        if status in ("rejected", "quarantined") or (status == "sealed"):
+            return False, None
+        if is_gone:
+            return True, None
+        if as_of is not None or status in (None, "live"):
+            return True, document
+        living = self._living(document.record)
+        if living is None:
+            return True, None
+        text = self._corpus.live(living)
+        return True, document._replace(record=living, corrected=text.text if text else None)
+
+    def _status(self, id: str | None) -> str | None:
+        row = self._sql.execute("SELECT status FROM records WHERE id=?", (id,)).fetchone() if id else None
+        return str(row[0]) if row else None
+
+    def _living(self, id: str | None) -> str | None:
+        """Return the live record that stands in the place of one, itself where it is live; None where none does."""
+        seen: set[str] = set()
+        while id is not None and id not in seen:
+            if self._status(id) == "live":
+                return id
+            seen.add(id)
+            folded = self._corpus.folded(id)
+            id = folded.superseded_by if folded else None
+        return None
