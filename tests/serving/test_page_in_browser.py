@@ -40,6 +40,7 @@ ROOMS = (
     "skills",
     "plans/errands",
     "talks",
+    "relations",
     "evolution",
     "health",
     "people",
@@ -96,6 +97,7 @@ def running(store: Path) -> Iterator[Running]:
         for text in (
             "Ada lives in Porto",
             "Ada prefers espresso over latte",
+            "Ada works for Acme",
             "<b>bold</b><script>document.title='owned'</script>",
         ):
             workspace.archive.offer(Draft(text), person)

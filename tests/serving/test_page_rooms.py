@@ -354,6 +354,22 @@ def test_a_talk_shows_what_was_recalled_and_kept_beside_each_turn(served: Served
     assert "Rex" not in served.client.get("/talks").text
 
 
+def test_relations_are_a_picture_and_its_table(served: Served) -> None:
+    """Around one, between two; nothing of others, and a name that nobody has is one line. Looking is no recall."""
+    served.enter()
+    id = served.add("Ada works for Acme")
+    served.add("Acme is based in Lisbon")
+    served.add("Bob works for Globex", "bob")
+
+    page = served.client.get("/relations").text
+
+    assert "<svg" in page and "The same as a table" in page and f"/memory/{id}" in page and "Globex" not in page
+    assert "Acme" in served.client.get("/relations?around=Acme&steps=2").text
+    assert served.client.get("/relations?around=Ada&to=Acme").status_code == 200
+    assert served.client.get("/relations?around=Globex").status_code == 404
+    assert [one for one in served.workspace.audit.events(user="ada") if one["event"] == "retrieved"] == []
+
+
 def test_a_call_is_tried_against_the_policies(served: Served) -> None:
     """The verdict, its policy and each clause are shown; arguments that are no JSON are one line."""
     served.enter()

@@ -44,6 +44,9 @@ LONGEST_TEXT = 20_000
 MOST_WAITING = 200
 MOST_CHANGES = 50
 MOST_SAID = 200
+MOST_TIES = 200
+MOST_DRAWN = 200
+"""Things in one picture; more of them nobody can read, and the table has them."""
 BESIDE: Mapping[str, str] = {
     "retrieved": "found", "injected": "shown to the model", "cited": "cited", "recall_skipped": "nothing was looked up",
     "write": "kept", "merge": "merged", "quarantine": "held back", "refusal": "refused", "supersede": "replaced",
@@ -431,6 +434,36 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
     }
 
 
+# Relations.
+
+
+def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return who and what hangs together: all of it, what is around one, or the way between two."""
+    from memkit.drawing.interface import draw
+    from memkit.use_cases.relations import GraphQuestion, relation_drawing, walk_relations
+
+    around, to = asked.get("around", "").strip(), asked.get("to", "").strip()
+    steps, as_of = 2 if asked.get("steps") == "2" else 1, _day(asked.get("as_of", "").strip())
+    between = (around, to) if around and to else None
+    question = GraphQuestion(None if between else around or None, steps, between, as_of)
+    graph = walk_relations(workspace, visit.user, question)
+    names = {node.id: node.name for node in graph.nodes}
+    ties = graph.edges[:MOST_TIES]
+    drawn = relation_drawing(graph, question.title) if 0 < len(graph.nodes) <= MOST_DRAWN else None
+    return {
+        "around": around, "to": to, "steps": steps, "as_of": as_of or "", "title": question.title,
+        "svg": draw(drawn, "svg").text if drawn else "", "nodes": len(graph.nodes), "count": len(graph.edges),
+        "ties": [
+            {
+                "from": names[tie.source], "to": names[tie.target], "relation": tie.relation, "ids": tie.record_ids[:5],
+                "since": tie.valid_from or "", "until": tie.valid_until or "", "tainted": tie.tainted,
+            }
+            for tie in ties
+        ],
+        "alone": sorted({node.name for node in graph.nodes} - {names[end] for tie in graph.edges for end in (tie.source, tie.target)})[:MOST_TIES],
+    }  # fmt: skip
+
+
 # Talks.
 
 
@@ -540,6 +573,7 @@ ROOMS: Mapping[str, Room] = {
     for room in (
         Room("today", "Today", today),
         Room("memory", "Memory", memory),
+        Room("relations", "Relations", relations),
         Room("waiting", "Waiting", waiting),
         Room("time", "Time", time, at_desk=False),
         Room("changes", "Changes", changes, at_desk=False, operators=True),

@@ -201,7 +201,7 @@ class ArchiveReader:
     ) -> list[Record]:
         """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
         wanted = set(tags)
-        with self._reading():
+        with self._reading(user_id):
             held = [
                 corpus.records(status=status, types=types, newest_first=True, before=before)
                 for corpus in self._corpora(user_id)
