@@ -448,7 +448,7 @@ def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
     question = GraphQuestion(None if between else around or None, steps, between, as_of)
     graph = walk_relations(workspace, visit.user, question)
     names = {node.id: node.name for node in graph.nodes}
-    ties = graph.edges[:MOST_TIES]
+    ties, tied = graph.edges[:MOST_TIES], {end for tie in graph.edges for end in (tie.source, tie.target)}
     drawn = relation_drawing(graph, question.title) if 0 < len(graph.nodes) <= MOST_DRAWN else None
     return {
         "around": around, "to": to, "steps": steps, "as_of": as_of or "", "title": question.title,
@@ -460,7 +460,7 @@ def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
             }
             for tie in ties
         ],
-        "alone": sorted({node.name for node in graph.nodes} - {names[end] for tie in graph.edges for end in (tie.source, tie.target)})[:MOST_TIES],
+        "alone": sorted({node.name for node in graph.nodes if node.id not in tied})[:MOST_TIES],
     }  # fmt: skip
 
 
