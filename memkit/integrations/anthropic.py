@@ -317,7 +317,7 @@ def _checked(path: str) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path[:80]!r}")
     parts = plain.removeprefix(ROOT).strip("/").split("/")
-    hidden = ESCAPED.search(plain) or "\\\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
+    hidden = ESCAPED.search(plain) or "\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
     if hidden or any(part in (".", "..") for part in parts) or "" in parts[1:] or len(path) > LONGEST:
         raise ToolError(
             f"Path {path[:80]!r} is no path below {ROOT}: no '..', escapes, backslashes or hidden characters."

@@ -22,7 +22,7 @@ from memkit.runtime.memory.index.documents import Document, Documents
 
 try:
     from agents import SessionSettings, TResponseInputItem
-    from agents.memory.session_settings import resolve_session_limit
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise MissingExtra("MemkitSession needs the Agents SDK: pip install 'memkit-agent[openai-agents]'") from error
 
@@ -63,8 +63,7 @@ class MemkitSession:
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
         self.session_id = session_id
-        settings = SessionSettings() if session_settings is None else session_settings
-        self.session_settings = SessionSettings(**settings) if isinstance(settings, dict) else settings
+        self.session_settings = coerce_session_settings(session_settings or {})
         self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
         self._user = self.door.of(user)
 
