@@ -303,6 +303,8 @@ class MemkitStore(BaseStore):
             user = self._user(op.namespace)
             by_user.setdefault(user, []).append((op, _kept(op, user, now)))
         for user, kept in by_user.items():
+            if self.embeddings is not None:
+                self._vectors_of(user)  # before, so that what is missing is not what comes now
             self.door.keep(user, [document for _, document in kept])
             if self.embeddings is not None:
                 self._embed(user, [document for op, document in kept if op.value is not None])
