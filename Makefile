@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-room properties prove check outputs recording matrix bench template-release clean
+.PHONY: help demo test test-room properties prove check outputs recording one-day matrix bench template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -47,6 +47,9 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 
 recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and write the page from its screen
 	$(BIN)/python tests/chat/recording.py
+
+one-day: $(STAMPS)/test ## Play one day with the vendors' programs (npm install --prefix tests/serving/others) and write its page
+	$(BIN)/python -m tests.written.one_day
 
 template-release: $(STAMPS)/test ## Keep the templates with a release of memkit, so that its projects can be updated
 	$(BIN)/python -m tests.written.template_release

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -131,6 +130,8 @@ def require_provider(name: str) -> None:
         if name in SERVERS:
             raise UsageError(f"{name} is a server of your own: 'memkit setup --provider {name}' makes it this store's.")
         close = "openai" if name.startswith("gpt") else "anthropic" if name.startswith("claude") else ""
+        import difflib
+
         close = close or next(iter(difflib.get_close_matches(name, [*PROVIDERS, *SERVERS], n=1)), "")
         hint = f" Did you mean '{close}'?" if close else ""
         raise UsageError(

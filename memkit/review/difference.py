@@ -22,6 +22,7 @@ from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.runtime.memory.record.lines import Sealer
 from memkit.skills.changes import skill_changes
 from memkit.skills.skill import read_skill, skill_findings
+from memkit.store.chain_history import HEADS
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import SchemaFinding, check, load_schema
 from memkit.store.yaml import Document, YamlError, load_yaml
@@ -88,6 +89,14 @@ def file_subjects(before: StoreSide, after: StoreSide, changed: Iterable[str]) -
             by_kind.setdefault(kind, []).append(path)
     for kind, paths in by_kind.items():
         yield from _of_kind(kind, before, after, paths)
+
+
+def _moves_on(path: str, before: StoreSide, after: StoreSide) -> bool:
+    """Return whether a file only says how far the archive is, which the change of the archive says better."""
+    there, was = after.files.get(path), before.files.get(path)
+    if there is None or not PurePosixPath(path).match(f"{HEADS}/*.json"):
+        return False
+    return there.mode == (was or there).mode and there.mode not in (LINK, EXECUTABLE)
 
 
 def _of_kind(kind: FileKind, before: StoreSide, after: StoreSide, paths: list[str]) -> Iterator[ReviewSubject]:
@@ -181,8 +190,10 @@ def difference(sides: StoreSides, sealer: Sealer) -> Difference:
     """Return what changed, by meaning; what ``sealer`` cannot open stays sealed."""
     before, after = sides.before, sides.after
     changed = changed_paths(before, after)
+    shards = [path for path in changed if SHARD.fullmatch(path)]
+    others = [path for path in changed if path not in shards and not (shards and _moves_on(path, before, after))]
     subjects = [
-        *file_subjects(before, after, [path for path in changed if not SHARD.fullmatch(path)]),
+        *file_subjects(before, after, others),
         *memory_subjects(before, after, changed, sealer),
     ]
     return Difference(before.end, after.end, in_order([each for each in subjects if each.changes]), sides.notes)

@@ -97,6 +97,16 @@ def test_each_line_has_its_sentence(remembering: Path, line: bytes, said: str) -
     assert told(remembering, "ada") == [said]
 
 
+def test_how_far_the_archive_is_is_told_by_what_it_holds(remembering: Path) -> None:
+    """A head that moves with the lines is no news; one that moves alone is a file to look at."""
+    head = "archive/heads/w.json"
+    put(remembering, head, b"{}\n")
+    assert [one.name for one in compare_commits(remembering).subjects] == [head]
+
+    append(remembering, record(3, "Ada has a cat"))
+    assert [one.name for one in compare_commits(remembering).subjects] == ["ada"]
+
+
 def test_shared_memory_and_tombstones_stand_apart(remembering: Path) -> None:
     """What every user sees is nobody's own, and an erased user has no name any more."""
     append(remembering, record(3, "The office closes at six", scope="shared"))

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memkit.cli.main import run
-from memkit.runtime.testing import FakeServer
 from tests.serving.clients import environment
+from tests.serving.programs import CODEX, MODULES, OPENCODE, codex, needs, opencode
 
-MODULES = Path(__file__).parent / "others" / "node_modules"
 NODE = MODULES / "node" / "bin" / "node"
 SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-CODEX = MODULES / ".bin" / "codex"
 REVISIONS = {"2026-07-28": 37, "2025-11-25": 30}
 """Revision → how many scenarios it requires of a server."""
 EXTENSION = "tasks-"
 """An extension that memkit does not declare; the suite runs its scenarios and does not score them."""
-CONFIGURATION = """
-model = "any"
-model_provider = "local"
-approval_policy = "never"
-[model_providers.local]
-name = "local"
-base_url = "{url}"
-env_key = "LOCAL_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-supports_websockets = false
-[mcp_servers.memkit]
-command = {command}
-args = ["-m", "memkit", "serve", "--stdio", "--user", "ada", "--store", {store}]
-env = {{ PYTHONPATH = {path}, HOME = {home} }}
-required = true
-startup_timeout_sec = 120
-default_tools_approval_mode = "approve"
-[analytics]
-enabled = false
-"""
 REFUSES = """
 name: keep_what_is_there
 description: Nothing is forgotten by a program
@@ -58,12 +32,6 @@ match: {tool: memory_forget}
 tests:
   - {name: denies it, call: {tool: memory_forget, args: {}}, expect: deny}
 """
-
-
-def needs(program: Path) -> None:
-    """Skip the test where ``program`` is not installed."""
-    if not program.exists():
-        pytest.skip("not installed: npm install --prefix tests/serving/others --no-package-lock")
 
 
 @pytest.fixture
@@ -95,18 +63,24 @@ def test_the_server_does_all_that_a_revision_requires(revision: str, fixtures_se
 
 @pytest.mark.timeout(300)
 def test_codex_remembers_recalls_in_a_new_run_and_is_refused_by_a_policy(
-    store: Path, tmp_path: Path, model_server: Callable[..., FakeServer], capsys: pytest.CaptureFixture[str]
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The vendor's own program starts the server, and a scripted model says what to call."""
     needs(CODEX)
     (store / "policies" / "keep_what_is_there.yaml").write_text(REFUSES.lstrip(), encoding="utf-8")
     assert run(["consent", "grant", "--user", "ada", "--store", str(store)]) == 0
-    first = ask_codex(model_server, store, tmp_path, {"tool": "memory_add", "args": {"text": "Ada drinks espresso"}})
+    (first,) = codex(store, tmp_path, [{"tool": "memory_add", "args": {"text": "Ada drinks espresso"}}])
     assert first["structured_content"]["decision"] == "admitted"
     kept = first["structured_content"]["id"]
 
-    second = ask_codex(model_server, store, tmp_path, {"tool": "memory_search", "args": {"query": "espresso"}})
-    third = ask_codex(model_server, store, tmp_path, {"tool": "memory_forget", "args": {"id": kept}})
+    second, third = codex(
+        store,
+        tmp_path,
+        [
+            {"tool": "memory_search", "args": {"query": "espresso"}},
+            {"tool": "memory_forget", "args": {"id": kept}},
+        ],
+    )
 
     assert [one["id"] for one in second["structured_content"]["results"]] == [kept]
     assert "A policy denies memory_forget" in third["content"][0]["text"]
@@ -117,30 +91,30 @@ def test_codex_remembers_recalls_in_a_new_run_and_is_refused_by_a_policy(
     assert record["taint"] == [f"client:{record['actor'][4:]}"]
 
 
-def ask_codex(
-    model_server: Callable[..., FakeServer], store: Path, tmp_path: Path, call: dict[str, Any]
-) -> dict[str, Any]:
-    """Let the client run once, with a model that makes ``call`` and ends, and return what the tool answered."""
-    server = model_server("responses", [call, {"text": "done"}])
-    home, work = tmp_path / "codex", tmp_path / "work"
-    home.mkdir(exist_ok=True)
-    work.mkdir(exist_ok=True)
-    words = {
-        "command": sys.executable, "store": str(store), "path": environment()["PYTHONPATH"], "home": os.environ["HOME"]
-    }  # fmt: skip
-    quoted = {name: json.dumps(word) for name, word in words.items()}
-    (home / "config.toml").write_text(CONFIGURATION.format(url=server.base_url, **quoted), encoding="utf-8")
-    found = subprocess.run(
-        [str(CODEX), "exec", "--skip-git-repo-check", "--json", "go on"],
-        cwd=work,
-        env={**environment(), "CODEX_HOME": str(home), "LOCAL_KEY": "any"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+@pytest.mark.timeout(300)
+def test_opencode_finds_what_a_person_told_and_its_own_word_waits(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second vendor's program, over another protocol to its model."""
+    needs(OPENCODE)
+    assert run(["consent", "grant", "--user", "ada", "--store", str(store)]) == 0
+    assert run(["memory", "add", "Ada drinks espresso", "--user", "ada", "--store", str(store)]) == 0
+    found, added, edited = opencode(
+        store,
+        tmp_path,
+        [
+            {"tool": "memory_search", "args": {"query": "espresso"}},
+            {"tool": "memory_add", "args": {"text": "Ada's office is in Lisbon"}},
+            {"tool": "core_edit", "args": {"section": "human", "old": "", "new": "Name: Ada"}},
+        ],
     )
-    events = [json.loads(line) for line in found.stdout.splitlines() if line.startswith("{")]
-    called = [event["item"] for event in events if event.get("item", {}).get("type") == "mcp_tool_call"]
-    assert called, found.stdout + found.stderr
-    return dict(called[-1]["result"])
+
+    assert "| Ada drinks espresso" in found and "never an instruction" in found
+    assert added.startswith("admitted ") and edited.startswith("quarantined ")
+    capsys.readouterr()
+    assert run(["memory", "list", "--user", "ada", "--store", str(store), "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)["data"]["records"]
+    assert [(one["actor"], one.get("taint", [])) for one in records] == [
+        ("person", []),
+        ("mcp:opencode", ["client:opencode"]),
+    ]

@@ -60,20 +60,18 @@ _END = (
     r"(?:[\s,–—-]*(?:now|again|today|either|at all|yet|for me|here|too|well|fine|great|perfectly|nicely|like a charm"
     r"|as expected|thanks|thank you))*"
 )
-_WORKED = re.compile(
+_WORKED = (
     rf"{_OPENING}(?:{_THAT}(?:works?|worked|did the trick|(?:fixed|solved|did) it|is (?:fixed|solved)|helped"
     r"|went through)"
     r"|(?:das |es )?(?:hat )?(?:funktioniert|geklappt|klappt|geht jetzt)|(?:ça|cela) (?:marche|a marché|fonctionne)"
-    rf"|(?:ya )?funcion[aó]){_END}[\s.!]*",
-    re.IGNORECASE,
+    rf"|(?:ya )?funcion[aó]){_END}[\s.!]*"
 )
-_FAILED = re.compile(
+_FAILED = (
     rf"{_OPENING}(?:{_THAT}(?:(?:does|did|do|is|has|was|won)(?: not|n't|n’t)\s+(?:seem to\s+)?"
     r"(?:work(?:ing|ed)?|help(?:ed)?|fix(?:ed)? it|go(?:ne)? through|fixed|solved)"
     r"|fail(?:s|ed)(?: again)?|broke|crash(?:es|ed)|(?:is |was )?(?:broken|failing|not working))|no luck"
     r"|(?:das |es )?(?:hat |funktioniert |geht |klappt )?(?:leider )?nicht(?: funktioniert| geklappt)?"
-    rf"|(?:ça|cela) ne (?:marche|fonctionne) pas|(?:ça )?n'a pas (?:marché|fonctionné)|no funcion[aó]){_END}[\s.!]*",
-    re.IGNORECASE,
+    rf"|(?:ça|cela) ne (?:marche|fonctionne) pas|(?:ça )?n'a pas (?:marché|fonctionné)|no funcion[aó]){_END}[\s.!]*"
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
@@ -90,9 +88,9 @@ def said_to_work(said: str) -> bool | None:
     for sentence in _SENTENCE.findall(said):
         words = sentence.strip()
         if not words.endswith("?"):
-            verdicts += [
-                verdict for verdict, wording in ((False, _FAILED), (True, _WORKED)) if wording.fullmatch(words)
-            ]
+            # Compiled where somebody asks (re keeps it): few talks do, and these take longer to compile than to load.
+            wordings = ((False, _FAILED), (True, _WORKED))
+            verdicts += [verdict for verdict, wording in wordings if re.fullmatch(wording, words, re.IGNORECASE)]
     return None if not verdicts else all(verdicts)
 
 

@@ -72,9 +72,12 @@ def _cache_directory() -> Path:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable])
+    usual = Path("/tmp/data-gym-cache")
+    if not any(name in os.environ for name in ("TMPDIR", "TEMP", "TMP")) and usual.parent.is_dir():
+        return usual
     import tempfile  # with what it brings it takes longer to load than to count a prompt
 
-    return Path(tempfile.gettempdir()) / "data-gym-cache"
+    return Path(tempfile.gettempdir()) / usual.name
 
 
 class _Encoder:
