@@ -29,7 +29,15 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if not (folder / stem).is_dir():
             archive = Path(FOUND) / f"{stem}.tar.gz" if FOUND else folder / f"{stem}.tar.gz"
             if not archive.is_file() and REQUIRED:
-                download = ["download", "--no-deps", "--no-binary", ":all:", "-d", os.fspath(archive.parent), requirement]
+                download = [
+                    "download",
+                    "--no-deps",
+                    "--no-binary",
+                    ":all:",
+                    "-d",
+                    os.fspath(archive.parent),
+                    requirement,
+                ]
                 subprocess.run([sys.executable, "-m", "pip", *download], check=True, capture_output=True, timeout=600)
             if not archive.is_file():
                 pytest.skip(f"The source of {requirement} is not here: name its folder with MEMKIT_SDISTS.")
@@ -61,7 +69,9 @@ def vendors_own(
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin",
             "-p", "no:memkit", "-o", "addopts=", f"--junitxml={report}", *files,
         ]  # fmt: skip
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+        done = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, text=True, timeout=1200, check=False
+        )
         assert report.is_file(), done.stdout + done.stderr
         cases = list(ElementTree.parse(report).iter("testcase"))
         said = {

@@ -120,7 +120,9 @@ def test_what_the_gate_says_reaches_the_model(store: Path, tool: MemkitMemoryToo
         do(tainted, "create", "/memories/core/human.md", file_text="Name: Bob")
 
 
-def test_the_vendors_helper_runs_it(store: Path, tool: MemkitMemoryTool, model_server: Callable[..., FakeServer]) -> None:
+def test_the_vendors_helper_runs_it(
+    store: Path, tool: MemkitMemoryTool, model_server: Callable[..., FakeServer]
+) -> None:
     """A loop of the plain client writes a memory, is told of a refusal, and goes on."""
     path = "/memories/coffee.md"
     model_server("anthropic", [
@@ -130,7 +132,7 @@ def test_the_vendors_helper_runs_it(store: Path, tool: MemkitMemoryTool, model_s
         {"text": "Noted."},
     ])  # fmt: skip
     runner = anthropic.Anthropic().beta.messages.tool_runner(
-        model="claude-sonnet-5-5", max_tokens=500, tools=[tool],
+        model="claude-sonnet-5-5", max_tokens=500, tools=[tool], thread=False,
         messages=[{"role": "user", "content": "Remember that I prefer espresso"}],
     )  # fmt: skip
     assert runner.until_done().content[0].text == "Noted."

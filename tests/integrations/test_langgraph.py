@@ -73,7 +73,9 @@ def test_an_item_is_reviewed_corrected_explained_and_erased(
     items.close()
     done = memkit(store, capsys, "memory", "erase", "--user", "ada", "--yes", "--out", str(store.parent / "c.json"))
     assert done["removed"]
-    left = subprocess.run(["grep", "-rl", "-e", "teapots", "-e", "walrus", store], capture_output=True, text=True, check=False)
+    left = subprocess.run(
+        ["grep", "-rl", "-e", "teapots", "-e", "walrus", store], capture_output=True, text=True, check=False
+    )
     assert left.stdout == ""
 
 
@@ -231,7 +233,10 @@ def test_an_index_of_fields_that_are_not_there(store: Path) -> None:
     with MemkitStore(store, index=index, consent=True, taint="clean") as items:
         items.put(ADA, "k", {"text": "Ada sails"})
         items.put(ADA, "l", {"missing": {"deep": "yes"}})
-        assert [(one.key, one.score is None) for one in items.search(("ada",), query="x")] == [("l", False), ("k", True)]
+        assert [(one.key, one.score is None) for one in items.search(("ada",), query="x")] == [
+            ("l", False),
+            ("k", True),
+        ]
 
 
 def test_an_embedding_that_is_asynchronous_alone(store: Path) -> None:
@@ -267,7 +272,7 @@ def test_vectors_that_were_lost_are_made_again(store: Path) -> None:
         path.unlink()
     with opened() as items:
         assert items.search(("ada",), query="q")[0].score is not None
-    assert asked == ["Ada sails", "q", "Ada sails", "q"]
+    assert sorted(asked) == ["Ada sails", "Ada sails", "q", "q"]
 
 
 def test_a_folder_that_is_no_store(tmp_path: Path) -> None:
@@ -318,7 +323,9 @@ def test_any_json_comes_back_as_it_was(items: MemkitStore) -> None:
 def test_reads_of_a_batch_see_what_stood_before(items: MemkitStore) -> None:
     """Of two puts at one key the last one counts."""
     items.put(ADA, "k", {"n": 1})
-    before, _, _, found = items.batch([GetOp(ADA, "k"), PutOp(ADA, "k", {"n": 2}), PutOp(ADA, "k", {"n": 3}), SearchOp(ADA)])
+    before, _, _, found = items.batch(
+        [GetOp(ADA, "k"), PutOp(ADA, "k", {"n": 2}), PutOp(ADA, "k", {"n": 3}), SearchOp(ADA)]
+    )
     assert before.value == {"n": 1}
     assert [one.value for one in found] == [{"n": 1}]
     assert items.get(ADA, "k").value == {"n": 3}
@@ -382,9 +389,7 @@ def test_a_graph_goes_on_after_a_kill(store: Path) -> None:
         assert len(list(graph.get_state_history(config))) == 12
 
 
-def test_checkpoints_are_one_users_sealed_exported_and_erased(
-    store: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checkpoints_are_one_users_sealed_exported_and_erased(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A thread of the same name is another user's own, and erasure takes it along."""
     config: Any = {"configurable": {"thread_id": "t"}}
     with MemkitSaver(store, user="ada", consent=True) as saver:

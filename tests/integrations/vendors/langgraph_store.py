@@ -38,7 +38,9 @@ class AsyncSqliteStore(MemkitStore):
 
     @classmethod
     @asynccontextmanager
-    async def from_conn_string(cls, conn: str, *, index: Any = None, ttl: Any = None) -> AsyncIterator[AsyncSqliteStore]:
+    async def from_conn_string(
+        cls, conn: str, *, index: Any = None, ttl: Any = None
+    ) -> AsyncIterator[AsyncSqliteStore]:
         """Open a fresh store."""
         with tempfile.TemporaryDirectory() as folder:
             place = shutil.copytree(MADE, Path(folder) / "store")
