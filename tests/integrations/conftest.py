@@ -15,6 +15,7 @@ import pytest
 
 FOUND = os.environ.get("MEMKIT_SDISTS")
 """A folder with the vendors' source distributions; without it they are asked of the index where all is required."""
+FAULTS = ("failure", "error")
 REQUIRED = os.environ.get("MEMKIT_REQUIRE") == "all"
 
 
@@ -62,7 +63,8 @@ def vendors_own(
         manifest.write_text(manifest.read_text("utf-8") + "git: {commit: manual}\n", encoding="utf-8")
         report = tmp_path / "report.xml"
         environment = {
-            **os.environ, "MADE_STORE": os.fspath(store), "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1",
+            **os.environ, "MADE_STORE": os.fspath(store),
+            "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1",
             "PYTHONPATH": os.pathsep.join([os.fspath(Path(__file__).parents[2]), os.fspath(root)]),
         }  # fmt: skip
         command = [
@@ -75,7 +77,7 @@ def vendors_own(
         assert report.is_file(), done.stdout + done.stderr
         cases = list(ElementTree.parse(report).iter("testcase"))
         said = {
-            str(case.get("name")): "; ".join(str(one.get("message")) for one in case if one.tag in ("failure", "error"))
+            str(case.get("name")): "; ".join(str(one.get("message")) for one in case if one.tag in FAULTS)
             for case in cases
         }
         skipped = [case.get("name") for case in cases if case.find("skipped") is not None]

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-anthropic = pytest.importorskip("anthropic")
 pytest.importorskip("anthropic.lib.tools")
+
+import anthropic
 
 from memkit import open_store
 from memkit.integrations.anthropic import MemkitMemoryTool, ToolError

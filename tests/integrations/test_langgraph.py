@@ -400,7 +400,7 @@ def test_checkpoints_are_one_users_sealed_exported_and_erased(store: Path, capsy
     memkit(store, capsys, "memory", "erase", "--user", "ada", "--yes", "--out", str(store.parent / "c.json"))
     with MemkitSaver(store, user="ada") as saver:
         assert saver.get_tuple(config) is None
-        assert list(saver.list(None, limit=1))[0].checkpoint["channel_values"]["n"] == 6
+        assert next(iter(saver.list(None, limit=1))).checkpoint["channel_values"]["n"] == 6
 
 
 def test_a_checkpoint_with_a_secret_is_refused(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""Put memkit's store in the place of LangGraph's SQLite one, and nothing else: the tests beside this are the vendor's."""
+"""Put memkit's store in the place of LangGraph's SQLite one, and nothing else; the tests are the vendor's."""
 
 from __future__ import annotations
 
