@@ -72,9 +72,9 @@ def test_what_memkit_holds_is_seen_and_changed_as_files(store: Path, tool: Memki
             "Ada sails on Mondays": ("sailing",), "Ada owns a dinghy": ("sailing",)
         }  # fmt: skip
     do(tool, "insert", "/memories/core/human.md", insert_line=0, insert_text="Name: Ada")
-    assert tool.door.store.workspace.archive.core_sections("ada") == {"human": "Name: Ada"}
+    assert tool.plug.store.workspace.archive.core_sections("ada") == {"human": "Name: Ada"}
     do(tool, "delete", path)
-    assert tool.door.store.workspace.archive.records(user_id="ada") == []
+    assert tool.plug.store.workspace.archive.records(user_id="ada") == []
     with pytest.raises(ToolError, match="memkit's own view"):
         do(tool, "rename", "/memories/core/human.md", new_path="/memories/human.md")
     with pytest.raises(ToolError, match="no core section 'secret'"):

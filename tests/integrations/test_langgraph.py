@@ -116,7 +116,7 @@ def test_as_of_and_time_to_live(store: Path) -> None:
         assert then.value == {"text": "Ada lives in Rome"}
         assert items.search(("ada",), filter={"$as_of": "2001-01-01"}) == []
 
-        clock = items.door.store.workspace.archive
+        clock = items.plug.store.workspace.archive
         now = clock._clock()
         items.put(ADA, "short", {"text": "A guest sleeps in the attic"})
         clock._clock = lambda: now.replace(year=now.year + 1)
@@ -205,7 +205,7 @@ def test_a_value_of_five_megabytes(items: MemkitStore) -> None:
     items.put(ADA, "big", value)
     assert items.get(ADA, "big").value == value
     items.close()
-    with MemkitStore(items.door.store.path, consent=True) as again:
+    with MemkitStore(items.plug.store.path, consent=True) as again:
         assert again.get(ADA, "big").value == value
 
 
@@ -340,7 +340,7 @@ def test_langmems_tools_work_unchanged(store: Path, items: MemkitStore) -> None:
     key = said.split()[-1]
     assert "Ada prefers espresso" in str(search.invoke({"query": "espresso"}))
     manage.invoke({"action": "update", "id": key, "content": "Ada prefers mate"})
-    assert [one.text for one in items.door.store.workspace.archive.records(user_id="ada")] == ["Ada prefers mate"]
+    assert [one.text for one in items.plug.store.workspace.archive.records(user_id="ada")] == ["Ada prefers mate"]
     manage.invoke({"action": "delete", "id": key})
     assert items.search(ADA) == []
 
@@ -394,7 +394,7 @@ def test_checkpoints_are_one_users_sealed_exported_and_erased(store: Path, capsy
     config: Any = {"configurable": {"thread_id": "t"}}
     with MemkitSaver(store, user="ada", consent=True) as saver:
         counting(saver).invoke({"n": 1, "said": "Unmistakable-walrus"}, config)
-        with MemkitSaver(saver.door.store, user="bob", consent=True) as bobs:
+        with MemkitSaver(saver.plug.store, user="bob", consent=True) as bobs:
             assert bobs.get_tuple(config) is None
             counting(bobs).invoke({"n": 5, "said": "ok"}, config)
     memkit(store, capsys, "memory", "erase", "--user", "ada", "--yes", "--out", str(store.parent / "c.json"))
