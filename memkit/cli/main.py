@@ -209,6 +209,7 @@ COMMANDS: Commands = {
     "rule": ("memkit.cli.lint:rule", "Say what a lint rule checks, and why."),
     "diff": ("memkit.cli.review:diff", "Say by meaning what changed between two commits, or since one."),
     "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
+    "export": ("memkit.cli.agents_md:export", "Tell other agents what holds, in AGENTS.md, and take back their edits."),
     "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
     "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
     "eject": ("memkit.cli.project:eject", "Put the runtime's sources into a generated project, to change them."),
