@@ -393,6 +393,20 @@ def test_a_flipped_byte_in_a_constraint_is_said_and_the_constraint_missed(
             assert cache == "deleted" or TEXTS[1] in served or ids[0] in withheld, place
 
 
+def test_a_key_that_stands_twice_is_said(store: Path, memkit: Memkit) -> None:
+    """Whoever reads the file, or takes the first of two, would read what nobody wrote; links are about the last."""
+    remember(memkit, *TEXTS)
+    edit(store, '"text":"Ada lives in Lisbon"', '"text":"Ada lives in Paris","text":"Ada lives in Lisbon"')
+
+    code, envelope, _ = memkit("memory", "list", *USER)
+
+    assert code == 0 and "Ada lives in Lisbon" not in {record["text"] for record in envelope["data"]["records"]}
+    assert "not-json" in codes(envelope)
+    assert memkit("fsck")[0] == 1
+    Git(store).run("checkout", "-q", "HEAD~1", "--", "archive")
+    assert {record["text"] for record in memkit("memory", "list", *USER)[1]["data"]["records"]} == set(TEXTS)
+
+
 def test_a_shard_of_a_new_writer_is_served_and_named(store: Path, memkit: Memkit) -> None:
     """Whoever commits may add one: it is as trusted as the store, and review and fsck say that it is new."""
     remember(memkit, TEXTS[0])
