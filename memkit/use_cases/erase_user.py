@@ -123,6 +123,9 @@ def erase_user(
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
         earlier = _owed(workspace, user)
+        if workspace.shared is not None:
+            workspace.shared.ping()
+            workspace.shared.pull(user)  # what other instances keep is looked through here, and goes from both
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
@@ -180,10 +183,10 @@ def _survey(
     earlier: Mapping[str, Any] | None = None,
 ) -> Survey:  # fmt: skip
     return Survey(
-        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
+        shipped=replace(_shipped(), served=server.held(user) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
         kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
-        served=server.held(user) if (server := workspace.server) else b"",
     )  # fmt: skip
 
 
@@ -289,6 +292,8 @@ def _change(
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
+    if workspace.shared is not None:
+        workspace.shared.drop(survey.user_id)
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
     barred = f"Bar {len(events)} erased value{'' if len(events) == 1 else 's'}" if events else ""
@@ -425,6 +430,8 @@ def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
             if survey.belonging.owns(decode_line(line)) or survey.needles.repeated_in(line.decode())
         ]
         yield Place(f"archive in {server.shown}", len(held), len(found))
+    if (shared := workspace.shared) is not None:
+        yield Place(f"sessions in {shared.shown}", 1, shared.held(survey.user_id))
 
 
 def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:

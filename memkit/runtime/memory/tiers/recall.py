@@ -141,6 +141,8 @@ class RecallMemory:
         """How many lines the files have that this process appends to."""
         self._lock = threading.RLock()
         self._agents: tuple[str | None, ...] | None = None
+        self.share: Callable[[Path, str], None] = lambda file, user_id: None
+        """Told of every file that changed and whose it is, so that other machines can find its turns."""
 
     def of_agent(self, agent_id: str | None) -> "RecallMemory":
         """Return the memory of one agent: it keeps what is said to that one and finds nothing that was said to others.
@@ -210,6 +212,7 @@ class RecallMemory:
                 gone = sum(1 for _ in dated_lines(file))
                 file.unlink(missing_ok=True)
             self._lines.pop(file, None)
+            self.share(file, user_id)
             return gone
 
     def search(
@@ -351,6 +354,7 @@ class RecallMemory:
             self._lines[file] += 1
             if self._lines[file] > self._max_items + SLACK:
                 self._lines[file] = self._rewrite(file)
+        self.share(file, turn.user_id)
 
     def _forget_expired(self, directory: Path) -> None:
         oldest = self._oldest()

@@ -244,6 +244,11 @@ class SessionFile:
             self._write(content)
         return is_new
 
+    @property
+    def path(self) -> Path:
+        """Return the file."""
+        return self._path
+
     def exists(self) -> bool:
         """Return whether anything is kept of this session."""
         return self._path.exists()
