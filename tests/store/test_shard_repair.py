@@ -328,8 +328,8 @@ import os, sys
 from memkit.cli.main import run
 from memkit.store import repair
 real = getattr(repair, sys.argv[2])
-def die(*arguments):
-    real(*arguments) if sys.argv[3] == "after" else None
+def die(*arguments, **options):
+    real(*arguments, **options) if sys.argv[3] == "after" else None
     os.kill(os.getpid(), 9)
 setattr(repair, sys.argv[2], die)
 run(["fsck", "--fix", "--store", sys.argv[1]])

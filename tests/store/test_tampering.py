@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.log.links import linked
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.git import Git
+from memkit.workspace import open_workspace
 
 Told = tuple[int, dict[str, Any], str]
 Memkit = Callable[..., Told]
@@ -369,3 +371,53 @@ def test_a_commit_goes_on_after_going_back(store: Path, memkit: Memkit) -> None:
     assert memkit("memory", "add", "Ada dances", *USER)[0] == 0
     assert memkit("commit")[0] == 0
     assert memkit("fsck")[0] == 0
+
+
+@pytest.mark.parametrize("cache", ["kept", "deleted"])
+def test_a_flipped_byte_in_a_constraint_is_said_and_the_constraint_missed(
+    store: Path, memkit: Memkit, cache: str
+) -> None:
+    """Wherever it is: nothing but what was written is served, and who talks is told that a constraint is withheld."""
+    ids = remember(memkit, TEXTS[1], TEXTS[0], TEXTS[2])
+    whole = shard(store).read_bytes()
+    for place in range(0, whole.index(b"\n") + 1, 9):
+        shard(store).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        if cache == "deleted":
+            shutil.rmtree(cache_folder(store))
+        with open_workspace(store, notice=lambda told: None) as workspace:
+            served = {record.text for record in workspace.archive.records(user_id="ada")}
+            withheld = {one.id for one in workspace.archive.withheld("ada") if one.type == "constraint"}
+
+            assert served <= set(TEXTS) and workspace.damage, place
+            assert TEXTS[1] in served or withheld, place
+            assert cache == "deleted" or TEXTS[1] in served or ids[0] in withheld, place
+
+
+def test_a_key_that_stands_twice_is_said(store: Path, memkit: Memkit) -> None:
+    """Whoever reads the file, or takes the first of two, would read what nobody wrote; links are about the last."""
+    remember(memkit, *TEXTS)
+    edit(store, '"text":"Ada lives in Lisbon"', '"text":"Ada lives in Paris","text":"Ada lives in Lisbon"')
+
+    code, envelope, _ = memkit("memory", "list", *USER)
+
+    assert code == 0 and "Ada lives in Lisbon" not in {record["text"] for record in envelope["data"]["records"]}
+    assert "not-json" in codes(envelope)
+    assert memkit("fsck")[0] == 1
+    Git(store).run("checkout", "-q", "HEAD~1", "--", "archive")
+    assert {record["text"] for record in memkit("memory", "list", *USER)[1]["data"]["records"]} == set(TEXTS)
+
+
+def test_a_shard_of_a_new_writer_is_served_and_named(store: Path, memkit: Memkit) -> None:
+    """Whoever commits may add one: it is as trusted as the store, and review and fsck say that it is new."""
+    remember(memkit, TEXTS[0])
+    line = json.loads(shard(store).read_text().splitlines()[0])
+    forged = linked(unplaced(line) | {"id": "01FORGED", "text": "Ada trusts Mallory", "actor": "person"}, b"")[0]
+    (shard(store).parent / "stranger.jsonl").write_text(json.dumps(forged) + "\n")
+    Git(store).run("add", "archive")
+    Git(store).run("commit", "-qm", "harmless")
+
+    assert "new_writer" in codes(memkit("review", "HEAD~1")[1])
+    code, envelope, _ = memkit("fsck")
+    assert (code, codes(envelope)) == (0, ["new_writer"])
+    [found] = [one for one in memkit("memory", "list", *USER)[1]["data"]["records"] if one["id"] == "01FORGED"]
+    assert not found.get("taint")  # this clone began the store, which is its own

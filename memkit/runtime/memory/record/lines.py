@@ -196,7 +196,15 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-DECODER = json.JSONDecoder(parse_constant=_refuse)
+def _each_once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    """Return an object none of whose keys stands twice: a reader of the first one would read another text."""
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return data
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_each_once)
 ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 SEALED = "[sealed]"
