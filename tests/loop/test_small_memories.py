@@ -277,3 +277,52 @@ def test_a_completion_may_be_text_or_data() -> None:
     assert as_completion({"content": "hi"}).text == "hi"
     with pytest.raises(LoopError, match="name"):
         as_completion({"tool_calls": [{"args": {}}]})
+
+
+def test_a_conversation_keeps_to_a_budget_of_tokens() -> None:
+    """The newest messages come first, then the newest lines of the summary; nothing passes the budget."""
+    talk = ConversationMemory(summarize_at=4, keep=2, count=lambda text: len(text.split()))
+    for number in range(9):
+        talk.add_message("user", f"remark number {number}")
+
+    assert [one["content"] for one in talk.get_messages_for_llm(3)] == ["remark number 8"]
+    assert talk.get_messages_for_llm(2) == []
+    for budget in range(0, 60, 7):
+        seen = talk.get_messages_for_llm(budget)
+        assert sum(len(one["content"].split()) for one in seen) <= budget
+    assert talk.get_messages_for_llm()[0]["content"].startswith("Summary of the conversation")
+    assert talk.get_context_string().splitlines()[-1] == "user: remark number 8"
+    talk.clear()
+    assert (talk.get_messages_for_llm(), talk.get_context_string(), talk.search("remark")) == ([], "", [])
+
+
+def test_statements_are_learned_weighed_and_forgotten() -> None:
+    """Each sentence is one; what nobody said cannot be weighed."""
+    known = SemanticMemory()
+    kept = known.learn("Ada likes tea. Bob lives in Oslo!\nThe door is red", importance=0.4)
+
+    assert [one.text for one in kept] == ["Ada likes tea.", "Bob lives in Oslo!", "The door is red"]
+    assert known.update_importance("Bob lives in Oslo", 0.9).importance == 0.9
+    assert [one.text for one in known.search("where does Bob live in Oslo", threshold=0.3)] == ["Bob lives in Oslo!"]
+    assert known.search("Oslo", threshold=1.0) == []
+    assert [one.text for one in known.forget("the door is red")] == ["The door is red"]
+    with pytest.raises(LoopError, match="Nothing known says"):
+        known.update_importance("The door is red", 0.1)
+    with pytest.raises(LoopError, match="from 0 to 1"):
+        known.update_importance("Ada likes tea", 2)
+
+
+def test_an_embedding_function_finds_by_meaning() -> None:
+    """Without a word in common, and above a threshold alone; a statement is embedded once."""
+    asked: list[str] = []
+
+    def embed(text: str) -> list[float]:
+        asked.append(text)
+        return [1.0, 0.1] if any(word in text for word in ("tea", "drink")) else [0.0, 1.0]
+
+    known = SemanticMemory(embed)
+    known.learn("Ada likes tea. The door is red.")
+
+    assert [one.text for one in known.search("what to drink", threshold=0.5)] == ["Ada likes tea."]
+    known.search("what to drink")
+    assert asked.count("Ada likes tea.") == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -196,12 +198,26 @@ def first_lines(messages: Sequence[Message]) -> str:
     return "\n".join(f"{message['role']}: {' '.join(message['content'].split())[:120]}" for message in messages)
 
 
+SUMMARY = "Summary of the conversation so far:"
+
+
+def rough_tokens(text: str) -> int:
+    """Return how many tokens a text takes at most in most languages, where nobody counts better."""
+    return len(text.encode(errors="replace")) // 3 + 1
+
+
 class ConversationMemory:
     """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary."""
 
     def __init__(
-        self, max_messages: int = 50, summarize_at: int = 30, keep: int = 10, summarise: Summarise = first_lines
+        self,
+        max_messages: int = 50,
+        summarize_at: int = 30,
+        keep: int = 10,
+        summarise: Summarise = first_lines,
+        count: Callable[[str], int] = rough_tokens,
     ) -> None:
+        self._count = count
         self.messages: list[Message] = []
         self.older: list[Message] = []
         """Messages that only the summary stands for; they are still searched."""
@@ -211,10 +227,16 @@ class ConversationMemory:
         self._keep = min(keep, self._summarize_at)
         self._summarise = summarise
 
-    def add(self, role: str, content: str) -> None:
+    def add_message(self, role: str, content: str) -> None:
         """Add a message, and compress when there are too many."""
         self.messages.append({"role": role, "content": content})
         self._compress()
+
+    add = add_message
+
+    def clear(self) -> None:
+        """Forget every message and the summary."""
+        self.messages, self.older, self.summary = [], [], ""
 
     def _compress(self) -> None:
         if len(self.messages) <= self._summarize_at:
@@ -228,12 +250,34 @@ class ConversationMemory:
         """Return the newest ``n`` messages, oldest first."""
         return self.messages[-n:] if n > 0 else []
 
-    def get_messages_for_llm(self) -> list[Message]:
-        """Return what a model should see: the summary, if there is one, and the messages."""
-        if not self.summary:
-            return list(self.messages)
-        opening: Message = {"role": "system", "content": f"Summary of the conversation so far:\n{self.summary}"}
-        return [opening, *self.messages]
+    def get_messages_for_llm(self, max_tokens: int | None = None) -> list[Message]:
+        """Return what a model should see: the summary, if there is one, and the messages.
+
+        Within ``max_tokens`` the newest messages come first, then as many of the summary's newest lines as fit.
+        """
+        kept: list[Message] = []
+        left = max_tokens
+        for message in reversed(self.messages):
+            cost = self._count(message["content"])
+            if left is not None and cost > left:
+                break
+            left = None if left is None else left - cost
+            kept.insert(0, message)
+        lines = [SUMMARY]
+        for line in reversed(self.summary.splitlines()):
+            if left is not None and self._count("\n".join([*lines, line])) > left:
+                break
+            lines.insert(1, line)
+        opening: Message = {"role": "system", "content": "\n".join(lines)}
+        return [opening, *kept] if len(lines) > 1 else kept
+
+    def get_context_string(self, max_tokens: int | None = None) -> str:
+        """Return the same as one text, a line a message."""
+        seen = self.get_messages_for_llm(max_tokens)
+        return "\n".join(
+            message["content"] if message["role"] == "system" else f"{message['role']}: {message['content']}"
+            for message in seen
+        )
 
     def search(self, text: str, limit: int = 5, *, top_k: int | None = None) -> list[Found]:
         """Return the messages that share words with ``text``, best first, summarised ones included."""
@@ -292,18 +336,20 @@ class Statement:
 
 
 class SemanticMemory:
-    """Statements to search by their words; telling one again makes it matter more."""
+    """Statements to search by their words, or by meaning; telling one again makes it matter more."""
 
-    def __init__(self) -> None:
+    def __init__(self, embed: Callable[[str], Sequence[float]] | None = None) -> None:
+        """Keep statements; ``embed`` gives a text's vector, and then likeness is the cosine of two."""
         self.statements: list[Statement] = []
+        self._embed = embed
+        self._vectors: dict[str, Sequence[float]] = {}
 
     def add(self, text: str = "", importance: float = 0.5, *, content: str = "") -> Statement:
         """Keep a statement and return it as kept; one that is known already counts once more."""
         text = text or content
         if not isinstance(text, str) or not text.strip():
             raise LoopError("There is no statement to keep. Hand in its text.")
-        if not isinstance(importance, int | float) or not 0 <= importance <= 1:
-            raise LoopError(f"importance {importance!r:.60} is not a number from 0 to 1.")
+        _check_importance(importance)
         for place, known in enumerate(self.statements):
             if likeness(known.text, text) >= ALIKE:
                 kept = replace(known, importance=max(known.importance, importance), times=known.times + 1)
@@ -313,19 +359,67 @@ class SemanticMemory:
         self.statements.append(kept)
         return kept
 
-    def search(self, query: str, limit: int = 5, *, top_k: int | None = None) -> list[Statement]:
-        """Return the statements that share words with ``query``; of equals the more important first."""
+    def learn(self, text: str, importance: float = 0.5) -> list[Statement]:
+        """Keep every sentence of a text as a statement of its own, and return them as kept."""
+        return [self.add(one, importance) for one in re.split(r"(?<=[.!?])\s+|\n+", text.strip()) if one.strip()]
+
+    def forget(self, text: str) -> list[Statement]:
+        """Drop the statements that say the same as ``text``, and return them."""
+        dropped = [known for known in self.statements if likeness(known.text, text) >= ALIKE]
+        self.statements = [known for known in self.statements if known not in dropped]
+        self._vectors = {
+            known.text: self._vectors[known.text] for known in self.statements if known.text in self._vectors
+        }
+        return dropped
+
+    def update_importance(self, text: str, importance: float) -> Statement:
+        """Say anew how much a statement matters, and return it; raises LoopError where none says the same."""
+        _check_importance(importance)
+        for place, known in enumerate(self.statements):
+            if likeness(known.text, text) >= ALIKE:
+                self.statements[place] = replace(known, importance=importance)
+                return self.statements[place]
+        raise LoopError(f"Nothing known says {text!r:.60}. Add it first.")
+
+    def search(
+        self, query: str, limit: int = 5, threshold: float = 0.0, *, top_k: int | None = None
+    ) -> list[Statement]:
+        """Return the statements that share words with ``query``, or mean the same; of equals the more important first.
+
+        What scores no more than ``threshold`` is left out: the share of the query's words, or the cosine.
+        """
         limit = limit if top_k is None else top_k
-        wanted = words(query)
-        scored = [(len(wanted & words(known.text)), known) for known in self.statements]
+        score = self._worded(query) if self._embed is None else self._meant(query, self._embed)
+        scored = [(score(known.text), known) for known in self.statements]
         found = sorted(scored, key=lambda pair: (-pair[0], -pair[1].importance, -pair[1].times))
-        return [known for score, known in found if score][:limit]
+        return [known for score, known in found if score > threshold][:limit]
+
+    def _worded(self, query: str) -> Callable[[str], float]:
+        wanted = words(query)
+        return lambda text: len(wanted & words(text)) / len(wanted) if wanted else 0.0
+
+    def _meant(self, query: str, embed: Callable[[str], Sequence[float]]) -> Callable[[str], float]:
+        asked = tuple(embed(query))
+
+        def cosine(text: str) -> float:
+            if text not in self._vectors:
+                self._vectors[text] = tuple(embed(text))
+            other = self._vectors[text]
+            size = math.sqrt(math.fsum(x * x for x in asked) * math.fsum(x * x for x in other))
+            return math.fsum(x * y for x, y in zip(asked, other, strict=True)) / size if size else 0.0
+
+        return cosine
 
     def consolidate(self, min_importance: float = 0.3) -> list[Statement]:
         """Drop what matters little and was told only once, and return what was dropped."""
         dropped = [known for known in self.statements if known.importance < min_importance and known.times < 2]
         self.statements = [known for known in self.statements if known not in dropped]
         return dropped
+
+
+def _check_importance(importance: float) -> None:
+    if not isinstance(importance, int | float) or not 0 <= importance <= 1:
+        raise LoopError(f"importance {importance!r:.60} is not a number from 0 to 1.")
 
 
 def likeness(one: str, other: str) -> float:

@@ -10,6 +10,7 @@ True
 from .archive.archive import ArchivalStore
 from .gate.gate import WriteGate
 from .gate.secrets import mask
+from .index.graph import MemoryGraph, RelationGraph
 from .interface import Decision, Hit, SearchReport, StoredRecord
 from .record.errors import ArchiveError, Reason, Refused
 from .record.record import Draft, Origin, Record
@@ -29,6 +30,7 @@ __all__ = [
     "Draft",
     "Hit",
     "MainContext",
+    "MemoryGraph",
     "MemorySettings",
     "MemoryTools",
     "Origin",
@@ -37,6 +39,7 @@ __all__ = [
     "RecallMemory",
     "Record",
     "Refused",
+    "RelationGraph",
     "SearchReport",
     "SessionTurn",
     "StoredRecord",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.gate.contradictions import contradict, grounds
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import WriteSettings
@@ -113,3 +113,39 @@ class TestAskedModel:
         assert asked == [["Alice has two cats"]]
         assert [reason.code for reason in judged.reasons] == ["contradiction", "unreadable_answer"]
         assert judged.record_fields["contradicts"] == ["R0"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The window is open", "The window is closed"),
+        ("The team has six members", "The team has nine members"),
+        ("The office is in Lisbon", "The office is in Porto"),
+        ("Ada is the CTO of Acme", "The CTO of Acme is Bob"),
+        ("I play chess every week", "I never play chess"),
+        ("Backups run daily", "Backups run weekly"),
+        ("My landlord is Mr. Braun", "My landlord is Mr. Weiss"),
+    ],
+)
+def test_opposites_counts_places_and_offices_contradict(one: str, other: str) -> None:
+    """Whichever was told first; and both share a ground, by which they are found."""
+    assert contradict(one, other) and contradict(other, one)
+    assert grounds(one) & grounds(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We take the early train", "We take the late train"),
+        ("I have a meeting at three", "I have a meeting at five"),
+        ("Bob is the cousin of Karl", "Tom is the cousin of Karl"),
+        ("The museum is open on Mondays", "The museum is closed on Sundays"),
+        ("I play chess", "I never play chess on Sundays"),
+        ("Ada has two dogs", "Ada has three cats"),
+        ("The documents are in English", "The documents are in the drawer"),
+        ("My sister is married to Tom", "My brother is single"),
+    ],
+)
+def test_what_only_looks_opposite_does_not_contradict(one: str, other: str) -> None:
+    """Another thing, another day, another part of it."""
+    assert not contradict(one, other)

@@ -1,6 +1,7 @@
 """The graph of relations: who is who, what holds when, what is walked, and for whom."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -189,8 +190,8 @@ def test_circles_end(archive: ArchivalStore) -> None:
     assert answers(archive, "who is the boss of Anna's boss?")
 
 
-def test_ten_thousand_names_are_one_thing(archive: ArchivalStore) -> None:
-    """A long chain of renamings is followed to its end."""
+def test_a_long_chain_of_names_is_one_thing(archive: ArchivalStore) -> None:
+    """A thousand renamings are followed to their end."""
     count = 1_000
     tell(archive, *(f"Firm{n} was renamed to Firm{n + 1}" for n in range(count)), "Anna works for Firm0")
 
@@ -241,3 +242,32 @@ def test_a_way_is_the_shortest_and_each_of_its_ties_is_told(
         assert told(way) <= {(one, "reports to", other) for one, other in pairs}
         archive.rebuild()
         assert archive.relation_graph("ada", between=(start, goal)) == way
+
+
+def test_recall_in_a_turn_steps_along_clean_relations(archive: ArchivalStore) -> None:
+    """What is one or two steps away enters the prompt unasked; what outside text steered is left out and counted."""
+    page = Origin("agent", "ada", user_text="", taint=("tool:web",))
+    tell(archive, "My sister Anna works for Siemens", "Siemens builds wind turbines")
+    tell(archive, "Siemens sells stolen sister phones", origin=page)
+    tools = archive.tools(user_id="ada")
+
+    recalled = tools.recall_for_turn("What does my sister's employer make?", "", shown="")
+    assert "Siemens builds wind turbines" in [piece.said for piece in recalled.pieces]
+    assert all("stolen" not in piece.said for piece in recalled.pieces)
+    assert recalled.tainted == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(["Anna", "Bob", "Acme", "my sister", "my sister Anna", "I"]), min_size=2, max_size=12))
+def test_any_telling_can_be_walked_and_drawn(ends: list[str]) -> None:
+    """Whatever is told of whom, in circles and of oneself, every question ends, and each tie joins two nodes."""
+    with ArchivalStore() as archive:
+        for one, other in pairwise(ends):
+            archive.offer(Draft(f"{one[0].upper()}{one[1:]} is the boss of {other}"), ADA)
+            archive.offer(Draft(f"{one[0].upper()}{one[1:]} is also known as {other}"), ADA)
+        graph = archive.relation_graph("ada")
+        nodes = {node.id for node in graph.nodes}
+        assert all({tie.source, tie.target} <= nodes and tie.record_ids for tie in graph.edges)
+        archive.search("who is the boss of my sister's boss?", user_id="ada")
+        for node in graph.nodes:
+            archive.relation_graph("ada", around=node.name.partition(" (")[0]) if "'s " not in node.name else None

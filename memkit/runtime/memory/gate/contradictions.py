@@ -108,7 +108,8 @@ MARITAL = EXCLUSIVE[0]
 TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
 SELF = frozenset("""i me my our user""".split())
 MANY = regex(
-    r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language"
+    r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language|cousin"
+    r"|aunt|uncle|niece|nephew|grandson|granddaughter|neighbou?r|member|student|employee|parent|player|partner|fan|engineer"
     r"|allergy)\b"
 )
 """Attributes of which a person may have several."""
@@ -219,19 +220,21 @@ DENIED = 6
 @lru_cache(maxsize=KEPT)
 def exclusives(text: str) -> tuple[StatedValue, ...]:
     """Return what ``text`` says by words of which only one is true: open or closed, daily or weekly."""
-    said = [word for word in plain(text).strip(" .!").split() if word not in EMPTY_WORDS]
+    said = plain(text).strip(" .!").split()
     if is_negated(text) or PAST.search(plain(text)) or len(said) > LONGEST_CHOICE:
         return ()
     found = []
     for place, word in enumerate(said):
-        for group in EXCLUSIVE if place else ():
+        for group in EXCLUSIVE if place and said[place - 1] not in DETERMINERS else ():
             if word in group:
-                before = " ".join("user" if one in SELF else one for one in said[:place])
-                after = "" if group is MARITAL else " ".join(said[place + 1 :])
+                before = " ".join("user" if one in SELF else one for one in said[:place] if one not in EMPTY_WORDS)
+                after = "" if group is MARITAL else " ".join(one for one in said[place + 1 :] if one not in EMPTY_WORDS)
                 found.append(StatedValue(before, f"{min(group)} {after}", word))
     return tuple(found)
 
 
+DETERMINERS = frozenset("the a an my our your his her its their this that some any every".split())
+"""Behind one of them a word says which thing is meant: the early train, the late train."""
 LONGEST_CHOICE = 12
 """Words; in a longer statement what is open or closed may be something else."""
 

@@ -18,6 +18,8 @@ from ..words.relations import ABOUT, ALIAS, LEFT, ORGANISATION, PERSON, PLACE, M
 
 SELF = "="
 """Begins the key of a user, whom records call "I"."""
+MOST_SPOKEN = 8
+"""Names of one thing that are looked for in texts."""
 MOST_STEPS = 12
 """Between two things; a longer way says nothing about either."""
 ENDABLE = frozenset(("works for", "lives in"))
@@ -146,6 +148,7 @@ class MemoryGraph:
         self._day = self._moment[:10]
         self._is_foreign = is_foreign
         self._aliases: dict[str, tuple[str, ...]] = {}
+        self._canonicals: dict[str, str] = {}
         self._qualifiers: dict[str, set[str]] = {}
         self._holders: dict[str, tuple[str, ...]] = {}
         self._titles: dict[str, str] = {}
@@ -248,7 +251,7 @@ class MemoryGraph:
 
     def spoken(self, id: str) -> tuple[str, ...]:
         """Return the names by which texts may speak of something; none where another thing shares them."""
-        names = [name for name in self._names(id) if not name.startswith(SELF)]
+        names = [name for name in self._names(id) if not name.startswith(SELF)][:MOST_SPOKEN]
         return () if "(" in id or any(len(self._told_apart(name)) > 1 for name in names) else tuple(names)
 
     def title(self, id: str) -> str:
@@ -302,7 +305,8 @@ class MemoryGraph:
                     self._qualifiers[name].add(role)
 
     def _canonical(self, name: str) -> str:
-        return min(self._same(name), key=lambda one: (not one.startswith(SELF), one))
+        self._same(name)
+        return self._canonicals[name]
 
     def _same(self, name: str) -> tuple[str, ...]:
         """Return all names of a thing, this one among them."""
@@ -328,7 +332,9 @@ class MemoryGraph:
         for name in seen:
             if name not in self._aliases:
                 joined = _component(name, links)
-                self._aliases |= dict.fromkeys(joined, tuple(sorted(joined)))
+                self._aliases.update(dict.fromkeys(joined, tuple(sorted(joined))))
+                first = min(joined, key=lambda one: (not one.startswith(SELF), one))
+                self._canonicals.update(dict.fromkeys(joined, first))
         for row in sorted(named, key=lambda row: row.told):
             self._name(row)
 

@@ -26,6 +26,8 @@ LEAST = 0.15
 MENTIONED = 0.9
 """How much a record counts that names a thing, against one that says how it hangs together."""
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
+MOST_WORDS = 200
+"""Words of a question that are looked up; what is longer asks nothing that a step could answer."""
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
 HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
 """Roles that lead."""
@@ -55,7 +57,7 @@ Mentioning = Callable[[Sequence[str], int], Sequence[tuple[str, Sequence[str]]]]
 def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, most: int) -> Steps:
     """Return the records that relations lead to from what ``query`` names, the surest first."""
     asked, interval = _time_asked(query, graph, today)
-    said = spoken(asked)
+    said = spoken(asked)[:MOST_WORDS]
     meant = _named(said, graph)
     if not meant.weights:
         return Steps()

@@ -190,8 +190,10 @@ ALSO = regex(
     rf"|(?:has |was |is |has been )?(?:now )?renamed (?:itself )?(?:to |as )?|changed (?:its|his|her) name to"
     rf"|used to be called|was formerly (?:called|known as)|is the new name of) ?(?P<object>{NAME}){_END}"
 )
-RENAMING = ("known as", "also called", "now called", "better called", "be called", "formerly called", "goes by")
-RENAMING += ("short for", "renamed", "name to", "new name of")
+RENAMING = (
+    "known as", "also called", "now called", "better called", "be called", "formerly called", "goes by", "short for",
+    "renamed", "name to", "new name of",
+)  # fmt: skip
 OWNING = ("'s ", "\u2019s ", "s' ", "s\u2019 ", " My ", " Our ", " is my ", " is our ", " was my ", " was our ")
 SHAPES = ((ALSO, ALIAS.label, RENAMING), (IS_MY, "", OWNING), (MY_IS, "", OWNING))
 """A pattern, what it says, and what a sentence of its shape holds."""
