@@ -53,27 +53,108 @@ class _Sign:
 def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = "") -> _Sign:
     flags = re.IGNORECASE | re.MULTILINE
     return _Sign(
-        code, message, re.compile(pattern, flags), tuple(keywords.split()), re.compile(unless, flags) if unless else None
+        code,
+        message,
+        re.compile(pattern, flags),
+        tuple(keywords.split()),
+        re.compile(unless, flags) if unless else None,
     )
 
 
 _FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
 _SIGNS: tuple[_Sign, ...] = (
-    _sign("MKS105", "This runs what is fetched from the network.", "exec( eval( execfile compile( function(", rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b"),
-    _sign("MKS105", "This runs what is fetched from the network.", "iex invoke-expression", r"\b(?:iex|invoke-expression)\b[^\n]{0,160}(?:downloadstring|invoke-webrequest|invoke-restmethod|\biwr\b|\birm\b|https?://)|(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b)[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b"),
-    _sign("MKS105", "This runs a file that it fetched.", "urlretrieve urlopen requests. curl wget fetch( writefile", r"(?:urlretrieve|urlopen|requests\.get|curl\b[^\n]{0,200}-o|wget\b)[\s\S]{0,600}?(?:os\.system|subprocess\.\w+|os\.exec\w+|os\.startfile|popen|exec_module|runpy)\s*\([^\n]{0,120}(?:/tmp/|temp|payload|\.sh|\.exe|\.bin|\.py['\"]|path|dest|target|fname)", r"sha256|checksum|hashlib|gpg"),
-    _sign("MKS105", "This has people download a program and start it, unchecked.", "download install get grab", r"\b(?:download|install|get|grab)\b[^\n]{0,160}https?://[^\s)\"'`]+\.(?:exe|dmg|pkg|msi|scr|bat|ps1|zip|7z|rar)\b[^\n]{0,200}\b(?:run|execut\w+|open|launch|start|extract|unpack|password)\b"),
-    _sign("MKS106", "This runs what is wrapped so that nobody reads it.", "b64 base64 atob fromhex unhexlify marshal zlib codecs frombase64 fromcharcode rot13 -enc \\x", r"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function|system|popen|iex|invoke-expression|run|call|check_output|execSync|loads?)\s*\(?\s*[^\n]{0,120}(?:b64decode|base64|atob|fromhex|unhexlify|marshal\.loads|zlib\.decompress|codecs\.decode|FromBase64String|fromCharCode|Buffer\.from\([^)\n]{0,4000},\s*['\"](?:base64|hex))"),
-    _sign("MKS106", "This runs what is wrapped so that nobody reads it.", "b64decode atob fromhex base64 fromcharcode marshal", r"^\s*(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b"),
-    _sign("MKS106", "This runs an encoded command.", "-enc -e", r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}\s-e(?:nc\w*|c)?\s+[A-Za-z0-9+/=]{20,}"),
-    _sign("MKS113", "This opens a shell to somebody elsewhere.", "/dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection", r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()"),
-    _sign("MKS111", "This makes itself start again after the task.", "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd", r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w", r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)"),
-    _sign("MKS112", "This changes what instructs or limits the agent.", "claude.md agents.md .cursorrules settings.json gemini.md copilot-instructions mcp.json .mcp soul.md memory.md permissions", r"(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()"),
-    _sign("MKS114", "This destroys what is not its own.", "rm rmtree mkfs dd format :(){ shred remove-item rmsync", r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var)/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])"),
-    _sign("MKS115", "This takes the machine's power for somebody else's coins.", "xmrig stratum minerd cpuminer coinhive monero nicehash", r"\bxmrig\b|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash"),
-    _sign("MKS116", "This takes away what protects the machine.", "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference ssl_verify stricthostkeychecking", r"NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine"),
-    _sign("MKS109", "This sends to a place that collects what others take.", "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry", r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)"),
-    _sign("MKS109", "This fetches from or sends to an address without a name.", "http", r"(?:curl|wget|requests\.\w+|fetch|urlopen|axios\S*|Invoke-WebRequest|iwr|nc)\b[^\n]{0,120}(?:https?://)?(?!127\.|10\.|192\.168\.|0\.0\.0\.0|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)(?:\d{1,3}\.){3}\d{1,3}(?=[:/\s'\"])"),
+    _sign(
+        "MKS105",
+        "This runs what is fetched from the network.",
+        "exec( eval( execfile compile( function(",
+        rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b",
+    ),
+    _sign(
+        "MKS105",
+        "This runs what is fetched from the network.",
+        "iex invoke-expression",
+        r"\b(?:iex|invoke-expression)\b[^\n]{0,160}(?:downloadstring|invoke-webrequest|invoke-restmethod|\biwr\b|\birm\b|https?://)|(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b)[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b",
+    ),
+    _sign(
+        "MKS105",
+        "This runs a file that it fetched.",
+        "urlretrieve urlopen requests. curl wget fetch( writefile",
+        r"(?:urlretrieve|urlopen|requests\.get|curl\b[^\n]{0,200}-o|wget\b)[\s\S]{0,600}?(?:os\.system|subprocess\.\w+|os\.exec\w+|os\.startfile|popen|exec_module|runpy)\s*\([^\n]{0,120}(?:/tmp/|temp|payload|\.sh|\.exe|\.bin|\.py['\"]|path|dest|target|fname)",
+        r"sha256|checksum|hashlib|gpg",
+    ),
+    _sign(
+        "MKS105",
+        "This has people download a program and start it, unchecked.",
+        "download install get grab",
+        r"\b(?:download|install|get|grab)\b[^\n]{0,160}https?://[^\s)\"'`]+\.(?:exe|dmg|pkg|msi|scr|bat|ps1|zip|7z|rar)\b[^\n]{0,200}\b(?:run|execut\w+|open|launch|start|extract|unpack|password)\b",
+    ),
+    _sign(
+        "MKS106",
+        "This runs what is wrapped so that nobody reads it.",
+        "b64 base64 atob fromhex unhexlify marshal zlib codecs frombase64 fromcharcode rot13 -enc \\x",
+        r"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function|system|popen|iex|invoke-expression|run|call|check_output|execSync|loads?)\s*\(?\s*[^\n]{0,120}(?:b64decode|base64|atob|fromhex|unhexlify|marshal\.loads|zlib\.decompress|codecs\.decode|FromBase64String|fromCharCode|Buffer\.from\([^)\n]{0,4000},\s*['\"](?:base64|hex))",
+    ),
+    _sign(
+        "MKS106",
+        "This runs what is wrapped so that nobody reads it.",
+        "b64decode atob fromhex base64 fromcharcode marshal",
+        r"^\s*(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b",
+    ),
+    _sign(
+        "MKS106",
+        "This runs an encoded command.",
+        "-enc -e",
+        r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}\s-e(?:nc\w*|c)?\s+[A-Za-z0-9+/=]{20,}",
+    ),
+    _sign(
+        "MKS113",
+        "This opens a shell to somebody elsewhere.",
+        "/dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection",
+        r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()",
+    ),
+    _sign(
+        "MKS111",
+        "This makes itself start again after the task.",
+        "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd",
+        r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
+        r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)",
+    ),
+    _sign(
+        "MKS112",
+        "This changes what instructs or limits the agent.",
+        "claude.md agents.md .cursorrules settings.json gemini.md copilot-instructions mcp.json .mcp soul.md memory.md permissions",
+        r"(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()",
+    ),
+    _sign(
+        "MKS114",
+        "This destroys what is not its own.",
+        "rm rmtree mkfs dd format :(){ shred remove-item rmsync",
+        r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var)/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
+    ),
+    _sign(
+        "MKS115",
+        "This takes the machine's power for somebody else's coins.",
+        "xmrig stratum minerd cpuminer coinhive monero nicehash",
+        r"\bxmrig\b|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash",
+    ),
+    _sign(
+        "MKS116",
+        "This takes away what protects the machine.",
+        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference ssl_verify stricthostkeychecking",
+        r"NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
+    ),
+    _sign(
+        "MKS109",
+        "This sends to a place that collects what others take.",
+        "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry",
+        r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)",
+    ),
+    _sign(
+        "MKS109",
+        "This fetches from or sends to an address without a name.",
+        "http",
+        r"(?:curl|wget|requests\.\w+|fetch|urlopen|axios\S*|Invoke-WebRequest|iwr|nc)\b[^\n]{0,120}(?:https?://)?(?!127\.|10\.|192\.168\.|0\.0\.0\.0|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)(?:\d{1,3}\.){3}\d{1,3}(?=[:/\s'\"])",
+    ),
 )
 """What no skill needs; a sign is looked for where one of its keywords stands."""
 
@@ -92,21 +173,151 @@ _SENDS = re.compile(
     re.IGNORECASE,
 )
 _PROMISES = (
-    (re.compile(r"\b(?:no network|offline|never (?:connects|sends|uploads)|without (?:any )?(?:network|internet)|purely local|runs? locally|local[- ]only|does not (?:connect|send|upload)|no (?:internet|external) (?:access|calls?|requests?))\b", re.I), _SENDS, "sends over the network"),
-    (re.compile(r"\b(?:read[- ]only|never (?:changes|modifies|writes|deletes)|does not (?:change|modify|write|delete)|without (?:changing|modifying)|no (?:files are )?(?:changes|modified|written))\b", re.I), re.compile(r"\brm\s+-|\brmtree\b|\bunlink\s*\(|\bos\.remove\b|\bgit\s+(?:push|commit|reset)\b|\bwriteFile(?:Sync)?\s*\(|\.write_text\s*\(|open\([^)\n]{1,120}['\"][wa]b?['\"]", re.I), "writes or deletes"),
+    (
+        re.compile(
+            r"\b(?:no network|offline|never (?:connects|sends|uploads)|without (?:any )?(?:network|internet)|purely local|runs? locally|local[- ]only|does not (?:connect|send|upload)|no (?:internet|external) (?:access|calls?|requests?))\b",
+            re.I,
+        ),
+        _SENDS,
+        "sends over the network",
+    ),
+    (
+        re.compile(
+            r"\b(?:read[- ]only|never (?:changes|modifies|writes|deletes)|does not (?:change|modify|write|delete)|without (?:changing|modifying)|no (?:files are )?(?:changes|modified|written))\b",
+            re.I,
+        ),
+        re.compile(
+            r"\brm\s+-|\brmtree\b|\bunlink\s*\(|\bos\.remove\b|\bgit\s+(?:push|commit|reset)\b|\bwriteFile(?:Sync)?\s*\(|\.write_text\s*\(|open\([^)\n]{1,120}['\"][wa]b?['\"]",
+            re.I,
+        ),
+        "writes or deletes",
+    ),
 )
 _KNOWN_INSTALLERS = re.compile(
     r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
 )
 """Installers that their makers tell people to pipe to a shell: a warning, and no finding."""
 _POPULAR = frozenset(
-    "requests numpy pandas scipy matplotlib django flask fastapi sqlalchemy pytest setuptools urllib3 boto3 botocore pyyaml cryptography pillow tensorflow torch transformers scikit-learn beautifulsoup4 selenium playwright openai anthropic langchain langgraph pydantic aiohttp httpx click jinja2 redis celery psycopg2 pymongo lxml openpyxl python-docx python-pptx pypdf reportlab tqdm rich typer colorama virtualenv paramiko websockets"
-    " react lodash express axios typescript webpack eslint prettier next vue angular jquery moment chalk commander dotenv cross-env cheerio puppeteer mongoose socket.io nodemon electron tailwindcss discord.js ethers web3 colors rimraf uuid".split()
+    [
+        "requests",
+        "numpy",
+        "pandas",
+        "scipy",
+        "matplotlib",
+        "django",
+        "flask",
+        "fastapi",
+        "sqlalchemy",
+        "pytest",
+        "setuptools",
+        "urllib3",
+        "boto3",
+        "botocore",
+        "pyyaml",
+        "cryptography",
+        "pillow",
+        "tensorflow",
+        "torch",
+        "transformers",
+        "scikit-learn",
+        "beautifulsoup4",
+        "selenium",
+        "playwright",
+        "openai",
+        "anthropic",
+        "langchain",
+        "langgraph",
+        "pydantic",
+        "aiohttp",
+        "httpx",
+        "click",
+        "jinja2",
+        "redis",
+        "celery",
+        "psycopg2",
+        "pymongo",
+        "lxml",
+        "openpyxl",
+        "python-docx",
+        "python-pptx",
+        "pypdf",
+        "reportlab",
+        "tqdm",
+        "rich",
+        "typer",
+        "colorama",
+        "virtualenv",
+        "paramiko",
+        "websockets",
+        "react",
+        "lodash",
+        "express",
+        "axios",
+        "typescript",
+        "webpack",
+        "eslint",
+        "prettier",
+        "next",
+        "vue",
+        "angular",
+        "jquery",
+        "moment",
+        "chalk",
+        "commander",
+        "dotenv",
+        "cross-env",
+        "cheerio",
+        "puppeteer",
+        "mongoose",
+        "socket.io",
+        "nodemon",
+        "electron",
+        "tailwindcss",
+        "discord.js",
+        "ethers",
+        "web3",
+        "colors",
+        "rimraf",
+        "uuid",
+    ]
 )
 _DEPENDENCY = re.compile(
-    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;|&`]+)", re.I
+    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;|&`]+)",
+    re.I,
 )
-_CODE = (".sh", ".bash", ".zsh", ".fish", ".py", ".pyw", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".rb", ".pl", ".php", ".lua", ".ps1", ".psm1", ".bat", ".cmd", ".r", ".go", ".rs", ".java", ".kt", ".swift", ".scpt", ".applescript", ".vbs", ".command", ".ipynb", ".pth")
+_CODE = (
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".fish",
+    ".py",
+    ".pyw",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".tsx",
+    ".rb",
+    ".pl",
+    ".php",
+    ".lua",
+    ".ps1",
+    ".psm1",
+    ".bat",
+    ".cmd",
+    ".r",
+    ".go",
+    ".rs",
+    ".java",
+    ".kt",
+    ".swift",
+    ".scpt",
+    ".applescript",
+    ".vbs",
+    ".command",
+    ".ipynb",
+    ".pth",
+)
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
@@ -116,13 +327,25 @@ _HEAD, _TAIL = 300_000, 100_000
 _MOST_FINDINGS = 200
 _MOST_LINES = 4_000
 _DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
-_BINARY = ((b"\x7fELF", "a program for Linux"), (b"MZ", "a program for Windows"), (b"\xcf\xfa\xed\xfe", "a program for macOS"), (b"\xca\xfe\xba\xbe", "a program"), (b"%PDF", "a PDF"))
+_BINARY = (
+    (b"\x7fELF", "a program for Linux"),
+    (b"MZ", "a program for Windows"),
+    (b"\xcf\xfa\xed\xfe", "a program for macOS"),
+    (b"\xca\xfe\xba\xbe", "a program"),
+    (b"%PDF", "a PDF"),
+)
 
 
 def scan_package(package: Package) -> list[PackageFinding]:
     """Return what in a package a person must look at, errors first, then by place."""
     found = [
-        PackageFinding("MKS117" if fault.hostile else "MKS118", "error" if fault.hostile else "warning", fault.path, 1, fault.message)
+        PackageFinding(
+            "MKS117" if fault.hostile else "MKS118",
+            "error" if fault.hostile else "warning",
+            fault.path,
+            1,
+            fault.message,
+        )
         for fault in package.faults
     ]
     texts: list[tuple[PackageFile, str]] = []
@@ -192,7 +415,11 @@ def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
     except UsageError:
         pass
     tools = _front_tools(text)
-    data = {"name": "scanned", "description": front.strip() or "A document.", "steps": [part for part in _parts(body) if part.strip()] or ["Read."]}
+    data: dict[str, object] = {
+        "name": "scanned",
+        "description": front.strip() or "A document.",
+        "steps": [part for part in _parts(body) if part.strip()] or ["Read."],
+    }
     if tools:
         data["front_matter"] = {"allowed-tools": tools}
     try:
@@ -245,13 +472,21 @@ def comment_tells(comment: str) -> bool:
 def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     path, name = file.path, PurePosixPath(file.path).name.lower()
     suffix = PurePosixPath(name).suffix
-    prose = suffix in _PROSE and name not in ("makefile", "dockerfile", "justfile", "procfile") and not text.startswith("#!")
+    prose = (
+        suffix in _PROSE
+        and name not in ("makefile", "dockerfile", "justfile", "procfile")
+        and not text.startswith("#!")
+    )
     for start, _, what in islice(invisible_runs(text), 5):
         yield PackageFinding("MKS102", "error", path, _line(text, start), f"Invisible here: {what}.")
     if prose:
         blocks = [(found.start(3), found.group(3), found.group(2).lower()) for found in _FENCE.finditer(text)]
     else:
-        shell = suffix in _SHELL or name in ("makefile", "justfile", "dockerfile") or re.match(r"#!.{0,40}\b(?:ba|z|da|k)?sh\b", text)
+        shell = (
+            suffix in _SHELL
+            or name in ("makefile", "justfile", "dockerfile")
+            or re.match(r"#!.{0,40}\b(?:ba|z|da|k)?sh\b", text)
+        )
         blocks = [(0, text, "sh" if shell else suffix[1:])]
     if name == "package.json":
         blocks = [*_package_scripts(text), *blocks]
@@ -264,7 +499,10 @@ def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     yield from _dependencies(file, text)
 
 
-_DEFENCE = re.compile(r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse)\b", re.I)
+_DEFENCE = re.compile(
+    r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse)\b",
+    re.I,
+)
 
 
 def _is_defence(text: str, place: int) -> bool:
@@ -304,7 +542,11 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
             runs = [name for name in names if _RUNNERS.fullmatch(name)]
             if runs and (fetches or unwraps) and _joined(line):
                 known = fetches and not unwraps and _KNOWN_INSTALLERS.search(line)
-                what = ("MKS106", "runs what is wrapped so that nobody reads it") if unwraps else ("MKS105", "runs what is fetched from the network, unseen")
+                what = (
+                    ("MKS106", "runs what is wrapped so that nobody reads it")
+                    if unwraps
+                    else ("MKS105", "runs what is fetched from the network, unseen")
+                )
                 yield place, what[0], "warning" if known else "error", f"This {what[1]}.", one_line(line.strip(), 80)
         place += len(line) + 1
 
@@ -318,7 +560,12 @@ def _unwraps(command: Command) -> bool:
 
 def _joined(line: str) -> bool:
     """Return whether what is fetched flows into what runs: by a pipe, or put into the command."""
-    return bool(re.search(r"\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S*/)?(?:ba|z|da|k|a)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|osascript)|(?:sh|bash|zsh|eval|source|python3?)\b[^|]{0,40}[\"']?(?:\$\(|`|<\()|^\s*\.\s+<\(", line))
+    return bool(
+        re.search(
+            r"\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S*/)?(?:ba|z|da|k|a)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|osascript)|(?:sh|bash|zsh|eval|source|python3?)\b[^|]{0,40}[\"']?(?:\$\(|`|<\()|^\s*\.\s+<\(",
+            line,
+        )
+    )
 
 
 def _package_scripts(text: str) -> list[tuple[int, str, str]]:
@@ -329,7 +576,11 @@ def _package_scripts(text: str) -> list[tuple[int, str, str]]:
         return []
     if not isinstance(scripts, dict):
         return []
-    return [(max(text.find(f'"{name}"'), 0), str(scripts[name]), "sh") for name in ("preinstall", "install", "postinstall", "prepare") if name in scripts]
+    return [
+        (max(text.find(f'"{name}"'), 0), str(scripts[name]), "sh")
+        for name in ("preinstall", "install", "postinstall", "prepare")
+        if name in scripts
+    ]
 
 
 def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
@@ -338,14 +589,23 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     for found in islice(_DEPENDENCY.finditer(text), 200):
         named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
     if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
-        named += [(found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)]
+        named += [
+            (found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)
+        ]
     if name == "package.json":
         named += [(found.start(), found.group(1)) for found in re.finditer(r'"([@\w./-]+)"\s*:\s*"[\^~]?\d', text)]
     for place, word in named[:2000]:
         plain = re.split(r"[=<>~!\[@;]", word.lower().strip("\"'"), maxsplit=1)[0].replace("_", "-")
         near = _near(plain)
         if near:
-            yield PackageFinding("MKS119", "error", file.path, _line(text, place), f"The package {plain!r} is one letter from {near!r}.", plain)
+            yield PackageFinding(
+                "MKS119",
+                "error",
+                file.path,
+                _line(text, place),
+                f"The package {plain!r} is one letter from {near!r}.",
+                plain,
+            )
 
 
 def _near(name: str) -> str:
@@ -360,7 +620,9 @@ def _near(name: str) -> str:
 
 def _one_apart(one: str, other: str) -> bool:
     """Return whether one letter was changed, added, left out or swapped with its neighbour."""
-    start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
     a, b = one[start:], other[start:]
     plural = {one, other} == {one.rstrip("s"), one.rstrip("s") + "s"}
     return not plural and (a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:]))
@@ -397,15 +659,27 @@ def _code_of(text: str) -> Iterator[str]:
 def _flow(path: str, text: str, taken: re.Match[str], other: str) -> PackageFinding:
     where = f", and {other}, which works with it, sends" if other else ", and the file sends"
     line = _line(text, max(text.find(taken.group()), 0))
-    return PackageFinding("MKS109", "error", path, line, f"This takes what is private ({one_line(taken.group(), 40)}){where} over the network.", one_line(taken.group(), 80))
+    return PackageFinding(
+        "MKS109",
+        "error",
+        path,
+        line,
+        f"This takes what is private ({one_line(taken.group(), 40)}){where} over the network.",
+        one_line(taken.group(), 80),
+    )
 
 
 def _work_together(path: str, code: str, other: str, sending: str) -> bool:
     stems = PurePosixPath(path).stem, PurePosixPath(other).stem
-    if any(len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", text) for stem, text in ((stems[0], sending), (stems[1], code))):
+    if any(
+        len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", text)
+        for stem, text in ((stems[0], sending), (stems[1], code))
+    ):
         return True
     shared = set(re.findall(r"/tmp/[\w./-]+|[\w-]+\.(?:json|txt|db|tmp|dat|log)\b", code))
-    return bool(shared & set(re.findall(r"/tmp/[\w./-]+|[\w-]+\.(?:json|txt|db|tmp|dat|log)\b", sending)) - {"package.json"})
+    return bool(
+        shared & set(re.findall(r"/tmp/[\w./-]+|[\w-]+\.(?:json|txt|db|tmp|dat|log)\b", sending)) - {"package.json"}
+    )
 
 
 def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
@@ -425,5 +699,12 @@ def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
                 done = breaks.search(body) if in_skill else None
                 if done:
                     place = max(code.find(done.group()), 0)
-                    yield PackageFinding("MKS120", "error", other.path, _line(code, place), f"The description promises {one_line(said.group(), 40)!r}, and this {does}.", one_line(done.group(), 80))
+                    yield PackageFinding(
+                        "MKS120",
+                        "error",
+                        other.path,
+                        _line(code, place),
+                        f"The description promises {one_line(said.group(), 40)!r}, and this {does}.",
+                        one_line(done.group(), 80),
+                    )
                     break

@@ -116,7 +116,9 @@ def _read_folder(package: Package, root: Path) -> None:
             if path.is_symlink():
                 leads = path.resolve()
                 if not leads.is_relative_to(top):
-                    package.fault(shown, f"This link leaves the skill: it leads to {os.readlink(path)!r}.", hostile=True)
+                    package.fault(
+                        shown, f"This link leaves the skill: it leads to {str(path.readlink())!r}.", hostile=True
+                    )
                 continue
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode):
@@ -156,7 +158,15 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
                 package.fault(above + path, f"More than {MOST_FILES:,} files; the rest was not read.")
                 return
             _add(package, above + path, body, executable=bool(mode & 0o111), depth=depth)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError, OSError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        EOFError,
+        ValueError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+    ) as error:
         package.fault(name, f"The archive is damaged or of an unknown kind, and was not read: {error}.")
 
 
@@ -192,7 +202,12 @@ def _tarred(package: Package, content: bytes, above: str) -> Iterator[tuple[str,
             target = member.linkname if member.issym() or member.islnk() else ""
             if _leaves(member.name):
                 package.fault(above + member.name, "This path leaves the archive when it is unpacked.", hostile=True)
-            elif target and (target.startswith("/") or os.path.normpath(f"{os.path.dirname(member.name)}/{target}").startswith("..")):
-                package.fault(above + member.name, f"This link leaves the archive: it leads to {target!r}.", hostile=True)
+            elif target and (
+                target.startswith("/")
+                or os.path.normpath(f"{PurePosixPath(member.name).parent}/{target}").startswith("..")
+            ):
+                package.fault(
+                    above + member.name, f"This link leaves the archive: it leads to {target!r}.", hostile=True
+                )
             elif member.isfile() and (file := archive.extractfile(member)) is not None:
                 yield member.name, file.read(MOST_BYTES + 1), member.mode

@@ -67,9 +67,15 @@ def _named(statement: dict[str, Any]) -> dict[str, str]:
 
 def _differs(named: dict[str, str], there: dict[str, str]) -> str:
     changed = sorted(path for path in named.keys() & there.keys() if named[path] != there[path])
-    for paths, what in ((changed, "differs from"), (sorted(there.keys() - named.keys()), "is not in"), (sorted(named.keys() - there.keys()), "is missing, and in")):
+    for paths, what in (
+        (changed, "differs from"),
+        (sorted(there.keys() - named.keys()), "is not in"),
+        (sorted(named.keys() - there.keys()), "is missing, and in"),
+    ):
         if paths:
-            return f"{paths[0]} {what} what was signed" + (f", and so are {len(paths) - 1} others." if len(paths) > 1 else ".")
+            return f"{paths[0]} {what} what was signed" + (
+                f", and so are {len(paths) - 1} others." if len(paths) > 1 else "."
+            )
     return ""
 
 

@@ -12,11 +12,11 @@ from memkit.errors import NegativeAnswer, UsageError
 from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.package_scan import PackageFinding, comment_tells
 from memkit.skills.changes import skill_changes
+from memkit.skills.package import open_package
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
+from memkit.skills.signature import read_keys, why_not_signed
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
-from memkit.skills.package import open_package
-from memkit.skills.signature import read_keys, why_not_signed
 from memkit.store.change import change_file
 from memkit.store.config import load_settings
 from memkit.store.file_history import FileHistory

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a row reads better than wrapped rows)
 """Packages of skills: hostile ones are flagged, ordinary ones pass, and tricks of archives are seen."""
 
 from __future__ import annotations

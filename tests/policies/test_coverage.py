@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a row reads better than wrapped rows)
 """What the shipped policies say to lists of calls: the shipped corpus, and whatever a person hands in."""
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from memkit.policies.files import load_policies
 from memkit.resources import resource
 from memkit.runtime.guard.core import Guard
 from memkit.use_cases.policy_proofs import CoveredCall, cover_calls
+from tests.written.policy_page import PAGE, page
 
 RM = {"tool": "Bash", "args": {"command": "rm -rf /srv"}}
 
@@ -186,9 +188,7 @@ def test_a_finding_is_accepted_with_its_reason(
     assert told == ["policy-accepted"]
 
 
-def test_an_accepted_finding_needs_a_reason(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_accepted_finding_needs_a_reason(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without one neither the policy nor the baseline is read."""
     (tmp_path / "base.yaml").write_text("- {kind: contradiction, policies: [one]}\n")
 
@@ -200,7 +200,9 @@ def test_an_accepted_finding_needs_a_reason(
 def test_a_sentence_is_an_exception_for_people(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The set loads, the sentence lifts nothing, and lint says so."""
     path = store / "policies/destructive_command_approval.yaml"
-    path.write_text(path.read_text().replace("exceptions:\n", 'exceptions:\n  - "during the weekly match: maintenance"\n'))
+    path.write_text(
+        path.read_text().replace("exceptions:\n", 'exceptions:\n  - "during the weekly match: maintenance"\n')
+    )
 
     check = ["--store", str(store), "policy", "check", "--tool"]
     assert run([*check, "bash", "--arg", "command=ls"]) == 0
@@ -208,3 +210,10 @@ def test_a_sentence_is_an_exception_for_people(store: Path, capsys: pytest.Captu
     capsys.readouterr()
     run(["--store", str(store), "lint", "--output-format", "concise"])
     assert "MKP009" in capsys.readouterr().out
+
+
+def test_the_page_says_what_the_starters_do() -> None:
+    """Its table is that of a run: ``python -m tests.written.policy_page`` writes it."""
+    text = PAGE.read_text("utf-8")
+
+    assert text == page(text)

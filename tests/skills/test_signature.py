@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a row reads better than wrapped rows)
 """A skill is vouched for by a signature over every file of it, verified by key and without a network."""
 
 from __future__ import annotations
@@ -39,8 +40,14 @@ def sign(folder: Path, key: ec.EllipticCurvePrivateKey) -> None:
     payload = json.dumps(statement).encode()
     message = b"DSSEv1 %d %s %d %s" % (len(KIND), KIND.encode(), len(payload), payload)
     made = key.sign(message, ec.ECDSA(hashes.SHA256()))
-    envelope = {"payload": b64encode(payload).decode(), "payloadType": KIND, "signatures": [{"sig": b64encode(made).decode()}]}
-    (folder / SIGNATURE).write_text(json.dumps({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "dsseEnvelope": envelope}))
+    envelope = {
+        "payload": b64encode(payload).decode(),
+        "payloadType": KIND,
+        "signatures": [{"sig": b64encode(made).decode()}],
+    }
+    (folder / SIGNATURE).write_text(
+        json.dumps({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "dsseEnvelope": envelope})
+    )
 
 
 @pytest.fixture
@@ -98,7 +105,9 @@ def test_any_change_is_named(
         bundle = json.loads(signature.read_text())
         bundle["dsseEnvelope"]["payloadType"] = "text/plain"
         signature.write_text(json.dumps(bundle))
-    keys = read_keys(public(tmp_path / "keys.pem", ec.generate_private_key(ec.SECP256R1()) if change == "other" else key))
+    keys = read_keys(
+        public(tmp_path / "keys.pem", ec.generate_private_key(ec.SECP256R1()) if change == "other" else key)
+    )
 
     assert told in why_not_signed(open_package(signed), keys)
 

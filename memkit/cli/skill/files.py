@@ -303,7 +303,9 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
     diagnostics = [
         diagnostic(one.code, one.message, severity=one.severity, path=one.path, line=one.line) for one in found.findings
     ]
-    front.answer(data, [*told, f"{verdict}: {counted(found.files, 'file')} read."], ok=not found.flagged, diagnostics=diagnostics)
+    front.answer(
+        data, [*told, f"{verdict}: {counted(found.files, 'file')} read."], ok=not found.flagged, diagnostics=diagnostics
+    )
 
 
 @click.command("import", cls=MemkitCommand)

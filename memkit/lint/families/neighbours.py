@@ -188,11 +188,7 @@ def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
     """Return what surely denies one of the calls: prose that no shell could read is no command."""
     for tool, args in calls:
         for finding in guard.decide(tool, args, {}).policies:
-            if (
-                finding.effect == "deny"
-                and not finding.opaque
-                and "failed" not in finding.reason
-            ):
+            if finding.effect == "deny" and not finding.opaque and "failed" not in finding.reason:
                 return finding
     return None
 

@@ -13,6 +13,7 @@ from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
 from memkit.runtime.guard.core import names_former_trust
 from memkit.runtime.guard.interface import as_list, exceptions_of
+from memkit.store.yaml import KeyPath
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
@@ -75,8 +76,8 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
                 "Without match this exception never applies. Say in match what the host program sets, such as "
                 "context.env."
             )
-            place = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
-            yield file.found("MKP009", message, place)
+            said: KeyPath = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
+            yield file.found("MKP009", message, said)
     yield from _former_trust(file, data)
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from .checks import words_of
 
 _WITH_VERBS = words_of(
-    "git hg svn gh glab docker podman nerdctl kubectl oc helm aws gcloud az doctl terraform tofu pulumi terragrunt vault"
-    " systemctl zfs zpool restic borg redis-cli apt apt-get dnf yum gsutil rclone heroku fly flyctl vercel npm cargo"
+    "git hg svn gh glab docker podman nerdctl kubectl oc helm aws gcloud az doctl terraform tofu pulumi terragrunt"
+    " vault systemctl zfs zpool restic borg redis-cli apt apt-get dnf yum gsutil rclone heroku fly flyctl vercel npm"
 )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from .checks import words_of
 
@@ -365,7 +365,7 @@ def _also(part: list[Token]) -> Iterator[SqlStatement]:
     words = [token.text if token.kind == "word" else "" for token in part[:_MAX_TOKENS_INSIDE]]
     tables = frozenset(_tables(part)) if words[0] in ("alter", "copy") else frozenset[str]()
     if words[0] == "alter":
-        for word, following in zip(words, words[1:], strict=False):
+        for word, following in pairwise(words):
             if word in ("drop", "truncate") and following not in _KEEPS_DATA:
                 yield SqlStatement((word, following), tables)
     elif words[0] == "copy" and "program" in words:

@@ -13,7 +13,15 @@ from test_secrets import TOKENS
 from memkit.runtime.memory.gate.secrets import SECRET, find_secrets
 
 CHANCE = random.Random(20)
-WORDINGS = ("{}", "my token is {}", "use {} for the deploy", "remember this: {}", "The key we got: {}.", "curl with {} please", "({})")
+WORDINGS = (
+    "{}",
+    "my token is {}",
+    "use {} for the deploy",
+    "remember this: {}",
+    "The key we got: {}.",
+    "curl with {} please",
+    "({})",
+)
 TOLD = (
     "set the database credentials to {}", "login admin / {}", "creds are bob:{}", "sshpass -p {} ssh host", "mysql -uroot -p{} shop", "the p\u0430ssword is {}", "my password is {}", "password: {}", "pwd={}", "the wifi password is {}", "secret: {}", "api key: {}",
     "login with ada and {}", "user ada password {}", "username: ada, password: {}", "sign in as root/{}", "log in: root {}", "contraseña es {}", "das Passwort lautet {}", "mot de passe : {}", "senha: {}", "密码是{}", "パスワードは{}", "비밀번호는 {}", "пароль: {}", "{} is the password",
@@ -40,7 +48,12 @@ def found(text: str) -> bool:
 
 def test_a_token_with_a_prefix_is_found_in_any_wording() -> None:
     """At least 99 of 100, in seven wordings."""
-    missed = [(kind, wording) for kind, token in TOKENS.items() for wording in WORDINGS if not find_secrets(wording.format(token))]
+    missed = [
+        (kind, wording)
+        for kind, token in TOKENS.items()
+        for wording in WORDINGS
+        if not find_secrets(wording.format(token))
+    ]
 
     assert len(missed) * 100 <= len(TOKENS) * len(WORDINGS), missed
 
@@ -59,7 +72,20 @@ def test_ordinary_sentences_about_logins_pass(text: str) -> None:
     assert not found(text)
 
 
-@pytest.mark.parametrize("unit", ["login a ", "creds: a / ", "user:", "mysql ", "docker login ", "p\u0430ss ", "unlock with ", "echo a | sudo ", "password for a to "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "login a ",
+        "creds: a / ",
+        "user:",
+        "mysql ",
+        "docker login ",
+        "p\u0430ss ",
+        "unlock with ",
+        "echo a | sudo ",
+        "password for a to ",
+    ],
+)
 def test_it_is_read_in_time_that_grows_with_its_length(unit: str) -> None:
     """No pattern looks at the rest of a text again and again."""
     assert grows_with_its_length(lambda text: find_secrets(text), unit, 20_000)

@@ -130,7 +130,8 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
 
 
 _ALIKE = str.maketrans(
-    "аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТУХІЈЅαορνικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX"
+    "аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТУХІЈЅαορνικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX",
 )
 _LOOKS_LIKE = re.compile(r"\w*[A-Za-z]\w*[\u0370-\u04ff\u0500-\u052f]\w*|\w*[\u0370-\u052f]\w*[A-Za-z]\w*")
 """A word of Latin letters with some of another script among them."""

@@ -58,7 +58,13 @@ _PATTERNS = tuple(
     (tuple(words.split(" ") if words != "net use" else [words]), regex("(?i)" + body.format(v=_VALUE)))
     for words, body in _COMMANDS
 )
-ANNOUNCED = tuple("credential creds login log in signin sign in auth account user pass pwd unlock decrypt open connect heslo salasana adgangskode kata jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest: ftp: git: test: backup: service: app:".split())  # noqa: SIM905
+ANNOUNCED = (
+    *"""credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
+    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest: ftp:
+    git: test: backup: service: app:""".split(),  # noqa: SIM905
+    *("log in", "sign in", "open "),
+)
+"""Text of letters that ASCII has tells of no login without one of these."""
 _NO_VALUE = re.compile(
     r"[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
     r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
@@ -83,4 +89,6 @@ def _is_no_word(value: str) -> bool:
     if len(value) < 5 or _NO_VALUE.fullmatch(value):
         return False
     letters = any(char.isalpha() for char in value)
-    return letters and (any(char.isdigit() for char in value) or bool(re.search(r"\w[!@#$%^&*+=?~|]+\w|[a-z][A-Z].*[!@#$%^&*?]", value)))
+    return letters and (
+        any(char.isdigit() for char in value) or bool(re.search(r"\w[!@#$%^&*+=?~|]+\w|[a-z][A-Z].*[!@#$%^&*?]", value))
+    )
