@@ -22,7 +22,7 @@ from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
-from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.plan_run import PlanningTools, Shelve
 from memkit.runtime.loop.planner import HybridPlanner, Procedures, Proposals, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse, Listener
@@ -41,6 +41,7 @@ from memkit.store.audit import recordable
 
 if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
+    from memkit.runtime.backends.redis_state import RedisState
     from memkit.runtime.host.side_model import SideModel
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
@@ -72,6 +73,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    shared: RedisState | None = None
+    """Where other instances find sessions and turns; only this machine has them without."""
     similar: Similar | None = None
     """Says how near turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
@@ -82,6 +85,8 @@ class Parts:
     """Given the model that answers, the one that sums up and draws what lasts from turns; without it rules do."""
     notice: Callable[[str], None] = lambda message: None
     """Is told what the person should know of that model."""
+    shelve: Shelve | None = None
+    """Keeps what was proposed under taint for a person to promote."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
 
@@ -124,6 +129,8 @@ class ReferenceAgent:
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
+        if parts.shared is not None:
+            recall.share = parts.shared.push
         self.recall = recall.of_agent(setting.agent_id)
         self._side = self._side_model()
         summarise = self._side.summarise if self._side else None
@@ -157,6 +164,7 @@ class ReferenceAgent:
             parts.sealer or NoSealer(),
             extract=self._side.extract if self._side else None,
             instead="leave out --session and -c for a new one, or fork this one",
+            shared=parts.shared,
         )
         begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
         return Session(self._agent, terms, settings=parts.archive.settings, clock=parts.clock, begun=begun)
@@ -370,7 +378,8 @@ class ReferenceAgent:
         tools.withdrawn = parts.objection
         if remembers:
             tools.add([retraction_tool(self.take_back, tools.books)])
-        tools.add(PlanningTools(planner, searcher=formula_searcher, books=tools.books).tools())
+        planning = PlanningTools(planner, searcher=formula_searcher, books=tools.books, shelve=parts.shelve)
+        tools.add(planning.tools())
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
