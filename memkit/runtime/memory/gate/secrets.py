@@ -35,6 +35,10 @@ class SecretFinding(NamedTuple):
 
 def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
     """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
+    return list(_found_before(text, groups) if len(text) <= LONG else _found(text, groups))
+
+
+def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
     plain, places = _readable(text)
     found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
     kept: list[SecretFinding] = []
@@ -44,8 +48,13 @@ def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFindi
         elif finding.end > kept[-1].end:
             kept[-1] = SecretFinding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
     if places is None:
-        return kept
-    return [SecretFinding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
+        return tuple(kept)
+    shown = ((item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept)
+    return tuple(SecretFinding(*one) for one in shown)
+
+
+_found_before = lru_cache(maxsize=256)(_found)
+"""One write looks at the same text for its document, its record and the lines of both."""
 
 
 def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
