@@ -14,6 +14,8 @@ SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
 """What a finding is: a credential, a number about a person, or a way to reach one."""
 HIDDEN = frozenset({SECRET, PERSONAL})
 """What nobody else may read: neither in sessions nor in accounts of what happened."""
+SHORT = 500
+"""Characters up to which what was found in a text is kept for a while."""
 LONG = 10_000
 """Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
@@ -35,7 +37,7 @@ class SecretFinding(NamedTuple):
 
 def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
     """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
-    return list(_found_before(text, groups) if len(text) <= LONG else _found(text, groups))
+    return list(_found_before(text, groups) if len(text) <= SHORT else _found(text, groups))
 
 
 def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
