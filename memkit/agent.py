@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
-from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.plan_run import PlanningTools, Shelve
 from memkit.runtime.loop.planner import HybridPlanner, Procedures, Proposals, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse, Listener
@@ -32,7 +33,6 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask, masked_tree
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, to_text
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.tiers.budget import Summarise
 from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept
@@ -41,6 +41,8 @@ from memkit.store.audit import recordable
 
 if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
+    from memkit.runtime.backends.redis_state import RedisState
+    from memkit.runtime.host.side_model import SideModel
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
     from memkit.runtime.memory.tiers.conversation import Similar
@@ -71,14 +73,20 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    shared: RedisState | None = None
+    """Where other instances find sessions and turns; only this machine has them without."""
     similar: Similar | None = None
     """Says how near turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
     """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
     """Lets the store write down what happens, or not."""
-    summarise: Summarise | None = None
-    """Tells in few words what leaves the prompt; without it its first sentences stay."""
+    side_model: Callable[[Model], Model] | None = None
+    """Given the model that answers, the one that sums up and draws what lasts from turns; without it rules do."""
+    notice: Callable[[str], None] = lambda message: None
+    """Is told what the person should know of that model."""
+    shelve: Shelve | None = None
+    """Keeps what was proposed under taint for a person to promote."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
 
@@ -121,8 +129,12 @@ class ReferenceAgent:
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
+        if parts.shared is not None:
+            recall.share = parts.shared.push
         self.recall = recall.of_agent(setting.agent_id)
-        self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, parts.summarise)
+        self._side = self._side_model()
+        summarise = self._side.summarise if self._side else None
+        self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
         """What the prompt held when memory was switched off in a running conversation."""
@@ -134,6 +146,14 @@ class ReferenceAgent:
         if self.is_off_record:
             self._set_traces(wanted=False)
 
+    def _side_model(self) -> SideModel | None:
+        which = self.parts.side_model
+        if which is None:
+            return None
+        from memkit.runtime.host.side_model import SideModel
+
+        return SideModel(lambda: which(self.parts.model), self.parts.spent, self.parts.notice)
+
     def _session(self) -> Session:
         parts, setting = self.parts, self.setting
         terms = SessionTerms(
@@ -142,7 +162,9 @@ class ReferenceAgent:
             parts.sessions,
             self.may_remember,
             parts.sealer or NoSealer(),
+            extract=self._side.extract if self._side else None,
             instead="leave out --session and -c for a new one, or fork this one",
+            shared=parts.shared,
         )
         begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
         return Session(self._agent, terms, settings=parts.archive.settings, clock=parts.clock, begun=begun)
@@ -273,6 +295,11 @@ class ReferenceAgent:
             return resumed.reply  # it was cut off in just this
         return self._run(lambda: self._agent.carry_out(instruction), resumed)
 
+    def end(self) -> Sequence[Mapping[str, Any]]:
+        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
+        with self.consent.held():
+            return self.session.end()
+
     def close(self) -> None:
         """Let other processes into the session."""
         self.session.close()
@@ -343,7 +370,7 @@ class ReferenceAgent:
         parts, proposals = self.parts, Proposals()
         planners = {name: DomainPlanner(domain, proposals) for name, domain in parts.domains.items()}
         planner = HybridPlanner(htn=planners, proposals=proposals)
-        host = replace(self.setting.host, observe=self._observed)
+        host = replace(self.setting.host, observe=self._observed, watch=self._watcher())
         remembers = isinstance(memory_tools, MemoryTools)
         tools = _ObjectingTools(
             memory_tools, parts.guard, config=self._config, host=host, consent=self.consent if remembers else None
@@ -351,7 +378,8 @@ class ReferenceAgent:
         tools.withdrawn = parts.objection
         if remembers:
             tools.add([retraction_tool(self.take_back, tools.books)])
-        tools.add(PlanningTools(planner, searcher=formula_searcher, books=tools.books).tools())
+        planning = PlanningTools(planner, searcher=formula_searcher, books=tools.books, shelve=parts.shelve)
+        tools.add(planning.tools())
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))
@@ -392,6 +420,18 @@ class ReferenceAgent:
         named = skills if "\n- " in skills else ""  # where not one has room, that there are some takes it as well
         description = "\n\n".join(filter(None, [self.parts.persona, named]))
         return Persona(name="the agent of this store", description=description)
+
+    def _watcher(self) -> Listener | None:
+        """Return what tells OpenTelemetry of the turns, where this program uses it and they may leave a trace."""
+        if "opentelemetry" not in sys.modules:
+            return None
+        from memkit.runtime.host.telemetry import telemetry
+
+        told = telemetry()
+        if told is None:
+            return None
+        watch = told.watcher()
+        return lambda event: None if self.is_off_record else watch(event)
 
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and not self.is_off_record:

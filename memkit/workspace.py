@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +19,7 @@ from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line, seconds_before
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from memkit.llm.providers import Patience, StoreModels
     from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
+    from memkit.runtime.backends.postgres import PostgresLog
+    from memkit.runtime.backends.redis_state import RedisState
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
@@ -84,6 +87,10 @@ class Workspace:
         self.notice = notice or _unheard
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
+        if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+            from memkit.runtime.host.telemetry import telemetry
+
+            self.audit.told = told.account if (told := telemetry()) else None
         self._client: Origin | None = None
         self._past: list[ArchiveReader] = []
         self._held: list[Callable[[], None]] = []
@@ -113,10 +120,64 @@ class Workspace:
 
     @cached_property
     def archive(self) -> ArchivalStore:
-        """Return the archive, its index caught up with the shards."""
-        log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
-        log.witness.earlier, log.witness.written = self._was_earlier, self._line_with
-        return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+        """Return the archive, its index caught up with what was written."""
+        log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
+        archive = self._opened(self.root, self.sealer, log=log, observe=self._observed)
+        if self.settings["backends.working"] != "files" and self.shared is not None:
+            from memkit.runtime.backends.redis_state import SharedCounts
+
+            archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
+        return archive
+
+    @property
+    def server(self) -> PostgresLog | None:
+        """Return the server on which the archive lies; None where it lies in files."""
+        if self.settings["backends.archive"] == "files":
+            return None
+        from memkit.runtime.backends.postgres import PostgresLog
+
+        return self.archive.log if isinstance(self.archive.log, PostgresLog) else None
+
+    @cached_property
+    def shared(self) -> RedisState | None:
+        """Return where sessions, turns and counts are shared with other instances; None where they are not.
+
+        Raises:
+            NotTrusted: The store chose the server, and nobody trusted the store.
+        """
+        if self.settings["backends.working"] == "files":
+            return None
+        from memkit.runtime.backends.interface import WORKING, address
+        from memkit.runtime.backends.opening import open_working
+
+        if self.settings.is_chosen("backends.working"):
+            self.trust.require("This store keeps sessions on a server that it names")
+        where, limits = address(str(self.settings["backends.working"]), WORKING), self.memory_settings
+        if not where.url:
+            return None
+        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl}
+        name = str(self.settings["name"] or "")
+        return open_working(where, root=state_folder(self.root), name=name, ttl=lasts, note=self.notice)
+
+    def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
+        """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.
+
+        Raises:
+            NotTrusted: The store chose a server, and nobody trusted the store.
+        """
+        if place == "files":
+            log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
+            log.witness.earlier, log.witness.written = self._was_earlier, self._written
+            return log
+        from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+        from memkit.runtime.backends.opening import open_archive
+
+        if is_chosen:
+            self.trust.require("This store keeps its memory on a server that it names")
+        where = address(place, ARCHIVES)
+        if not where.url:
+            return self.log_at("files")
+        return open_archive(where, Instance(self.root, self.clock, self._observed, str(self.settings["name"] or "")))
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
         """Return whether git had this state of a shard before it had the lines that are gone."""
@@ -127,15 +188,14 @@ class Workspace:
         except MemkitError:
             return False  # who cannot ask git knows of no earlier state
 
-    def _line_with(self, shard: str, link: bytes) -> Mapping[str, Any] | None:
-        """Return the line of a shard that has this link in git."""
-        from memkit.store.chain_history import line_as_written
+    def _written(self, shard: str) -> Iterable[Mapping[str, Any]]:
+        """Return what a shard has and had in git."""
+        from memkit.store.chain_history import lines_as_written
 
         try:
-            line = line_as_written(self.git, f"archive/{shard}", "", link)
+            return [data for _, data in lines_as_written(self.git, f"archive/{shard}")]
         except MemkitError:
-            return None
-        return None if line is None else decode_line(line)
+            return []
 
     def archive_at(self, name: str | None) -> ArchiveReader:
         """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
@@ -149,10 +209,15 @@ class Workspace:
         moment = moment_of(self.git, name)
         if not moment.holds_store:
             self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
+
+        def heard(event: Mapping[str, Any]) -> None:
+            if event["event"] == "damage":
+                self._heard([one._replace(path=f"{moment.commit[:10]}:{one.path}") for one in event["problems"]])
+
         past = ArchiveReader(
             TreeLog(self.git, moment.commit),
             cache=index_folder(self.cache, moment.commit),
-            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at},
+            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at, "observe": heard},
         )
         past.foreign = self._is_foreign
         self._past.append(past)
@@ -183,13 +248,20 @@ class Workspace:
         }
 
     def _is_foreign(self, writer: str) -> bool:
-        """Return whether a shard is another clone's, and nobody here trusted the store."""
+        """Return whether a shard is another clone's, and nobody here trusted the store.
+
+        Whoever may write on a server was let in there, and the server is trusted with the store.
+        """
+        if "archive" in self.__dict__ and self.archive.log.cache:
+            return False
         path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
         return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
     def has_strangers(self) -> bool:
         """Return whether other clones wrote here, and nobody here trusted the store: a prompt leaves that out."""
+        if self.archive.log.cache:
+            return False
         writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
         return any(map(self._is_foreign, writers))
 
@@ -478,11 +550,13 @@ class Workspace:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
                 return None
-            from memkit.store.chain_history import require_whole, write_heads
+            from memkit.store.chain_history import lines_of_others, require_whole, write_heads
             from memkit.store.git import require_untracked
 
             require_untracked(self.root)
             require_whole(self.archive, self.git)
+            for one in lines_of_others(self.archive.log, self.git):
+                self.notice(f"{one.path}: {one.message} They go into this commit.")
             write_heads(self.root, self.archive)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:

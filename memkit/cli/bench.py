@@ -1,4 +1,4 @@
-"""``memkit bench``: measure memkit on your own data."""
+"""``memkit bench`` and ``memkit eval``: measure memkit on your own data, and ask your own memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, diagnostic
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, User, diagnostic
+from memkit.terminal import one_line
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",
@@ -92,3 +93,30 @@ def _lines(data: dict[str, Any]) -> list[str]:
             + "".join(f"{figure:>8.3f}" for figure in figures)
         )
     return lines
+
+
+# ``memkit eval``: questions whose answers should be remembered.
+
+
+@click.command("eval", cls=MemkitCommand)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="Results that count.")
+@click.option("--user", type=User(), help="Whose memory a line asks that names no user.")
+@click.pass_obj
+def evaluate(front: Front, file: Path, count: int, user: str | None) -> None:
+    """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 where one is not.
+
+    FILE has one JSON object a line, {"question": …, "user": …, "expect": [id or words of a record]}; an empty
+    expectation means that nothing relevant is to be found. It counts as no recall.
+    """
+    from memkit.use_cases.health import evaluate_memory, read_questions, score_of
+
+    cases = evaluate_memory(front.workspace, read_questions(file, user), count=count)
+    score, found = score_of(cases), sum(case.found for case in cases)
+    lines = [
+        f"{'found' if case.found else 'NOT found':<9}  {case.rank or '-':>4}  {one_line(case.question, 100)}"
+        for case in cases
+    ]
+    lines += ["", f"{found} of {len(cases)} found among the first {count}; score {score:.3f}"]
+    data = {"cases": [case.to_data() for case in cases], "score": score}
+    front.answer(data, lines, ok=found == len(cases))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,14 @@ Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
 MOST_SHOWN, WIDEST = 20, 400
 """How much is shown before a question: so much that the question stays in sight."""
+ENDPOINTS = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)  # fmt: skip
+"""Where one of these names a collector, commands tell it what they do."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class Front:
@@ -34,6 +43,7 @@ class Front:
         self.no_input = False
         self.store: Path | None = None
         self._workspace: Workspace | None = None
+        self._end_telemetry: Callable[[], None] = _nothing
         self._damage: Sequence[ShardProblem] = ()
         """What was found wrong with the archive by a store that is closed."""
 
@@ -41,6 +51,10 @@ class Front:
     def workspace(self) -> Workspace:
         """Return the open store: ``--store``, ``MEMKIT_STORE`` or the nearest parent; raises ``StoreFault``."""
         if self._workspace is None:
+            if any(os.environ.get(name) for name in ENDPOINTS):
+                from memkit.telemetry import start
+
+                self._end_telemetry = start()
             from memkit.workspace import open_workspace
 
             self._workspace = open_workspace(self.store, notice=self.note)
@@ -68,6 +82,8 @@ class Front:
             self._workspace.close()
             self._damage = self._workspace.damage
             self._workspace = None
+        self._end_telemetry()
+        self._end_telemetry = _nothing
 
     def answer(
         self,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import os
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, user_option
 from memkit.cli.persons import require_person
 from memkit.errors import MissingExtra, UsageError
+from memkit.runtime.host.persons import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
 from memkit.store.files import write_whole
 from memkit.store.layout import require_writable_inside
@@ -33,11 +38,14 @@ from memkit.terminal import counted, one_line
     type=SuggestingChoice(["clean"]),
     help="clean: what the client's model reads is written by nobody else, so what it offers is no stranger's.",
 )
+@click.option("--metrics", is_flag=True, help="Numbers at /metrics as Prometheus reads them, for who reaches it.")
+@click.option("--log", type=SuggestingChoice(["text", "json"]), help="Say each request to the page on standard error.")
 @click.pass_obj
 def serve(
-    front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None
-) -> None:
-    """Serve this store to other programs by the Model Context Protocol.
+    front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None,
+    metrics: bool, log: str | None,
+) -> None:  # fmt: skip
+    """Serve this store to other programs by the Model Context Protocol, and over HTTP as a page to people.
 
     Memory of one user: that of --user, or over HTTP of the token that a request brings. What a client writes is a
     candidate that recall leaves out until a person approves it, and an edit of core memory waits for one.
@@ -46,6 +54,8 @@ def serve(
         raise UsageError("Give one of --stdio and --http.")
     if front.json and address is None:
         raise UsageError("On standard output the protocol is spoken. Leave out --json.")
+    if address is None and (metrics or log):
+        raise UsageError(f"{'--metrics' if metrics else '--log'} is for a server over HTTP: add --http HOST:PORT.")
     if review or client_taint:
         require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
     if importlib.util.find_spec("mcp") is None:
@@ -68,11 +78,46 @@ def serve(
                 front.note("Waiting for a client on standard input. 'memkit mcp install' lets a client start this.")
             run_stdio(server)
         else:
-            from memkit.serving.http import run_http
+            from memkit.serving.http import Listening, run_http
 
-            run_http(server, workspace, address, bound, front.note)
+            # An agent with a shell reads the link as well: it may write in its own name, and vouch for nothing.
+            operator = "review" if persons_only("") is None else "write"
+            run_http(server, workspace, Listening(address, bound, operator, metrics, _logged(front, log)), front.note)
     finally:
         workspace.end_batch()
+
+
+def _logged(front: Front, form: str | None) -> Callable[[Mapping[str, Any]], None]:
+    """Return what says a request as a line of JSON or for a person; no text, no name of a user and no id is in it."""
+
+    def said(entry: Mapping[str, Any]) -> None:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        if form == "json":
+            front.note(json.dumps({"at": at, **entry}))
+        elif form == "text":
+            front.note(f"{at} {entry['status']} {entry['method']} {entry['room']} {entry['seconds'] * 1000:.0f} ms")
+
+    return said
+
+
+# ``memkit page``: the same as files to read.
+
+
+@click.command("page", cls=MemkitCommand)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder to write.")
+@user_option
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records, the newest.")
+@click.pass_obj
+def page(front: Front, out: Path, user: str | None, limit: int) -> None:
+    """Write the page of USER's memory as files to read only, such as an artefact of CI."""
+    from memkit.serving.page.files import write_page
+
+    workspace = front.workspace
+    written = write_page(workspace, workspace.user(user), out, limit=limit)
+    lines = [f"Wrote {counted(len(written.files), 'file')} to {one_line(str(out))}: open index.html."]
+    if written.left_out:
+        lines.append(f"The newest {limit:,} records have a page of their own; --limit takes in more.")
+    front.answer({"out": str(out), "files": list(written.files), "truncated": written.left_out}, lines)
 
 
 # ``memkit token``.

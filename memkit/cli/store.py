@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -246,7 +246,9 @@ def fsck(
     ]
     if report.unreadable:
         lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
-    lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
+    what = "1 record" if report.records == 1 else f"{report.records} records"
+    fixed = "1 problem" if len(report.fixed) == 1 else f"{len(report.fixed)} problems"
+    lines.append(f"{what}, {fixed} fixed, {len(report.problems)} remain{'s' * (len(report.problems) == 1)}.")
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
         *(_finding(warning, "info" if warning.code in NOTES else "warning") for warning in report.warnings),
@@ -256,7 +258,7 @@ def fsck(
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
 
 
-NOTES = ("unlinked", "reordered", "moved_back", "new_writer")
+NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
 """What is worth a look in the chains and no fault."""
 
 
@@ -350,6 +352,13 @@ def config() -> None:
     """Show every setting and where its value came from, or change one."""
 
 
+def shown(key: str, value: object) -> object:
+    """Return the value of a setting as anybody may see it: an address without its password."""
+    from memkit.runtime.backends.interface import without_secrets
+
+    return without_secrets(str(value)) if key.startswith("backends.") and "://" in str(value) else value
+
+
 @config.command("show")
 @click.argument("key", required=False)
 @click.pass_obj
@@ -364,6 +373,7 @@ def show(front: Front, key: str | None) -> None:
         settings = section
     elif key is not None:
         _explain(front, key, {item.key: item for item in settings})
+    settings = [item._replace(value=shown(item.key, item.value)) for item in settings]
     data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
     width = max(len(item.key) for item in settings)
     lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
@@ -375,7 +385,7 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
     known = meaning_of(key)
     if known is None or key not in settings:
         raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
-    item = settings[key]
+    item = settings[key]._replace(value=shown(key, settings[key].value))
     data = {"key": key, "value": item.value, "origin": item.origin, **asdict(known)}
     value, default = (json.dumps(one, ensure_ascii=False) for one in (item.value, known.default))
     lines = [f"{key}  {value}  ({item.origin})", known.meaning, f"Values: {known.takes}. Default: {default}."]
@@ -390,15 +400,38 @@ def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
 
+    with _changing(front, "set", key):
+        change = change_setting(front.workspace, key, value)
+    before, after = shown(key, change.before), shown(key, change.after)
+    data = {"key": key, "before": before, "after": after, "commit": change.commit}
+    texts = [json.dumps(item, ensure_ascii=False) for item in (before, after)]
+    notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
+    front.answer(data, [f"{key}: {texts[0]} → {texts[1]}", *filter(None, [change.missing])], diagnostics=notes)
+
+
+@config.command("unset")
+@click.argument("key")
+@click.pass_obj
+def unset_command(front: Front, key: str) -> None:
+    """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
+    from memkit.use_cases.store import unset_setting
+
+    with _changing(front, "unset", key):
+        change = unset_setting(front.workspace, key)
+    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    before, after = (json.dumps(item, ensure_ascii=False) for item in (change.before, change.after))
+    line = f"{key}: {before} → {after} (default)"
+    front.answer(data, [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."])
+
+
+@contextmanager
+def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
+    """Let a person's change keep the trust that the store has; some settings are people's alone."""
     if key.startswith(PEOPLES):
-        require_person(f"'memkit config set {key}'")
+        require_person(f"'memkit config {verb} {key}'")
     by_person = agent_at_work() is None
     with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
-        change = change_setting(front.workspace, key, value)
-    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
-    shown = [json.dumps(item, ensure_ascii=False) for item in (change.before, change.after)]
-    notes = [diagnostic("missing", change.missing, severity="warning")] if change.missing else []
-    front.answer(data, [f"{key}: {shown[0]} → {shown[1]}", *filter(None, [change.missing])], diagnostics=notes)
+        yield
 
 
 # The store of a command that can do without one.

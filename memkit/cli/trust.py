@@ -46,12 +46,17 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
             f"What this store would run or ask has another digest: {demands.digest}. Nothing was trusted; look with "
             "'memkit trust --show'."
         )
-    has_strangers = front.workspace.has_strangers()
+    has_strangers = _has_strangers(front, trust)
     if demands.allows or has_strangers:
         _confirm(front, trust, demands, is_answered=yes or digest is not None)
         trust.give(demands)
     told = f"Trusted: {_number(demands)}. Any change to that is asked about again." if demands.allows else _NOTHING
     front.answer(_data(demands, trusted=True), _WRITTEN if has_strangers and not demands.allows else told)
+
+
+def _has_strangers(front: Front, trust: Trust) -> bool:
+    """Return whether other clones wrote into the memory; a server is asked nothing before the store is trusted."""
+    return front.workspace.settings["backends.archive"] == "files" and front.workspace.has_strangers()
 
 
 def _revoke(front: Front, trust: Trust) -> None:
@@ -62,7 +67,7 @@ def _revoke(front: Front, trust: Trust) -> None:
 
 
 def _show(front: Front, trust: Trust, demands: Demands) -> None:
-    has_strangers = front.workspace.has_strangers()
+    has_strangers = _has_strangers(front, trust)
     trusted, changed = trust.holds(demands) and not has_strangers, trust.changed(demands)
     lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *listed(demands)]
     lines = [STRANGERS, *(lines if demands.allows else [])] if has_strangers else lines

@@ -9,7 +9,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.interchange.containers import whole_document
 from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
-from memkit.llm.rules.statements import is_doubtful, read_statements, sentences_of
+from memkit.runtime.memory.gate.statements import is_doubtful, read_statements, sentences_of
 from memkit.runtime.memory.record.lines import to_text
 
 FILE = "conversations.json"

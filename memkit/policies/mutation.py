@@ -13,7 +13,7 @@ from typing import Any
 from memkit.policies.files import PolicyFile
 from memkit.policies.proving import TableCase
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import EFFECTS, PolicySetError, contribution, spell_path, strength
+from memkit.runtime.guard.interface import EFFECTS, PolicySetError, contribution, exceptions_of, spell_path, strength
 from memkit.runtime.guard.proof import Case, cases_of, guard_of_one
 
 KeyPath = tuple[str | int, ...]
@@ -91,7 +91,7 @@ def mutants_of(data: Mapping[str, Any]) -> Iterator[Mutant]:
         return
     for change in (
         *_in_match(data["match"], ("match",)),
-        *_in_exceptions(data.get("exceptions", ())),
+        *_in_exceptions(exceptions_of(data)),
         *_in_effect(data),
     ):
         kind, path, says, value = change
@@ -146,7 +146,9 @@ def _in_condition(condition: Any, path: KeyPath) -> Iterator[Change]:
 
 
 def _in_operator(operator: str, operand: Any, path: KeyPath) -> Iterator[Change]:
-    if operator == "not":
+    if operator == "surely":
+        yield from _in_condition(operand, path)
+    elif operator == "not":
         yield "flipped", path[:-1], "the negation is gone", operand
         yield from _in_condition(operand, path)
     elif operator in _LISTS_OF_CONDITIONS:

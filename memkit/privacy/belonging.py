@@ -19,7 +19,8 @@ _OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 _MARKER = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)")
 KEYS_OF_FORM = frozenset({
     "id", "user_id", "created_at", "type", "scope", "source", "trust", "actor", "op", "target", "at", "valid_from",
-    "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts", *PLACE,
+    "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts",
+    "predicate", "reflection", *PLACE,
 })  # fmt: skip
 """Keys whose value the program sets; what the others hold was said by somebody."""
 

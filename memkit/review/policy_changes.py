@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from memkit.review.interface import SubjectChange
 from memkit.review.wording import life_cycle_changes, list_changes, listed, quoted, reworded, value
-from memkit.runtime.guard.interface import as_list, strength
+from memkit.runtime.guard.interface import as_list, exceptions_of, strength
 
 Direction = Literal["wider", "narrower", "other"]
 
@@ -266,7 +266,7 @@ def _exceptions(before: Policy, after: Policy) -> Iterator[SubjectChange]:
 def _by_text(policy: Policy) -> dict[str, Policy]:
     """Return the exceptions by their text, those without one or with one that was had before by their place."""
     found: dict[str, Policy] = {}
-    for place, exception in enumerate(policy.get("exceptions", ()), start=1):
+    for place, exception in enumerate(exceptions_of(policy), start=1):
         text = exception.get("text") or f"exception {place}"
         found[text if text not in found else f"{text} ({place})"] = exception
     return found

@@ -1,4 +1,4 @@
-"""Serve MCP over HTTP: a door that knows whom it lets in, before anything of the protocol is read."""
+"""Serve MCP and the page over HTTP: a door that knows whom it lets in, before anything of the protocol is read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.serving.interface import MOST
+from memkit.serving.page.site import Site
+from memkit.serving.page.visits import Visit, Visits
 from memkit.serving.server import MemoryServer
 from memkit.store.tokens import BEARER, ServerToken, ServerTokens
 from memkit.workspace import Workspace
@@ -34,16 +37,29 @@ GRACE = 5
 """Seconds that open requests have when the server is told to end."""
 
 
-def run_http(
-    server: MemoryServer, workspace: Workspace, address: str, user: str | None, tell: Callable[[str], None]
-) -> None:
-    """Serve at ``address`` until told to end; ``tell`` is told where, once requests are taken.
+@dataclass(frozen=True)
+class Listening:
+    """Where a server listens, and what it shows beside MCP."""
+
+    address: str
+    """``HOST:PORT``"""
+    user: str | None
+    """Whose memory it is for who brings no token."""
+    operator: str | None = None
+    """How far whoever started the server may go on the page, by the link that is printed; None where nobody may."""
+    metrics: bool = False
+    log: Callable[[Mapping[str, Any]], None] = lambda entry: None
+    """Is told of each request to the page."""
+
+
+def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell: Callable[[str], None]) -> None:
+    """Serve until told to end; ``tell`` is told where, once requests are taken.
 
     Raises:
         UsageError: The address is none, or lies beyond loopback and there is no token.
         EnvironmentFault: Nothing can listen there.
     """
-    host, port = read_address(address)
+    host, port = read_address(where.address)
     tokens = ServerTokens(workspace.root)
     local = is_loopback(host)
     if not local and not tokens.all():
@@ -57,18 +73,34 @@ def run_http(
             streamable_http_path=PATH,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does that
         )
-        door = Door(app, tokens, hosts=hosts_of(host), open_without=local and user is not None)
+        operator = Visit(where.user, where.operator) if local and where.user and where.operator else None
+        visits = Visits(tokens, operator)
+        site = Site(workspace, visits, server.desk, tell, where.log, where.metrics)
+        door = Door(app, tokens, hosts=hosts_of(host), open_without=local and where.user is not None, site=site)
         config = uvicorn.Config(
             door, log_config=None, access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=GRACE
         )
-        anyio.run(_serve, _Uvicorn(config), listener, lambda: tell(f"ready http://{place}{PATH}"))
+
+        def ready() -> None:
+            tell(f"ready http://{place}{PATH}")
+            if visits.key:
+                tell(f"page http://{place}/#key={visits.key}")
+
+        anyio.run(_serve, _Uvicorn(config), listener, ready)
 
 
 class Door:
     """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody."""
 
-    def __init__(self, app: ASGIApp, tokens: ServerTokens, *, hosts: Callable[[str], bool], open_without: bool) -> None:
-        """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to."""
+    def __init__(
+        self, app: ASGIApp, tokens: ServerTokens, *, hosts: Callable[[str], bool], open_without: bool,
+        site: ASGIApp | None = None,
+    ) -> None:  # fmt: skip
+        """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to.
+
+        The page at ``site`` asks its visitors itself.
+        """
+        self._site = site
         self._app = app
         self._tokens = tokens
         self._hosts = hosts
@@ -85,6 +117,8 @@ class Door:
             await _refusal(421, "This server does not go by that host.")(scope, receive, send)
         elif origin is not None and not hmac.compare_digest(origin.lower(), f"http://{host}".lower()):
             await _refusal(403, "No page of another origin may call this server.")(scope, receive, send)
+        elif self._site is not None and scope["path"].rstrip("/") != PATH:
+            await self._site(scope, receive, send)
         else:
             await self._let_in(headers, scope, receive, send)
 
@@ -207,9 +241,13 @@ def _name_of(url: str) -> str:
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server((place[0], place[1]), family=family)
+        listener = socket.create_server((place[0], place[1]), family=family)
     except OSError as error:
         raise EnvironmentFault(f"Nothing can listen at {host}:{port}: {error.strerror or error}.") from error
+    # Connections inherit it. asyncio sets it only where a socket names its protocol; without it an answer in two
+    # pieces waits 40 ms for the client to acknowledge the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class _Uvicorn(uvicorn.Server):

@@ -140,7 +140,8 @@ class MemoryServer:
         self._workspace = workspace
         self._serving = serving
         self._tell = tell
-        self._desk = anyio.CapacityLimiter(1)
+        self.desk = anyio.CapacityLimiter(1)
+        """Where memory is read and written, one at a time."""
         self._declined: set[tuple[str, str]] = set()
         """Users and clients who said no to being remembered while this server runs, and are not asked again."""
         lists: Sequence[Literal["prompts/list", "resources/list", "resources/templates/list", "tools/list"]]
@@ -376,7 +377,7 @@ class MemoryServer:
 
     async def _at_desk(self, work: Callable[..., Result], *args: Any) -> Result:
         """Run what touches the store in a thread, one at a time; once begun it ends, whatever becomes of the client."""
-        return await anyio.to_thread.run_sync(partial(work, *args), limiter=self._desk)
+        return await anyio.to_thread.run_sync(partial(work, *args), limiter=self.desk)
 
     def _note(self, caller: Caller, tool: str, decision: str, why: str = "", ids: Sequence[str] = ()) -> None:
         who = {"actor": caller.origin.actor, "user_id": caller.user, "token": caller.token}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from memkit.errors import NegativeAnswer, NotFound
+from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.record import Draft
@@ -26,6 +26,7 @@ from memkit.use_cases.memory import (
 from memkit.use_cases.plans import PlanRequest, plan_lines, plan_task
 from memkit.use_cases.policies import check_policy, checked_data, checked_lines
 from memkit.use_cases.recall import core_sections, find_record, hit_data, record_data, search_memory
+from memkit.use_cases.relations import GraphQuestion, look_at_relations, relation_lines
 from memkit.workspace import Workspace
 
 PLAN_SECONDS = 30.0
@@ -44,7 +45,8 @@ def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], cons
 
 def _get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     stored = find_record(workspace.archive, given["id"], caller.user)
-    return Answer(record_data(stored, workspace.clock()), record_text(stored))
+    stale = workspace.archive.stale_parents(stored.record)
+    return Answer(record_data(stored, workspace.clock(), stale), record_text(stored))
 
 
 def record_text(stored: StoredRecord) -> str:
@@ -91,6 +93,16 @@ def _plan(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consen
     request = PlanRequest(checked_name(given["domain"], "domain"), given["task"])
     planned = plan_task(request, root=workspace.root, budget=Budget(nodes=1_000_000, seconds=PLAN_SECONDS))
     return Answer(planned.to_data(), "\n".join(plan_lines(planned, explain=False)))
+
+
+def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+    ends = given.get("from"), given.get("to")
+    if any(ends) and (not all(ends) or "around" in given):
+        raise UsageError("graph takes 'around', or both 'from' and 'to', or nothing.")
+    between = (str(ends[0]), str(ends[1])) if all(ends) else None
+    question = GraphQuestion(around=given.get("around"), between=between)
+    found = look_at_relations(workspace, caller.user, question, keeps_words=consented)
+    return Answer(found.to_data(), fenced(relation_lines(found)) if found.nodes else "Nothing is told.")
 
 
 # Writing.
@@ -165,6 +177,18 @@ DECISION = {"decision": STRING, "id": ANY_STRING, "reasons": OBJECTS}
 STANDING = {"id": STRING, "op": STRING, "status": STRING}
 
 _ALL = [
+    Tool(
+        "graph",
+        "Show how the people and things that memory tells of hang together: all, around one, or from one to another.",
+        _graph,
+        {
+            "around": _text("A name, or what somebody is, such as: my sister"),
+            "from": _text("Where the way begins."),
+            "to": _text("Where it ends."),
+        },
+        optional=frozenset({"around", "from", "to"}),
+        result={"nodes": OBJECTS, "edges": OBJECTS},
+    ),
     Tool(
         "core_edit",
         "Replace a passage of a core memory section, or with an empty 'old' add a line to it. A person reviews it.",

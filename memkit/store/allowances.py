@@ -102,6 +102,8 @@ CHOICES: Mapping[str, StoreChoice] = {
     "key_variable": StoreChoice("key_variable", (), "send what your environment holds in {} as the key"),
     "context.summary_model": StoreChoice("summary_model", ("off", "provider"), "let {} sum up conversations"),
     "retrieval.vectors": StoreChoice("embedding_model", ("off",), "load the embedding model in {}"),
+    "backends.archive": StoreChoice("archive", ("files",), "keep long-term memory at {}, and believe what is there"),
+    "backends.working": StoreChoice("working", ("files",), "keep sessions and working memory at {}"),
 }
 
 
@@ -124,7 +126,10 @@ def is_shipped(run: Any) -> bool:
 
 def choice_allowance(key: str, value: str) -> Allowance:
     """Return what a setting of ``CHOICES`` asks for."""
-    return Allowance(CHOICES[key].kind, CHOICES[key].words.format(value))
+    from memkit.runtime.backends.interface import without_secrets
+
+    shown = without_secrets(value) if key.startswith("backends.") and "://" in value else value
+    return Allowance(CHOICES[key].kind, CHOICES[key].words.format(shown))
 
 
 def tool_allowance(tool: Mapping[str, Any]) -> Allowance:

@@ -56,11 +56,15 @@ class AuditLog:
         self._sealer = sealer
         self.is_kept = True
         """False while nothing that happens may leave a trace."""
+        self.told: Callable[[Event], None] | None = None
+        """Is told of each event as well, such as telemetry."""
 
     def append(self, event: Event) -> None:
         """Write one event; a log that cannot be written never stops the work it tells about."""
         if not self.is_kept:
             return
+        if self.told is not None:
+            self.told(event)
         now = self._clock()
         full = {key: event.get(key) for key in _KEYS} | {
             "at": event.get("at") or now.isoformat().replace("+00:00", "Z")

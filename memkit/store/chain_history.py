@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,14 @@ from typing import Any
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.index.chains import root_of
 from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.links import Forged, claimed_link, link_of
+from memkit.runtime.memory.log.log import Log, shard_writer
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
@@ -47,20 +51,28 @@ def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) 
     return not any(link.encode() in content for content in contents.values() for link in links)
 
 
-def line_as_written(
-    git: Git, path: str, id: str, claimed: bytes, genuine: Callable[[Mapping[str, JSON]], bool] = lambda data: True
-) -> bytes | None:
-    """Return the newest ``genuine`` line in git that fits its link, found by its id or by the link it had."""
+def lines_as_written(git: Git, path: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield every line of a shard that git has and that fits its link, and what it says; the oldest state first."""
     blobs = [blob for blob in _versions(git, path) if blob.strip("0")]
     contents = GitObjects(git).read_many(dict.fromkeys(blobs))
-    for blob in reversed(blobs):
+    seen = set[bytes]()
+    for blob in blobs:
         for line in contents[blob].split(b"\n"):
-            if (id and id.encode() in line) or (claimed and claimed.hex().encode() in line):
-                data = _fitting(line)
-                is_meant = data is not None and ((id and data.get("id") == id) or claimed_link(data) == claimed)
-                if data is not None and is_meant and genuine(data):
-                    return line
-    return None
+            if line not in seen and (data := _fitting(line)) is not None:
+                yield line, data
+            seen.add(line)
+
+
+def line_as_written(
+    git: Git, path: str, id: str, claimed: bytes, genuine: Callable[[Mapping[str, JSON]], bool]
+) -> bytes | None:
+    """Return the ``genuine`` line that git had first, of an id or with a link, as it was linked last."""
+    meant = [
+        (line, unplaced(data))
+        for line, data in lines_as_written(git, path)
+        if ((id and data.get("id") == id) or (claimed and claimed_link(data) == claimed)) and genuine(data)
+    ]
+    return next((line for line, said in reversed(meant) if said == meant[0][1]), None)
 
 
 def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
@@ -87,11 +99,31 @@ def write_heads(root: Path, archive: ArchiveReader) -> None:
     """Write down, to be committed and copied elsewhere, how far this clone is as a writer."""
     for writer, head in archive.own_heads().items():
         path = root / HEADS / f"{writer}.json"
-        content = json.dumps({"writer": writer, **head}, indent=1).encode() + b"\n"
+        content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, content)
+            write_whole(path, content, beside=state_folder(root))
+
+
+def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
+    """Yield the heads of the store that had come to lines which an erasure takes away or links anew, without those."""
+    for path in sorted((root / HEADS).glob("*.json")):
+        try:
+            head = json.loads(path.read_bytes())
+            users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
+            if len(users) != len(head["users"]):
+                count, root_hash = (
+                    sum(one["count"] for one in users.values()),
+                    root_of(one["tip"] for one in users.values()),
+                )
+                yield path, _as_file({**head, "count": count, "root": root_hash, "users": users})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue  # 'fsck' says what is wrong with it
+
+
+def _as_file(head: Mapping[str, Any]) -> bytes:
+    return json.dumps(head, indent=1).encode() + b"\n"
 
 
 def require_whole(archive: ArchivalStore, git: Git) -> None:
@@ -106,6 +138,24 @@ def require_whole(archive: ArchivalStore, git: Git) -> None:
             f"{place}: {first.code}{more}: a commit would bury it. Look with 'memkit fsck', put back what git has with "
             "'memkit fsck --fix', or take it over with 'memkit fsck --accept'."
         )
+
+
+def lines_of_others(log: Log, git: Git) -> list[ShardProblem]:
+    """Return the shards with lines that no commit has and that this clone did not write.
+
+    They fit their chains, as anybody can reckon them; a commit, signed perhaps, is what would vouch for them.
+    """
+    is_own = log.witness.is_own if log.witness else lambda writer: True
+    others = {shard: writer for shard in log.shards() if not is_own(writer := shard_writer(shard)[0])}
+    if not others or not git.is_repository():
+        return []
+    printed = git.run("status", "--porcelain", "-z", "--ignore-submodules=all", "-uall", "--", "archive")
+    told = "It has lines of {} that are in no commit, and this clone did not write them."
+    return [
+        ShardProblem("uncommitted", f"archive/{shard}", 0, told.format(writer))
+        for shard, writer in sorted(others.items())
+        if f"archive/{shard}\0" in printed
+    ]
 
 
 def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:

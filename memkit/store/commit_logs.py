@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.log.log import ShardStat, Span, Written
+from memkit.runtime.memory.log.log import OneWriter, ShardStat, SharedShards, Span, Users, Written
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
+from memkit.runtime.memory.record.lines import EMPTY, JSON
 from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST
@@ -49,7 +50,7 @@ def moment_of(git: Git, name: str) -> Moment:
     return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), objects.has(commit, MANIFEST))
 
 
-class TreeLog:
+class TreeLog(SharedShards):
     """The shards of a commit."""
 
     def __init__(self, git: Git, commit: str) -> None:
@@ -57,7 +58,7 @@ class TreeLog:
         self._commit = commit
         self.witness = Witness(git.root, has_heads=False)
 
-    def shards(self) -> dict[str, ShardStat]:
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard of the commit; links are not followed."""
         return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in self._entries.items()}
 
@@ -66,7 +67,7 @@ class TreeLog:
         data = self._contents.get(self._entries[shard].id, b"") if shard in self._entries else b""
         return data[offset : None if size < 0 else offset + size]
 
-    def batch(self) -> NoReturn:
+    def batch(self, users: Users = None) -> NoReturn:
         """Refuse: what was believed then is not changed."""
         raise UsageError(f"The commit {self._commit[:12]} is history, and nothing can be written there.")
 
@@ -96,7 +97,7 @@ def index_folder(cache: Path, commit: str) -> Path:
     return own
 
 
-class BranchLog:
+class BranchLog(SharedShards):
     """The shards of a commit, read only, and beside them those of a new writer, in memory."""
 
     def __init__(self, committed: Mapping[str, bytes], *, month: str, writer: str) -> None:
@@ -118,7 +119,7 @@ class BranchLog:
         contents = objects.read_many(found.values())
         return cls({shard: contents[id] for shard, id in found.items()}, month=month, writer=writer)
 
-    def shards(self) -> dict[str, ShardStat]:
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard there is."""
         return {shard: ShardStat(len(data), 0, 0) for shard, data in {**self._committed, **self.added}.items()}
 
@@ -128,7 +129,7 @@ class BranchLog:
         return data[offset : None if size < 0 else offset + size]
 
     @contextmanager
-    def batch(self) -> Iterator[BranchBatch]:
+    def batch(self, users: Users = None) -> Iterator[BranchBatch]:
         """Give a batch that adds to the new shards."""
         yield BranchBatch(self)
 
@@ -137,7 +138,7 @@ class BranchLog:
         return self._prefix + shard_name(self.writer, part)
 
 
-class BranchBatch:
+class BranchBatch(OneWriter):
     """Lines on their way to the new shards."""
 
     def __init__(self, log: BranchLog) -> None:
@@ -145,7 +146,7 @@ class BranchBatch:
         self.writer = log.writer
         self._staged: dict[str, bytearray] = {}
 
-    def stage(self, line: bytes) -> Span:
+    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
         """Return where ``line`` will lie; a full shard is followed by the next one."""
         part = max(1, len({**self._log.added, **self._staged}))
         if (end := self._end(part)) and end + len(line) > SHARD_LIMIT:
@@ -159,8 +160,8 @@ class BranchBatch:
         written = {}
         for shard, lines in self._staged.items():
             before = self._log.added.get(shard, b"")
-            written[shard] = Written(len(before), bytes(lines))
-            self._log.added[shard] = before + lines
+            self._log.added[shard] = whole = before + lines
+            written[shard] = Written(len(before), bytes(lines), ShardStat(len(whole), 0, 0))
         self._staged = {}
         return written
 

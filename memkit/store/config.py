@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = {
         "contacts": "allow",
         "transient": "refuse",
         "hostile": "quarantine",
+        "extract": "auto",
     },
     "retrieval": {
         "per_turn": 5,
@@ -79,8 +80,10 @@ DEFAULTS: Mapping[str, Any] = {
     },
     "consolidate": {"after": "30d", "fewest": 3, "max_importance": 0.5},
     "importance": 0.5,
+    "skills": {"signatures": "off", "keys": None},
     "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
     "audit": {"keep": "365d"},
+    "backends": {"archive": "files", "working": "files"},
     "git": {"commit": "batch"},
     "tools": [],
 }

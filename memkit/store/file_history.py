@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -59,22 +59,13 @@ class FileHistory:
 
     def revisions(self) -> list[Revision]:
         """Return the commits that touched the file, newest first."""
-        # Without a first commit there is nothing to log, and git calls that an error.
-        form = "--format=%H%x00%P%x00%aI%x00%an%x00%s%x00%(trailers:key=Bump,valueonly,separator=%x20)"
-        words = ("log", form, "--simplify-merges", "--parents", "--no-textconv", "--no-ext-diff", "HEAD", "--")
-        printed = self._git.run(*words, self.path, check=False)
-        rows = [line.split("\0") for line in printed.split("\n") if line.count("\0") == 5]
+        rows = _logged(self._git, self.path)
         texts = dict(zip((row[0] for row in rows), self._texts([row[0] for row in rows]), strict=True))
         versions = _versions({row[0]: (row[1].partition(" ")[0], row[5].strip()) for row in rows}, texts)
         return [
             Revision(commit, normal_time(at), author, subject, versions[commit], texts[commit])
             for commit, _, at, author, subject, _ in rows
         ]
-
-    def version(self) -> str | None:
-        """Return the version of the file as it lies in the work tree; None where that is in no commit."""
-        revisions = self.revisions() if not self.is_changed() else ()
-        return revisions[0].version if revisions else None
 
     def text_at(self, commit: str) -> str | None:
         """Return the file as a commit, named by its id, holds it; None where it has no such file."""
@@ -95,7 +86,7 @@ class FileHistory:
 
     def _texts(self, commits: Sequence[str]) -> list[str | None]:
         found = self._objects.read_named(f"{commit}:./{self.path}" for commit in commits)
-        return [None if content is None else content.decode("utf-8", "surrogateescape") for content in found]
+        return list(map(_decoded, found))
 
 
 def _versions(steps: Mapping[str, tuple[str, str]], texts: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -138,10 +129,83 @@ def _said(text: str | None) -> str | None:
     return None if said is None else json.dumps(said, sort_keys=True)
 
 
-def present_version(root: Path, kind: Kind, name: str) -> str | None:
-    """Return the version of a file of a store as it lies there; None outside of git, and for what is in no commit."""
+def present_versions(root: Path, kind: Kind, names: Collection[str]) -> dict[str, str]:
+    """Return the versions of files of a store as they lie there, by a few calls of git whatever their number.
+
+    There is none outside of git, and for a file that is in no commit as it lies there.
+    """
     git = Git(root)
-    return FileHistory(git, kind.path(name)).version() if git.is_repository() else None
+    if not names or not git.is_repository():
+        return {}
+    changed = git.status(kind.folder)
+    commits = {row[0]: (row[1].split(), row[5].strip()) for row in _logged(git, kind.folder)}
+    paths = {name: path for name in names if (path := kind.path(name)) not in changed}
+    asked = [f"{commit}:./{path}" for commit in commits for path in paths.values()]
+    blobs = dict(zip(asked, GitObjects(git).ids_of(asked), strict=True)) if asked else {}
+    steps = {
+        name: _steps_of_file(commits, lambda commit, path=path: blobs[f"{commit}:./{path}"])  # type: ignore[misc]
+        for name, path in paths.items()
+    }
+    read = list(dict.fromkeys(f"{commit}:./{paths[name]}" for name in steps for commit in steps[name]))
+    texts = dict(zip(read, GitObjects(git).read_named(read), strict=True)) if read else {}
+    found: dict[str, str | None] = {}
+    for name, of_file in steps.items():
+        kept = {commit: _decoded(texts[f"{commit}:./{paths[name]}"]) for commit in of_file}
+        found[name] = next(iter(_versions(of_file, kept).values()), None)
+    return {name: version for name, version in found.items() if version is not None}
+
+
+def present_version(root: Path, kind: Kind, name: str) -> str | None:
+    """Return the version of one file of a store as it lies there, if it has one."""
+    return present_versions(root, kind, [name]).get(name)
+
+
+def _steps_of_file(
+    commits: Mapping[str, tuple[Sequence[str], str]], blob: Callable[[str], str | None]
+) -> dict[str, tuple[str, str]]:
+    """Return the commits on the first parents' way to the present one that touched a file, the newest first.
+
+    That is what ``git log --simplify-merges`` makes of its history, from one that several files share: a commit that
+    left the file as it was gives way to its parent, and of a merge's parents those that lead to another one are left
+    out.
+
+    Args:
+        commits: The parents of each, and what its message says to count up; the newest first.
+        blob: Returns the id of the file in a commit.
+    """
+    stands: dict[str, str | None] = {}
+    """The commit that stands for each commit in the history of this file."""
+    parents: dict[str, list[str]] = {}
+    before: dict[str, set[str]] = {}
+    """Which commits led to each."""
+    for commit in reversed(list(commits)):
+        nearest = list(dict.fromkeys(one for parent in commits[commit][0] if (one := stands.get(parent))))
+        nearest = [one for one in nearest if not any(one in before[other] for other in nearest)]
+        is_same = blob(commit) == (blob(nearest[0]) if nearest else None)
+        if len(nearest) < 2 and is_same:
+            stands[commit] = nearest[0] if nearest else None
+            continue
+        stands[commit], parents[commit] = commit, nearest
+        before[commit] = set(nearest).union(*(before[one] for one in nearest))
+    way: dict[str, tuple[str, str]] = {}
+    now = stands[next(iter(commits))] if commits else None
+    while now:
+        above = parents[now][0] if parents[now] else ""
+        way[now] = (above, commits[now][1])
+        now = above
+    return way
+
+
+def _logged(git: Git, path: str) -> list[list[str]]:
+    """Return of each commit that touched ``path`` id, parents, time, author, subject and what to count up."""
+    # Without a first commit there is nothing to log, and git calls that an error.
+    form = "--format=%H%x00%P%x00%aI%x00%an%x00%s%x00%(trailers:key=Bump,valueonly,separator=%x20)"
+    words = ("log", form, "--simplify-merges", "--parents", "--no-textconv", "--no-ext-diff", "HEAD", "--")
+    return [line.split("\0") for line in git.run(*words, path, check=False).split("\n") if line.count("\0") == 5]
+
+
+def _decoded(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8", "surrogateescape")
 
 
 def find_revision(revisions: Sequence[Revision], wanted: str) -> Revision | None:

@@ -109,6 +109,12 @@ class GitObjects:
             start += 0 if size is None else size + 1
         return contents
 
+    def ids_of(self, names: Iterable[str]) -> list[str | None]:
+        """Return the ids of what names such as ``<commit>:./<path>`` stand for, None for what is not there."""
+        printed = self._git.feed("".join(f"{name}\n" for name in names).encode(), "cat-file", "--batch-check")
+        words = [line.split(" ") for line in printed.decode("utf-8", "replace").splitlines()]
+        return [line[0] if len(line) == 3 and line[1] == "blob" else None for line in words]
+
     def write(self, content: bytes) -> str:
         """Put a blob into the repository and return its id."""
         return self._git.feed(content, "hash-object", "-w", "--no-filters", "--stdin").decode("ascii").strip()

@@ -15,13 +15,13 @@ from memkit.store.config import DEFAULTS, flat
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
-from memkit.store.yaml_edit import edited
+from memkit.store.yaml_edit import edited, without_entries
 
 
-def change_manifest(root: Path, values: Mapping[str, Any], message: str) -> str | None:
+def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unset: Sequence[str] = ()) -> str | None:
     """Set dotted keys to ``values`` in ``memkit.yaml``, commit that with ``message`` and return the commit's id.
 
-    A key that is not there and is to be None stays out of the file.
+    A key that is not there and is to be None stays out of the file; those in ``unset`` leave it.
 
     Raises:
         UsageError: The value does not fit the schema.
@@ -32,7 +32,7 @@ def change_manifest(root: Path, values: Mapping[str, Any], message: str) -> str 
         content = edited(content, partial(_set, keys=key.split("."), value=value))
         if findings := check(load_yaml(content).data, load_schema("memkit")):
             raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
-    return change_file(root, MANIFEST, content, message, hooks=False)
+    return change_file(root, MANIFEST, without_entries(content, unset), message, hooks=False)
 
 
 def _set(place: Any, keys: Sequence[str], value: Any) -> None:
@@ -106,7 +106,8 @@ INTRODUCTION = (
     "",
     "Everything that `memkit.yaml` may say. A flag goes before a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
     "`context.max_tokens`), a variable before `memkit.yaml`, and that before the default. `memkit config show` prints",
-    "what holds and where it came from, `memkit config show KEY` what one means, and `memkit config set KEY VALUE`",
-    "changes it in one commit. `make outputs` writes this page from the schema of `memkit.yaml` and the defaults.",
+    "what holds and where it came from, `memkit config show KEY` what one means; `memkit config set KEY VALUE`",
+    "changes it in one commit, and `memkit config unset KEY` brings the default back. `make outputs` writes this page",
+    "from the schema of `memkit.yaml` and the defaults.",
     "",
 )

@@ -74,7 +74,7 @@ def steps_beside(root: Path) -> list[MigrationStep]:
 def _steps_about_versions(root: Path) -> Iterator[MigrationStep]:
     stating = [
         name
-        for folder in ("skills", "policies")
+        for folder in ("skills", "policies", "domains")
         for name in _files(root, folder)
         if isinstance(data := _data(root / name), Mapping) and not data.keys().isdisjoint(ABOUT_VERSIONS)
     ]

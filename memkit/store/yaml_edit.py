@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from memkit.store.yaml import YamlError, load_yaml
@@ -39,29 +39,72 @@ def edited(content: str, change: Callable[[Any], None]) -> str:
 
 
 def without_entries(content: str, keys: Sequence[str]) -> str:
-    r"""Return ``content`` without some keys of the outermost map; every other line stays as it is.
+    r"""Return ``content`` without some dotted keys, and maps that they leave empty; every other line stays as it is.
 
-    >>> without_entries('a: 1\nversion: "2"\nlog:\n- x\n# why\nb: 2\n', ("version", "log"))
-    'a: 1\n# why\nb: 2\n'
+    >>> without_entries('a: 1\nversion: "2"\nlog:\n- x\n# why\nb: {c: 2}\n', ("version", "log", "b.c"))
+    'a: 1\n# why\n'
     """
-    wanted = {key: value for key, value in load_yaml(content).data.items() if key not in keys}
-    entry = re.compile(rf"({'|'.join(map(re.escape, keys))})\s*:")
-    lines, inside = [], False
-    for line in content.splitlines(keepends=True):
-        inside = bool(entry.match(line)) or (inside and (line[:1] in " \t\r\n" or line.startswith("- ")))
-        lines += [] if inside else [line]
-    result = "".join(lines)
+    wanted = data = load_yaml(content).data
+    for key in keys:
+        wanted = _without(wanted, key.split("."))
+    gone = [path for key in keys if (path := _topmost_gone(data, wanted, key.split(".")))]
+    result = "".join(_lines_without(content, gone))
     try:
-        if load_yaml(result).data == wanted:
+        if (load_yaml(result).data or {}) == wanted:
             return result
     except YamlError:
         pass
 
     def change(document: Any) -> None:
-        for key in keys:
-            document.pop(key, None)
+        for *parents, name in gone:
+            place = document
+            for parent in parents:
+                place = place[parent]
+            place.pop(name, None)
 
     return edited(content, change)
+
+
+def _without(data: Any, path: Sequence[str]) -> Any:
+    name, *rest = path
+    if not isinstance(data, dict) or name not in data:
+        return data
+    inner = _without(data[name], rest) if rest else None
+    return {
+        key: inner if key == name else value for key, value in data.items() if key != name or inner not in (None, {})
+    }
+
+
+def _topmost_gone(data: Any, wanted: Any, path: Sequence[str]) -> list[str]:
+    """Return the outermost key on ``path`` that is there and is not wanted; nothing where it is not there at all."""
+    for place, name in enumerate(path, 1):
+        if not isinstance(data, dict) or name not in data:
+            return []
+        if name not in wanted:
+            return list(path[:place])
+        data, wanted = data[name], wanted[name]
+    return []
+
+
+def _lines_without(content: str, paths: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of ``content`` but those of the entries at ``paths``, as far as each begins a line."""
+    entry = re.compile(r"( *)(- )?([^\s#:]+)\s*:")
+    at: list[tuple[int, str]] = []
+    """The keys that the line lies under, each with its indentation."""
+    inside = -1
+    """The indentation of the entry that is left out."""
+    for line in content.splitlines(keepends=True):
+        indent = len(line) - len(line.lstrip(" "))
+        if inside >= 0 and (not line.strip() or indent > inside or line[indent:].startswith("- ")):
+            continue
+        inside = -1
+        found = entry.match(line)
+        if found and not found[2]:
+            at = [*((column, name) for column, name in at if column < indent), (indent, found[3])]
+            if [name for _, name in at] in [list(path) for path in paths]:
+                inside = indent
+                continue
+        yield line
 
 
 Part = Literal["major", "minor", "patch"]

@@ -20,7 +20,7 @@ import click
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from memkit.serving.http import run_http
+from memkit.serving.http import Listening, run_http
 from memkit.serving.interface import Serving
 from memkit.serving.server import Context, MemoryServer
 from memkit.use_cases.store import make_store
@@ -410,7 +410,7 @@ def main(address: str) -> None:
         workspace = open_workspace(root)
         server = ConformanceServer(workspace, Serving("ada"), _tell)
         with suppress(KeyboardInterrupt):
-            run_http(server, workspace, address, "ada", _tell)
+            run_http(server, workspace, Listening(address, "ada"), _tell)
 
 
 def _tell(line: str) -> None:

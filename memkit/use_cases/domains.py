@@ -12,6 +12,7 @@ from memkit.domains.files import (
     DOMAIN,
     FOLDER,
     PROBLEMS,
+    SUFFIX,
     domain_file,
     domain_files,
     find_domain,
@@ -29,10 +30,10 @@ from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
 from memkit.runtime.htn.core import Budget, Domain
 from memkit.store.change import write_new
-from memkit.store.file_history import RolledBack, roll_back
+from memkit.store.file_history import RolledBack, present_version, present_versions, roll_back
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST, checked_name, schema_comment
-from memkit.store.yaml import Document
+from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import Part
 from memkit.use_cases.files import Committed, commit_file
 
@@ -50,11 +51,15 @@ class ListedDomain:
     """How many are recorded for ``memkit domain test``."""
     learned: int
     """How many learned methods nobody promoted yet."""
+    version: str | None = None
+    deprecated: bool | str = False
 
 
 def list_domains(root: Path) -> list[ListedDomain]:
     """Return the domains of the store at ``root``, by name; raises ``UsageError`` for the first file that is wrong."""
-    return [listed(root, path) for path in domain_files(root)]
+    found = [listed(root, path) for path in domain_files(root)]
+    versions = present_versions(root, DOMAIN, [each.name for each in found if not each.version])
+    return [replace(each, version=each.version or versions.get(each.name)) for each in found]
 
 
 def listed(root: Path, path: Path) -> ListedDomain:
@@ -62,7 +67,9 @@ def listed(root: Path, path: Path) -> ListedDomain:
     shown = f"{FOLDER}/{path.name}"
     domain = load_domain(path, name=shown, stem=path.stem)
     learned = LearnedMethods.of_store(root, path.stem).entries()
-    return ListedDomain(path.stem, shown, domain, len(problem_files(root, path.stem)), len(learned))
+    about = {} if path.suffix.lower() == SUFFIX else load_yaml(path, name=shown).data
+    problems, version, deprecated = len(problem_files(root, path.stem)), about.get("version"), about.get("deprecated")
+    return ListedDomain(path.stem, shown, domain, problems, len(learned), version, deprecated or False)
 
 
 # Show one planning domain.
@@ -72,7 +79,8 @@ def show_domain(named: str, root: Path | None = None) -> ListedDomain:
     """Return a domain: a file, one of the store at ``root``, or a starter; raises as ``find_domain``."""
     path = domain_file(named, root)
     if root is not None and not is_file_name(named) and path.is_relative_to(root):
-        return listed(root, path)
+        found = listed(root, path)
+        return found if found.version else replace(found, version=present_version(root, DOMAIN, found.name))
     return ListedDomain(path.stem, str(path), find_domain(named, root), 0, 0)
 
 

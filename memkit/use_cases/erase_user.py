@@ -15,7 +15,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
-from memkit.privacy.belonging import ARCHIVE
+from memkit.privacy.belonging import ARCHIVE, holds_lines, objects_in
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal, Unproven
@@ -27,10 +27,12 @@ from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.links import claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
-from memkit.runtime.memory.record.lines import new_id, shown
+from memkit.runtime.memory.record.lines import decode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
+from memkit.store.chain_history import heads_without
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.git import writing
@@ -121,6 +123,9 @@ def erase_user(
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
         earlier = _owed(workspace, user)
+        if workspace.shared is not None:
+            workspace.shared.ping()
+            workspace.shared.pull(user)  # what other instances keep is looked through here, and goes from both
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
@@ -178,7 +183,8 @@ def _survey(
     earlier: Mapping[str, Any] | None = None,
 ) -> Survey:  # fmt: skip
     return Survey(
-        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
+        shipped=replace(_shipped(), served=server.held(user) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
         kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
     )  # fmt: skip
@@ -263,7 +269,8 @@ def _change(
     top = repository.top if repository else None
     with journal.preparing(top):
         events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
-        writer, lines = workspace.archive.as_lines(event.to_data() for event in events)
+        server = workspace.server
+        writer, lines = workspace.archive.as_lines(event.to_data() for event in (() if server else events))
         changes = _with_tombstones(workspace, survey.file_changes, writer, lines)
         rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
         removed = Counter(owed["removed"])
@@ -281,6 +288,12 @@ def _change(
         journal.commit(journal.meant(top, replacements, owed))
         Witness(workspace.root).forget()  # what goes is not missed
         journal.change()
+    if server:
+        server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
+        workspace.archive.drop_index()
+        workspace.archive.bury(survey.user_id, survey.census.values)
+    if workspace.shared is not None:
+        workspace.shared.drop(survey.user_id)
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
     barred = f"Bar {len(events)} erased value{'' if len(events) == 1 else 's'}" if events else ""
@@ -297,9 +310,20 @@ def _with_tombstones(
         shard = _open_shard(workspace, writer, len(lines))
         present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
         wanted[shard] = (present or b"") + lines
+    links = set[str]()
+    for change in changes:
+        if holds_lines(change.path.name) and change.path.is_file():
+            links |= _links_in(change.path.read_bytes()) - _links_in(change.content or b"")
+    wanted |= heads_without(workspace.root, links)
     for path in wanted:
         require_writable_inside(workspace.root, path)
     return list(wanted.items())
+
+
+def _links_in(content: bytes) -> set[str]:
+    """Return the links that the lines of a shard are named by."""
+    objects = (data for line in content.split(b"\n") for _, data in objects_in(line))
+    return {claimed_link(data).hex() for data in objects} - {""}
 
 
 def _open_shard(workspace: Workspace, writer: str, size: int) -> Path:
@@ -316,9 +340,9 @@ def _proven(
 ) -> Erasure:  # fmt: skip
     """Scan every place again, write the certificate, and keep what a later run needs unless all is proven."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
-    scanned = list(_scan(survey))
+    scanned = [*_scan(survey), *_scan_server(workspace, survey)]
     sealed_copies = tuple(plan.remotes) if owed.get("went_with_key") else ()
-    unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey)]
+    unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey), *_left_to_server(workspace)]
     for project in plan.projects:
         _take_in(project, survey.user_id, scanned, unprovable)
     head = survey.repository.head()[1] if survey.repository else None
@@ -394,6 +418,34 @@ def _scan(survey: Survey) -> Iterator[Place]:
         yield scanner.objects(Place("git objects"), repository.git)
         yield scanner.names(Place("git refs"), [*repository.refs(), *repository.symbolic_refs()])
         yield scanner.files(Place("git files"), repository.folder, git_files(repository.folder))
+
+
+def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
+    """Look through what a server still shows of the person, and through what everybody shares."""
+    if server := workspace.server:
+        held = server.held(survey.user_id).split(b"\n")[:-1]
+        found = [
+            line
+            for line in held
+            if survey.belonging.owns(decode_line(line)) or survey.needles.repeated_in(line.decode())
+        ]
+        yield Place(f"archive in {server.shown}", len(held), len(found))
+    if (shared := workspace.shared) is not None:
+        yield Place(f"sessions in {shared.shown}", 1, shared.held(survey.user_id))
+
+
+def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:
+    """Yield what keeps deleted rows where no question reaches them."""
+    if server := workspace.server:
+        asked = f"who looks after {server.shown}"
+        yield {"place": "the write-ahead log and dead rows", "owner": f"{asked}: VACUUM, and let archived log expire"}
+        yield {"place": "replicas", "owner": f"{asked}: see that each has replayed the log, or make it anew"}
+        yield {"place": "backups and dumps", "owner": f"{asked}: let those expire that were made before today"}
+        yield {
+            "place": "indexes of other instances",
+            "owner": "each machine that serves this memory: the next question about the user drops them; "
+            "'memkit index rebuild' does so at once",
+        }
 
 
 def _left_to_others(plan: ErasurePlan, *, without: Sequence[str]) -> Iterator[Mapping[str, str]]:

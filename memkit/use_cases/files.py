@@ -12,7 +12,7 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.review.difference import KINDS
 from memkit.review.interface import SubjectChange
 from memkit.store.change import change_file
-from memkit.store.file_history import ABOUT_VERSIONS, BUMP, FileHistory, Revision
+from memkit.store.file_history import ABOUT_VERSIONS, BUMP, FileHistory, Revision, present_version
 from memkit.store.git import Git
 from memkit.store.layout import Kind, require_inside
 from memkit.store.schema import suggestion
@@ -77,7 +77,7 @@ def commit_file(
         text = _counted_up(text, kind, before, document.data, describe, bump, note)
         document = load_yaml(text, name=history.path)
     elif not history.is_changed(*beside):
-        return Committed(name, history.version(), None, [])
+        return Committed(name, present_version(root, kind, name), None, [])
     changes = describe(before, document.data)
     _require_next_version(kind, before, document.data, _meaning(changes))
     accepted = None if accept is None else lambda: accept(document)
@@ -85,7 +85,7 @@ def commit_file(
     if bump is not None and "version" not in document.data:
         message += f"\n{BUMP}{bump}\n"
     commit = change_file(root, history.path, text, message, beside=beside, accept=accepted)
-    return Committed(name, history.version() or document.data.get("version"), commit, changes)
+    return Committed(name, present_version(root, kind, name) or document.data.get("version"), commit, changes)
 
 
 def _document(root: Path, kind: Kind, name: str) -> Document:

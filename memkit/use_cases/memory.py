@@ -42,6 +42,15 @@ def remember(
     return decision
 
 
+def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decision:
+    """Offer ``value`` as what is kept under ``key``, in the name of a person, and return the write gate's decision."""
+    draft = Draft(value, importance=workspace.settings["importance"])
+    decision = workspace.archive.put(key, draft, workspace.writer(user))
+    if decision.decision != "refused":
+        workspace.commit_memory()
+    return decision
+
+
 # Say what the write gate decided.
 
 

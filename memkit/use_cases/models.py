@@ -182,7 +182,7 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
     with workspace.trust.in_step(workspace.notice) if agent_at_work() is None else nullcontext():
         commit = change_manifest(workspace.root, values, f"Let {one_line(choice.provider, 60)} answer")
     if consent is not None and user:
-        workspace.archive.set_consent(user, consent, workspace.person(user))
+        workspace.archive.set_consent(user, consent, workspace.writer(user))
         workspace.commit_memory()
     return commit
 
@@ -197,6 +197,10 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
             workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
     if key == "key_variable" and value is not None:
         require_variable(str(value))
+    if key.startswith("backends.") and not str(value).startswith("$"):
+        from memkit.runtime.backends.interface import ARCHIVES, WORKING, address
+
+        address(str(value), ARCHIVES if key == "backends.archive" else WORKING)
     if key == "base_url" and value is not None:
         require_address(str(value))
     if key == "model" and value is not None:

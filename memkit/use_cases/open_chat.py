@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, NotTrusted, UsageError
-from memkit.llm.summaries import open_summariser
+from memkit.llm.summaries import side_model
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
@@ -87,13 +87,13 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
     """Return what the agent of the store is made of."""
     settings, domains = workspace.settings, store_domains(workspace.root, partial(_learned, workspace))
     tools = _tools(workspace, provider)
-    opened, spent = workspace.language_model(provider, model), dict[str, int]()
     return Parts(
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
+        shared=workspace.shared,
         clock=workspace.clock,
-        model=opened,
+        model=workspace.language_model(provider, model),
         guard=workspace.live_guard,
         persona=settings["persona"],
         domains=domains,
@@ -105,15 +105,9 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
-        summarise=open_summariser(
-            _summary_model(workspace),
-            provider or settings["provider"],
-            opened,
-            workspace.language_model,
-            spent=spent,
-            notice=workspace.notice,
-        ),
-        spent=spent,
+        side_model=side_model(_summary_model(workspace), provider or settings["provider"], workspace.language_model),
+        notice=workspace.notice,
+        shelve=lambda proposed, taint: _shelved(workspace, domains, provider or settings["provider"], proposed, taint),
     )
 
 
@@ -152,6 +146,21 @@ def _learned(workspace: Workspace, name: str, domain: Domain) -> Sequence[Method
     from memkit.domains.learned import LearnedMethods
 
     return LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
+
+
+def _shelved(
+    workspace: Workspace,
+    domains: Mapping[str, StoreDomain],
+    provider: str,
+    proposed: Mapping[str, Any],
+    taint: Sequence[str],
+) -> str | None:
+    """Keep what was proposed under taint where a person can promote it; return its name."""
+    from memkit.runtime.htn.language.domain import Problem
+    from memkit.use_cases.lessons import ProposedBy, keep_proposal
+
+    by = ProposedBy(provider, None, Problem(tasks=()), workspace.clock(), tuple(taint))
+    return keep_proposal(workspace.root, domains, proposed, by, workspace.notice)
 
 
 def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain]) -> Iterator[Procedure]:

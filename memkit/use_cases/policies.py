@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 # List the policies of a store.
 
 
-def list_policies(root: Path) -> list[PolicyFile]:
-    """Return the policies of the store at ``root``, by name."""
-    return load_policies(root / FOLDER)
+def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
+    """Return the policies of the store at ``root``, by name, each with its version."""
+    from memkit.store.file_history import present_versions
+
+    policies = load_policies(root / FOLDER)
+    versions = present_versions(root, POLICY, [found.name for found in policies if "version" not in found.data])
+    return [(found, found.data.get("version") or versions.get(found.name)) for found in policies]
 
 
 # Show one policy.
@@ -114,7 +118,8 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
         if not result.passed:
             expected, decided = result.expected, result.verdict.decision
             raise NegativeAnswer(
-                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}."
+                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. "
+                "Change the rule or what the test expects; 'memkit policy test' names all that fail."
             )
 
 

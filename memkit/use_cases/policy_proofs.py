@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.policies.analysis.conflicts import Analysis, DangerousTool, find_conflicts
+from memkit.policies.analysis.conflicts import KINDS, Analysis, DangerousTool, PolicyConflict, find_conflicts
 from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
 from memkit.policies.junit import junit_xml
 from memkit.policies.mutation import MutationReport, mutate
@@ -23,7 +24,9 @@ from memkit.policies.verdict_diff import (
     policies_where_parted,
     replay,
 )
-from memkit.runtime.guard.interface import contribution, strength
+from memkit.resources import resource
+from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.interface import EFFECTS, as_list, contribution, strength
 from memkit.store.config import load_settings
 from memkit.store.git import Git
 from memkit.workspace import Workspace
@@ -81,18 +84,46 @@ _SAMPLES: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
+class AcceptedConflict:
+    """A finding that people live with."""
+
+    kind: str
+    policies: tuple[str, ...] | None
+    """Those it is about; ``None`` where the file of one of them accepts it with any others."""
+    reason: str
+    path: str
+    owner: str | None = None
+    """The policy whose file says so."""
+
+    def covers(self, conflict: PolicyConflict) -> bool:
+        """Return whether it is this finding."""
+        if self.kind != conflict.kind or (self.owner and self.owner not in conflict.policies):
+            return False
+        named = {*(self.policies or ()), *([self.owner] if self.owner else [])}
+        return self.policies is None or named == set(conflict.policies)
+
+
+@dataclass(frozen=True)
 class PolicyConflicts:
     """The policies of a store with what was found in them."""
 
     policies: tuple[PolicyFile, ...]
     analysis: Analysis
+    """What nobody accepted."""
+    accepted: tuple[tuple[PolicyConflict, AcceptedConflict], ...] = ()
+    unused: tuple[AcceptedConflict, ...] = ()
+    """What is accepted and not there (any more)."""
 
 
-def find_policy_conflicts(root: Path) -> PolicyConflicts:
+def find_policy_conflicts(root: Path, baseline: Path | None = None) -> PolicyConflicts:
     """Return what contradicts, covers or never happens in the policies of the store at ``root``.
 
+    Args:
+        root: The store.
+        baseline: A YAML or JSON file with a list of accepted findings, each ``{kind, policies, reason}``.
+
     Raises:
-        UsageError: A policy is broken; the message names file, line and column.
+        UsageError: A policy or the baseline is broken; the message names file, line and column.
     """
     policies = load_policies(root / FOLDER)
     tools = [
@@ -100,7 +131,123 @@ def find_policy_conflicts(root: Path) -> PolicyConflicts:
         for tool in load_settings(root)["tools"]
         if tool.get("dangerous", False)
     ]
-    return PolicyConflicts(tuple(policies), find_conflicts([policy.data for policy in policies], tools))
+    accepting = [*_accepted_in(policies), *(_baseline(baseline) if baseline else ())]
+    analysis = find_conflicts([policy.data for policy in policies], tools)
+    told = [
+        (conflict, next((one for one in accepting if one.covers(conflict)), None)) for conflict in analysis.conflicts
+    ]
+    left = tuple(conflict for conflict, by in told if by is None)
+    accepted = tuple((conflict, by) for conflict, by in told if by is not None)
+    used = [by for _, by in accepted]
+    unused = tuple(one for one in accepting if one not in used)
+    return PolicyConflicts(tuple(policies), Analysis(left, analysis.unknown), accepted, unused)
+
+
+def _accepted_in(policies: Sequence[PolicyFile]) -> Iterator[AcceptedConflict]:
+    for policy in policies:
+        for item in policy.data.get("accepted", ()):
+            others = tuple(item["policies"]) if "policies" in item else None
+            yield AcceptedConflict(item["kind"], others, item["reason"], policy.document.path, policy.name)
+
+
+def _baseline(path: Path) -> Iterator[AcceptedConflict]:
+    from memkit.store.yaml import load_yaml
+
+    if not path.is_file():
+        raise UsageError(f"There is no baseline {path}. Write a list of findings, each with kind, policies and reason.")
+    document = load_yaml(path)
+    items = document.data if isinstance(document.data, list) else [document.data]
+    for number, item in enumerate(items):
+        complete = isinstance(item, Mapping) and all(
+            isinstance(item.get(key), kind) and item[key] for key, kind in _OF_BASELINE.items()
+        )
+        if not complete or item["kind"] not in KINDS:
+            line = document.position((number,))[0] if isinstance(document.data, list) else 1
+            wanted = f"kind ({', '.join(KINDS)}), policies (a list) and reason"
+            raise UsageError(f"{path}:{line}: An accepted finding needs {wanted}.", path=str(path), line=line)
+        yield AcceptedConflict(item["kind"], tuple(map(str, item["policies"])), item["reason"], str(path))
+
+
+_OF_BASELINE: Mapping[str, type] = {"kind": str, "policies": list, "reason": str}
+
+
+# Say what the policies decide about a list of calls.
+
+
+@dataclass(frozen=True)
+class CoveredCall:
+    """One line of a corpus with what was decided about it."""
+
+    line: int
+    decision: str
+    policies: tuple[str, ...]
+    """Those that carry the decision."""
+    category: str
+    expected: tuple[str, ...]
+    """Any of which the decision has to be; empty for any."""
+    opaque: bool
+
+    @property
+    def as_expected(self) -> bool:
+        """Return whether the decision is one that the line expects."""
+        return not self.expected or self.decision in self.expected
+
+
+def cover_corpus(root: Path, corpus: Path | None = None) -> Iterator[CoveredCall]:
+    """Yield what the policies of the store at ``root`` decide about each line of a corpus, one line at a time.
+
+    A line is a JSON object ``{tool, args, context?, category?, expect?}``; without a file it is the corpus that memkit
+    ships.
+
+    Raises:
+        UsageError: A policy is broken, the file cannot be read, or a line of it is no call.
+        EnvironmentFault: The file has no calls; nothing to check is not success.
+    """
+    guard = Guard([policy.data for policy in load_policies(root / FOLDER)])
+    return cover_calls(guard, corpus)
+
+
+def cover_calls(guard: Guard, corpus: Path | None = None) -> Iterator[CoveredCall]:
+    """Yield what a guard decides about each line of a corpus, as ``cover_corpus`` does."""
+    number = found = 0
+    path: Any = corpus or resource("policy-corpus.jsonl")
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    found += 1
+                    yield _covered(guard, line, number, f"{corpus or path.name}")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{path}: The corpus cannot be read after line {number}: {why}.") from error
+    if not found:
+        raise EnvironmentFault(f"{path} has no calls. Write one JSON object a line: {{tool, args}}.")
+
+
+def _covered(guard: Guard, line: str, number: int, name: str) -> CoveredCall:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name}:{number}: This is no JSON: {error}.", path=name, line=number) from None
+    fault = _fault_of_call(data)
+    if fault:
+        raise UsageError(f"{name}:{number}: {fault}", path=name, line=number)
+    verdict = guard.decide(data["tool"], data.get("args", {}), data.get("context", {}))
+    carrying = tuple(finding.name for finding in verdict.policies if finding.decides)
+    opaque = any(finding.decides and finding.opaque for finding in verdict.policies)
+    expected = tuple(as_list(data["expect"])) if "expect" in data else ()
+    return CoveredCall(number, verdict.decision, carrying, str(data.get("category", "")), expected, opaque)
+
+
+def _fault_of_call(data: Any) -> str:
+    if not isinstance(data, Mapping) or not isinstance(data.get("tool"), str):
+        return "A call is a JSON object with tool (a text) and args."
+    for key in ("args", "context"):
+        if not isinstance(data.get(key, {}), Mapping):
+            return f"{key} is a map of names to values."
+    if any(effect not in EFFECTS for effect in as_list(data.get("expect", []))):
+        return f"expect is one of {', '.join(EFFECTS)}, or a list of them."
+    return ""
 
 
 def _sample(schema: Mapping[str, Any]) -> dict[str, Any]:

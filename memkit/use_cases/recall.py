@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
+    from memkit.runtime.memory.record.record import Record
     from memkit.workspace import Workspace
 
 # Search long-term memory.
@@ -95,6 +96,16 @@ def hit_data(hit: Hit, taint: Sequence[str], *, explain: bool = False) -> dict[s
 # Find one record, with its state and history.
 
 
+def value_under(workspace: Workspace, key: str, user: str) -> Record:
+    """Return the record that is kept under ``key``; raises ``NotFound`` where this user has no clean one."""
+    found = workspace.archive.value(user, key)
+    if found is None:
+        raise NotFound(
+            f"Nothing clean is kept under {key!r:.60} for {user!r:.60}. 'memkit memory put KEY VALUE' does that."
+        )
+    return found
+
+
 def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> StoredRecord:
     """Return the record with this id and its history; raises ``NotFound`` where this user has none."""
     stored = archive.get(record_id, user_id=user)
@@ -109,8 +120,8 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
     )
 
 
-def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
-    """Return a record with its status and history as ``--json`` prints it."""
+def record_data(stored: StoredRecord, now: datetime, stale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a record with its status and history as ``--json`` prints it; ``stale`` are parents that hold no more."""
     from memkit.runtime.memory.record.lines import parse_time
 
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
@@ -118,7 +129,7 @@ def record_data(stored: StoredRecord, now: datetime) -> dict[str, Any]:
         data |= {"superseded_by": stored.superseded_by, "ended": stored.ended or None}
     if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
-    return data
+    return data | ({"stale": list(stale)} if stale else {})
 
 
 # Show the sections that are always in the prompt.

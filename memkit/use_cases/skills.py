@@ -22,7 +22,7 @@ from memkit.skills.skill import (
     search_skills,
 )
 from memkit.store.change import write_new
-from memkit.store.file_history import RolledBack, present_version, roll_back
+from memkit.store.file_history import RolledBack, present_version, present_versions, roll_back
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, require_writable_inside, schema_comment
 from memkit.store.schema import suggestion
@@ -32,8 +32,10 @@ from memkit.workspace import Workspace
 
 
 def list_skills(root: Path) -> list[Skill]:
-    """Return the skills of the store at ``root``, by name."""
-    return [skill for _, skill in sorted(load_skills(root).items())]
+    """Return the skills of the store at ``root``, by name, each with its version."""
+    skills = sorted(load_skills(root).items())
+    versions = present_versions(root, SKILL, [name for name, skill in skills if not skill.version])
+    return [replace(skill, version=skill.version or versions.get(name)) for name, skill in skills]
 
 
 # Show one skill.

@@ -32,7 +32,7 @@ from memkit.store.adoption import (
     with_hook,
     with_ignored,
 )
-from memkit.store.config import DEFAULTS
+from memkit.store.config import DEFAULTS, flat, read_manifest
 from memkit.store.files import write_whole
 from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import ATTRIBUTES, own_programs
@@ -469,6 +469,25 @@ def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
     return SettingChange(
         before, after, commit, MISSING if (key, after) == ("privacy.seal", "user") and not has_cryptography() else ""
     )
+
+
+def unset_setting(workspace: Workspace, key: str) -> SettingChange:
+    """Take the dotted ``key`` out of ``memkit.yaml``, so that its default holds, and commit the file.
+
+    Where the file does not have it nothing is done. Comments and every other line stay.
+
+    Raises:
+        UsageError: There is no such setting, or a store cannot be without it: its format.
+    """
+    known = workspace.settings.values
+    if key not in known or key == "format":
+        near = difflib.get_close_matches(key, known, n=1)
+        advice = f"Did you mean {near[0]!r}?" if near and key not in known else "'memkit config show' lists them."
+        raise UsageError(f"{key!r} is no setting that can be taken out. {advice}")
+    said, default = flat(read_manifest(workspace.root)), flat(DEFAULTS).get(key)
+    if key not in said:
+        return SettingChange(default, default, None)
+    return SettingChange(said[key], default, change_manifest(workspace.root, {}, f"Unset {key}", unset=[key]))
 
 
 def _changeable(key: str, value: Any) -> bool:

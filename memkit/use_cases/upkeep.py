@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memkit.errors import UsageError
-from memkit.llm.summaries import Retelling
+from memkit.llm.summaries import Concluding, Retelling
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision, ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
+from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import parse_duration, seconds_before
@@ -20,7 +22,7 @@ from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.acceptance import PutBack, put_back
-from memkit.store.chain_history import HEADS, heads_in, unsigned_commits
+from memkit.store.chain_history import HEADS, heads_in, lines_of_others, unsigned_commits
 from memkit.store.commit_logs import BranchLog
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
@@ -30,7 +32,11 @@ from memkit.store.migrations import UNSTATED, steps_beside, steps_from
 from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_merge import Clash, merge_yaml
+from memkit.terminal import counted
 from memkit.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.backends.postgres import PostgresLog
 
 # Run the forgetting cycle.
 
@@ -100,37 +106,129 @@ def consolidate_memory(
 ) -> Consolidation:
     """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
 
-    What waits for a commit is committed first. The result is prepared in memory, so the working tree, what is staged
+    What waits for a commit is committed first. Memory on a server is on no branch: there it is carried out at once, and
+    ``dry_run`` is what a person reviews. The result is prepared in memory, so the working tree, what is staged
     and the branch that is checked out stay as they are, and a run that is killed leaves nothing.
 
     Raises:
         EnvironmentFault: The store lies in no repository.
         UsageError: The branch is there already, or the repository has no commit yet.
     """
-    objects = GitObjects(workspace.git)
-    base = objects.commit_id("HEAD")
-    name = branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}"
-    if objects.branch(name) is not None:
-        raise UsageError(
-            f"The branch {name!r} is there already. Merge or delete it ('git branch -D {name}'), or give --branch."
-        )
-    if not dry_run:
-        base = workspace.commit_memory(force=True, added=0) or base
-    log = BranchLog.at(objects, base, month=f"{workspace.clock():%Y-%m}", writer=f"consolidated-{_letters()}")
+    work = _OnBranch.begun(
+        workspace, branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}", "consolidated", dry_run
+    )
     retelling = _retelling(workspace)
-    with workspace.archive_on(log) as archive:
+    with workspace.archive_on(work.log) as archive:
         plan = archive.consolidation(user_id=user, tell=retelling)
-        done = archive.consolidate(plan, note=base) if plan else Consolidated()
+        done = archive.consolidate(plan, note=work.base) if plan else Consolidated()
         notes = (*(retelling.refused if retelling else ()), *done.refused)
         if dry_run and workspace.git.status("archive"):
             notes += (UNCOMMITTED,)
         summary = "\n".join(_told(done, archive))
-    if dry_run or not log.added:
+    if dry_run or not work.log.added:
         return Consolidation(done, summary=summary, notes=notes)
-    changes = {f"archive/{shard}": content for shard, content in log.added.items()}
-    commit = objects.commit(name, changes, _message(done), parent=base)
+    commit = work.committed(_message(done))
     _account(workspace, done)
-    return Consolidation(done, name, commit, summary, notes)
+    return Consolidation(done, work.branch, commit, summary, notes)
+
+
+@dataclass(frozen=True)
+class ReflectionBranch:
+    """What a reflection put on which branch."""
+
+    done: Reflected
+    branch: str | None = None
+    """None when there was nothing to conclude, or it was only tried."""
+    commit: str | None = None
+    texts: tuple[str, ...] = ()
+    """What the conclusions say, in their order."""
+    notes: tuple[str, ...] = ()
+
+
+def reflect_on_memory(
+    workspace: Workspace, *, branch: str | None = None, user: str | None = None, dry_run: bool = False
+) -> ReflectionBranch:
+    """Draw conclusions from what the last commit holds, of one user or of all, and put them on ``branch``.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: The branch is there already, or the repository has no commit yet.
+    """
+    work = _OnBranch.begun(workspace, branch or f"memkit/reflect-{workspace.clock():%Y-%m-%d}", "reflected", dry_run)
+    concluding = Concluding(workspace.language_model()) if workspace.may_ask_provider() else None
+    parts: list[Reflected] = []
+    texts: list[str] = []
+    with workspace.archive_on(work.log) as archive:
+        for owner in [user] if user is not None else archive.users():
+            plan = archive.reflection(owner, infer=concluding)
+            done = archive.reflect(plan, note=work.base) if plan else Reflected()
+            parts.append(done)
+            texts += [stored.record.text for one in done.drawn if (stored := archive.get(one.id))]
+    done = Reflected(
+        tuple(one for part in parts for one in part.drawn),
+        tuple(id for part in parts for id in part.stale),
+        tuple(why for part in parts for why in part.refused),
+    )
+    notes = (*(concluding.refused if concluding else ()), *done.refused)
+    if dry_run and workspace.git.status("archive"):
+        notes += (UNCOMMITTED,)
+    if dry_run or not work.log.added:
+        return ReflectionBranch(done, texts=tuple(texts), notes=notes)
+    lines = [
+        f"{one.id} is a {one.conclusion.level} drawn from {', '.join(one.conclusion.parents)}" for one in done.drawn
+    ]
+    lines += [f"{id} is stale" for id in done.stale]
+    subject = f"Reflect on memory: {counted(len(done.drawn), 'conclusion')}, {len(done.stale)} stale"
+    commit = work.committed("\n".join([subject, "", *lines]) + "\n")
+    event = {"event": "reflection", "actor": "program", "user_id": user, "ids": [one.id for one in done.drawn]}
+    workspace.audit.append(event | {"reason": f"{len(done.drawn)} drawn, {len(done.stale)} stale"})
+    return ReflectionBranch(done, work.branch, commit, tuple(texts), notes)
+
+
+@dataclass(frozen=True)
+class _OnBranch:
+    """One commit on a new branch, prepared in memory."""
+
+    objects: GitObjects
+    name: str
+    base: str
+    log: BranchLog
+    server: PostgresLog | None = None
+    """Where the lines go instead, of memory that lies on no branch."""
+
+    @classmethod
+    def begun(cls, workspace: Workspace, name: str, writer: str, dry_run: bool) -> _OnBranch:
+        """Return a log on top of the last commit, after committing what waits; raises where the branch is there."""
+        objects = GitObjects(workspace.git)
+        base = objects.commit_id("HEAD")
+        if objects.branch(name) is not None:
+            raise UsageError(
+                f"The branch {name!r} is there already. Merge or delete it ('git branch -D {name}'), or give --branch."
+            )
+        if not dry_run:
+            base = workspace.commit_memory(force=True, added=0) or base
+        month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{_letters()}"
+        if (server := workspace.server) is not None:
+            held = {shard: server.read(shard) for shard in server.shards()}
+            return cls(objects, name, base, BranchLog(held, month=month, writer=writer), server)
+        return cls(objects, name, base, BranchLog.at(objects, base, month=month, writer=writer))
+
+    @property
+    def branch(self) -> str | None:
+        """Return the branch; None where there is none to review."""
+        return self.name if self.server is None else None
+
+    def committed(self, message: str) -> str | None:
+        """Commit what was written to the log and return the commit's id; on a server it is written there at once."""
+        if self.server is not None:
+            from memkit.runtime.backends.moving import Passage, bring
+            from memkit.runtime.backends.postgres_sink import PostgresSink
+
+            fresh = BranchLog(self.log.added, month="", writer=self.log.writer)
+            bring(Passage(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
+            return None
+        changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}
+        return self.objects.commit(self.name, changes, message, parent=self.base)
 
 
 def _retelling(workspace: Workspace) -> Retelling | None:
@@ -233,7 +331,8 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
     problems = (*_united(workspace, findings.problems, heads), *seals.problems, *damaged_sessions(workspace.root))
-    warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True))
+    others = lines_of_others(log, workspace.git)
+    warnings = (*findings.warnings, *workspace.archive.chain_notes(seen=True), *others)
     return ArchiveReport(records, tuple(done), problems, warnings, seals.lines, seals.unreadable)
 
 

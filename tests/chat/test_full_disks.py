@@ -50,14 +50,17 @@ def files_up_to(size: int) -> Iterator[None]:
     [
         (0, 3, "Nothing was done. Say it again", "", False),
         (700, 3, "What you said is kept: the turn goes on", "cut off. It is finished now.", True),
-        (1500, 3, "What you said is kept: the turn goes on", "There was no room to store what it says", False),
-        (3000, 1, "I did not store that", "", False),
+        (1500, 3, "What you said is kept: the turn goes on", "There was no room to store what it says", True),
+        (3000, 1, "I did not store that", "", True),
     ],
 )
 def test_whatever_the_disk_took_what_is_said_is_true(
     size: int, code: int, told: str, resumed: str, is_stored: bool, say: Say
 ) -> None:
-    """Before the words are kept, within a call, after it, and where only the record has no room."""
+    """Before the words are kept, within a call, after it, and where only the record has no room.
+
+    What was kept of the words and not of the record is drawn from them once there is room.
+    """
     say("Hello!")
     with files_up_to(size):
         ended, *printed = say("My dog is called Rex.")

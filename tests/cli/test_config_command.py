@@ -77,3 +77,41 @@ def test_a_wrong_change_changes_nothing(
 
     assert complaint in capsys.readouterr().err
     assert (store / "memkit.yaml").read_bytes() == before
+
+
+def test_a_setting_is_taken_back(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its default holds again, in one commit; what stood beside it stays, and what is not there is left alone."""
+    path = store / "memkit.yaml"
+    before = path.read_text()
+    path.write_text(before + "# the budget\ncontext:\n  max_tokens: 1234   # small\n  # why\n  keep_recent: 7\n# end\n")
+    subprocess.run(["git", "commit", "-qam", "Settings"], cwd=store, check=True)
+
+    assert run(["config", "unset", "context.max_tokens", "--json", "--store", str(store)]) == 0
+    data = json.loads(capsys.readouterr().out)["data"]
+    assert (data["key"], data["before"], data["after"]) == ("context.max_tokens", 1234, 8000) and data["commit"]
+    assert path.read_text() == before + "# the budget\ncontext:\n  # why\n  keep_recent: 7\n# end\n"
+    assert run(["config", "unset", "context.keep_recent", "--store", str(store)]) == 0
+    assert "context.keep_recent: 7 → 5 (default)" in capsys.readouterr().out
+    assert path.read_text() == before + "# the budget\n# end\n"
+    assert run(["config", "unset", "context.keep_recent", "--store", str(store)]) == 0
+    assert "context.keep_recent is not in memkit.yaml." in capsys.readouterr().out
+    assert not subprocess.run(["git", "status", "--short"], cwd=store, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("key", "complaint"),
+    [
+        ("context.max_tokns", "Did you mean 'context.max_tokens'?"),
+        ("format", "is no setting that can be taken out"),
+    ],
+)
+def test_what_a_store_needs_is_not_taken_out(
+    key: str, complaint: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad usage, in one line, and the file stays as it was."""
+    before = (store / "memkit.yaml").read_bytes()
+
+    assert run(["config", "unset", key, "--store", str(store)]) == 2
+
+    assert complaint in capsys.readouterr().err
+    assert (store / "memkit.yaml").read_bytes() == before

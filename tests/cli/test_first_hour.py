@@ -133,3 +133,16 @@ def test_a_store_beside_a_clone_is_made_from_inside_of_it(
 
     assert (tmp_path / "mine" / ".git").is_dir()
     assert str(tmp_path / "mine") in capsys.readouterr().out
+
+
+def test_a_dash_reads_standard_input(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is piped is kept, and no dash."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I like tea\n")))
+
+    assert run(["memory", "add", "-", "--user", "ada", "--store", str(store)]) == 0
+    capsys.readouterr()
+    assert run(["memory", "list", "--user", "ada", "--store", str(store), "--json"]) == 0
+
+    assert [one["text"] for one in json.loads(capsys.readouterr().out)["data"]["records"]] == ["I like tea"]

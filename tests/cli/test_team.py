@@ -167,3 +167,52 @@ def test_with_the_driver_neighbours_merge_too(team: tuple[Path, Path, Path], ask
     assert "name: first" in text and "name: second" in text and "# Soft warns and logs." in text
     ask(bob, "policy", "test", "launch")
     assert os.access(bob / POLICY, os.R_OK)
+
+
+def test_tables_of_two_branches_merge_without_a_driver(team: tuple[Path, Path, Path], ask: Ask) -> None:
+    """Each policy has a table of its own, and rows that both put at the end of one are both there."""
+    _, ada, bob = team
+    table = "policies/tests/shared.csv"
+    for root in (ada, bob):
+        (root / table).write_text("policy,tool,args.command,expect\nlaunch,bash,ls,allow\n")
+        git(root, "add", table)
+        git(
+            root, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "A table", "--date=2026-01-01T00:00:00Z"
+        )
+    git(bob, "fetch", "-q", str(ada), "main")
+    git(bob, "merge", "-q", "--no-edit", "FETCH_HEAD")
+    git(ada, "fetch", "-q", str(bob), "main")
+    git(ada, "merge", "-q", "FETCH_HEAD")
+    for root, name in ((ada, "first"), (bob, "second")):
+        git(root, "checkout", "-qb", name)
+        ask(root, "policy", "new", name)
+        (root / f"policies/tests/{name}.csv").write_text(f"policy,tool,args.command,expect\n{name},bash,ls,allow\n")
+        with (root / table).open("a") as file:
+            file.write(f"{name},bash,example-program,warn\nlaunch,bash,{name},allow\n")
+        for policy in (name, "launch"):
+            ask(root, "policy", "commit", policy)
+        assert not git(root, "status", "--short")
+    git(bob, "fetch", "-q", str(ada), "first")
+
+    git(bob, "merge", "--no-edit", "FETCH_HEAD")
+
+    ask(bob, "policy", "test")
+    assert len((bob / table).read_text().splitlines()) == 6
+    assert {one["name"]: one["version"] for one in ask(bob, "policy", "list")["data"]["policies"]}["second"] == "0.1.0"
+
+
+def test_lists_say_the_versions_that_follow_from_the_commits(store: Path, ask: Ask) -> None:
+    """Of skills, policies and domains; what is in no commit as it lies there has none, and a stated one holds."""
+    shown = {"skill": "skills", "policy": "policies", "domain": "domains"}
+    for kind, folder in shown.items():
+        ask(store, kind, "new", "first")
+        ask(store, kind, "commit", "first")
+        ask(store, kind, "new", "second")
+        versions = {one["name"]: one["version"] for one in ask(store, kind, "list")["data"][folder]}
+        assert (versions["first"], versions["second"]) == ("0.1.0", None)
+    with (store / "domains/second.yaml").open("a") as file:
+        file.write('version: "2.0.0"\nchangelog: [{version: "2.0.0", changes: Anew.}]\ndeprecated: Too small.\n')
+    ask(store, "domain", "commit", "second")
+    told = ask(store, "domain", "show", "second")["data"]
+    assert (told["version"], told["deprecated"]) == ("2.0.0", True)
+    assert run(["domain", "list", "--store", str(store)]) == 0

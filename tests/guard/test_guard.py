@@ -211,7 +211,7 @@ def test_a_policy_without_match_is_advice() -> None:
      ({"match": {"args.x": {"regex": r"(a)\1"}}}, "match.args.x.regex"), ({"match": {"args.x": []}}, "empty"), ({"match": {"args.x": {"any": [{"in": []}]}}}, "any[0].in"),
      ({"match": {"args.x": {"range": {"min": "1"}}}}, "finite"), ({"match": {"args.x": {"shell": {"flags": ["r"]}}}}, "dash"), ({"match": {"args.x": None}}, "needs"),
      ({"match": {"args.x": {"sql": {"statements": ["a"]}}}}, "unknown key"), ({"match": {"args.x": {"shell": {}}}}, "needs program"), ({"tests": [{}]}, "tests[0]"),
-     ({"rule": ""}, "rule"), ({"enforcement": None}, "enforcement"), ({"exceptions": ["in tests"]}, "exceptions[0]"), ({"effect": []}, "effect")],
+     ({"rule": ""}, "rule"), ({"enforcement": None}, "enforcement"), ({"exceptions": [5]}, "exceptions[0]"), ({"match": {"tool_kind": "sql"}}, "known is shell"), ({"accepted": [{"kind": "dead"}]}, "accepted[0].reason"), ({"effect": []}, "effect")],
 )  # fmt: skip
 def test_what_cannot_be_compiled_is_refused_with_its_place(fields: dict[str, object], words: str) -> None:
     """A fault names the policy, where in it, and what to write instead."""

@@ -239,7 +239,7 @@ def test_what_lies_behind_many_words_is_seen_or_unknown(command: str) -> None:
 @pytest.mark.parametrize("code", ["'", "\\'", '"', "`", "['a',", '("(",', "system('x', "])
 def test_strings_in_code_are_found_in_one_pass(code: str) -> None:
     """Quotes without an end, however many, cost no more than their number."""
-    assert grows_with_its_length(lambda text: list(in_code("system " + text)), code, 50_000 * len(code))
+    assert grows_with_its_length(lambda text: list(in_code("python3", "system " + text)), code, 50_000 * len(code))
 
 
 simple = st.sampled_from(["rm x", "/bin/rm -rf /", "shred -u f", "rm"])

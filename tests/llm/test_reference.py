@@ -14,10 +14,10 @@ from memkit.llm.rules.model import ReferenceModel
 from memkit.llm.rules.reading import read_question, recalled_records
 from memkit.llm.rules.remembering import read_forget
 from memkit.llm.rules.requests import read_action
-from memkit.llm.rules.statements import read_statements, slot_of
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
+from memkit.runtime.memory.gate.statements import read_statements, slot_of
 from memkit.runtime.memory.main import ArchivalStore, Record, fence
 from tests.loop import agents
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from memkit.llm.rules.answering import greeting
 from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.reading import is_question, open_goals
-from memkit.llm.rules.statements import read_statements, sentences_of
+from memkit.llm.rules.reading import open_goals
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolCall
+from memkit.runtime.memory.gate.statements import is_question, read_statements, sentences_of
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
 from memkit.runtime.memory.record.record import Draft, Origin
 from tests.loop.agents import tools_of

@@ -10,8 +10,9 @@ import pytest
 from memkit.agent import ReferenceAgent, Setting
 from memkit.errors import UsageError
 from memkit.llm.scripted import ScriptedModel
-from memkit.llm.summaries import open_summariser
+from memkit.llm.summaries import side_model
 from memkit.llm.vendor import Unserved
+from memkit.runtime.host.side_model import SideModel
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
 
@@ -36,13 +37,13 @@ def never(*asked: Any) -> Any:
 )
 def test_rules_sum_up_nothing(setting: str, provider: str) -> None:
     """Switched off, or with the reference model, first sentences are taken."""
-    assert open_summariser(setting, provider, MODEL, never, spent={}) is None
+    assert side_model(setting, provider, never) is None
 
 
 def test_a_provider_that_is_none_is_refused_before_the_conversation() -> None:
     """A slip of the pen in the settings is no reason to go on without."""
     with pytest.raises(UsageError, match="Did you mean 'openai'"):
-        open_summariser("opnai:gpt", "reference", MODEL, never, spent={})
+        side_model("opnai:gpt", "reference", never)
 
 
 @pytest.mark.parametrize(("setting", "expected"), NAMED)
@@ -56,8 +57,9 @@ def test_a_model_is_opened_when_it_is_needed_and_counted_apart(setting: str, exp
         return ScriptedModel(["They moved.", "They stayed."])
 
     spent = {"input": 5, "requests": 1}
-    summarise = open_summariser(setting, "reference", MODEL, opening, spent=spent)
-    assert summarise is not None and opened == []
+    named = side_model(setting, "reference", opening)
+    assert named is not None and opened == []
+    summarise = SideModel(lambda: named(MODEL), spent).summarise
 
     assert [summarise(SAID, ""), summarise(SAID, "before")] == ["They moved.", "They stayed."]
     assert opened == [expected]
@@ -71,8 +73,9 @@ def test_a_model_that_fails_is_told_once_and_done_without() -> None:
     def opening(*asked: Any) -> Any:
         raise Unserved("There is no key.")
 
-    summarise = open_summariser("openai", "reference", MODEL, opening, spent={}, notice=told.append)
-    assert summarise is not None
+    named = side_model("openai", "reference", opening)
+    assert named is not None
+    summarise = SideModel(lambda: named(MODEL), {}, told.append).summarise
 
     assert [summarise(SAID, ""), summarise(SAID, "")] == [None, None]
     assert told == ["Summaries are first sentences for now, because their model failed: There is no key."]
@@ -95,3 +98,20 @@ def test_the_summaries_of_a_conversation_stand_in_its_account(
     assert "The user counts sheep in Porto." in agent.main.summary
     assert agent.spent["summary_requests"] >= 1
     assert agent.spent["requests"] >= 1
+
+
+def test_another_model_sums_up_from_the_next_turn_on(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the conversation's own model sums up, that is the one that answers now, also after ``/model``."""
+    monkeypatch.setenv("MEMKIT_CONTEXT_SUMMARY_MODEL", "provider")
+    monkeypatch.setenv("MEMKIT_CONTEXT_MAX_TOKENS", "2600")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    agent: ReferenceAgent = open_chat(open_workspace(store), Setting("ada"), provider="openai", model="first")
+    second = ScriptedModel([{"text": "Yes."}] * 40)
+
+    agent.answered_by(second)
+    for number in range(40):
+        agent.step(f"Let us talk about sheep number {number} on the hill, and about how very woolly that sheep is.")
+        if agent.main.summary:
+            break
+
+    assert agent.main.summary == "Yes."

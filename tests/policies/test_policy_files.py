@@ -9,6 +9,7 @@ import pytest
 
 from memkit.errors import NotFound, UsageError
 from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
+from memkit.policies.proving import load_table
 from memkit.resources import resource
 from memkit.runtime.guard.proof import prove
 from memkit.store.yaml import load_yaml
@@ -41,7 +42,10 @@ def test_no_folder_is_no_policy(tmp_path: Path) -> None:
         (GOOD.replace("deny", "denny"), "bad.yaml:5:9"),
         (GOOD + "rationall: x\n", "bad.yaml:8:1"),
         (GOOD + "  args.x: {regex: '(a)\\1'}\n", "bad.yaml:8:19"),
-        (GOOD + "  arg.x: a\n", "bad.yaml:8:3: Unknown key 'arg.x'; known are tool, args.<name>, context.<name>"),
+        (
+            GOOD + "  arg.x: a\n",
+            "bad.yaml:8:3: Unknown key 'arg.x'; known are tool, tool_kind, args.<name>, context.<name>",
+        ),
         (
             GOOD + "exceptions:\n  - {text: t, match: {args.x: a}}\n",
             "bad.yaml:9:23: An exception reads only context.<name>",
@@ -126,8 +130,9 @@ def test_the_sample_of_the_language_is_accepted() -> None:
 
 @pytest.mark.parametrize("name", STARTERS)
 def test_the_starters_prove_themselves(name: str) -> None:
-    """Each starter passes its own tests, and they reach every clause, exception and effect."""
-    proof = prove(load_policy(resource("policies") / f"{name}.yaml").data)
+    """Each starter passes its own tests, and they and its table reach every clause, exception and effect."""
+    rows = load_table(resource("policies") / f"tests/{name}.csv")
+    proof = prove(load_policy(resource("policies") / f"{name}.yaml").data, [row.case.call for row in rows])
 
     assert [result.name for result in proof.results if not result.passed] == []
     assert [reach.place for reach in proof.unreached] == []

@@ -1,8 +1,7 @@
-"""Run memkit in a process of its own whose Nth change of the disk kills it without warning, or fails."""
+"""Run memkit in a process of its own whose Nth change of the disk kills it without warning."""
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import traceback
@@ -18,10 +17,7 @@ CHANGES = ("replace", "rename", "unlink", "rmdir", "mkdir", "link", "fsync", "sy
            "fdatasync", "symlink")  # fmt: skip
 
 
-TAKING_ROOM = ("mkdir", "link", "write", "pwrite", "symlink")
-
-
-def run_killed(arguments: list[str], last: int, how: str, counted: Path, fault: int | None = None) -> int:
+def run_killed(arguments: list[str], last: int, how: str, counted: Path) -> int:
     """Run memkit in a child that dies before its change number ``last``, and return how that ended.
 
     Args:
@@ -29,12 +25,11 @@ def run_killed(arguments: list[str], last: int, how: str, counted: Path, fault: 
         last: 0 for a run to the end.
         how: ``at-once`` or ``in-two-renames``: whether the system can exchange two folders.
         counted: Where the number of changes is written at the end.
-        fault: With which error that change and, on a full disk, all that follow fail, in place of the death.
     """
     child = os.fork()
     if child == 0:
         try:
-            code = _run_dying(arguments, last, how, counted, fault)
+            code = _run_dying(arguments, last, how, counted)
         except BaseException:  # noqa: BLE001 - the child must not go on with the tests of its parent
             traceback.print_exc()
             code = 99
@@ -42,19 +37,13 @@ def run_killed(arguments: list[str], last: int, how: str, counted: Path, fault: 
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _run_dying(arguments: list[str], last: int, how: str, counted: Path, fault: int | None) -> int:
+def _run_dying(arguments: list[str], last: int, how: str, counted: Path) -> int:
     changes = count(1)
-
-    def strike(number: int, change: Callable[..., Any]) -> None:
-        if number == last and fault is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        is_full = fault == errno.ENOSPC and last and number >= last and change.__name__ in TAKING_ROOM
-        if is_full or (number == last and fault == errno.EIO):
-            raise OSError(fault, os.strerror(fault or 0))
 
     def dying(change: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any, **options: Any) -> Any:
-            strike(next(changes), change)
+            if next(changes) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
             return change(*arguments, **options)
 
         return counting

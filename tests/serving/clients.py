@@ -18,7 +18,8 @@ ERAS = ("legacy", "auto")
 
 def environment(**more: str) -> dict[str, str]:
     """Return what a server's process needs to find this memkit."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+    beside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, beside)]), **more}
 
 
 class Asked:

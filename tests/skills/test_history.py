@@ -7,11 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.skills.skill import SKILL, load_skill
-from memkit.store.file_history import present_version
+from memkit.store.file_history import FileHistory, present_version, present_versions
+from memkit.store.git import Git
 from memkit.use_cases.files import commit_file, trace_file
 from memkit.use_cases.lint import lint_store
 from memkit.use_cases.skills import draft_skill, roll_back_skill
@@ -241,3 +244,50 @@ def test_the_commands_answer(store: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run(["skill", "rollback", "tea", "1.0.0", *where]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["version"] == "1.0.0"
     assert run(["skill", "rollback", "tea", "7.0.0", *where]) == 1
+
+
+TALES = st.lists(
+    st.tuples(
+        st.integers(0, 5),  # which commit before it is the first parent
+        st.none() | st.integers(0, 5),  # and the one that is merged
+        st.dictionaries(st.sampled_from(["tea", "cake"]), st.none() | st.integers(0, 3), max_size=2),
+        st.sampled_from(["", "major", "patch"]),
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@settings(deadline=None)
+@given(TALES)
+def test_a_list_has_the_versions_that_each_history_has(
+    tmp_path_factory: pytest.TempPathFactory, tale: list[tuple[int, int | None, dict[str, int | None], str]]
+) -> None:
+    """However branches went and met, and though git is asked once for all files."""
+    root = tmp_path_factory.mktemp("tale")
+    git(root, "init", "-q", "-b", "main")
+    script, files = "", list[dict[str, int]]()
+    for number, (first, merged, changed, part) in enumerate(tale):
+        message = f"Step {number}\n\nBump: {part}\n" if part else f"Step {number}\n"
+        script += f"commit refs/heads/main\nmark :{number + 1}\ncommitter A <a@b> {number} +0000\n"
+        script += f"data {len(message)}\n{message}"
+        parents = [number - first % number] if number else []
+        parents += [number - merged % number] if number and merged is not None else []
+        now = dict(files[parents[0] - 1]) if parents else {}
+        for parent, word in zip(dict.fromkeys(parents), ("from", "merge"), strict=False):
+            script += f"{word} :{parent}\n"
+        if len(set(parents)) > 1:
+            now |= {name: text for name, text in files[parents[1] - 1].items() if text > now.get(name, -1)}
+        now |= {name: text for name, text in changed.items() if text is not None}
+        files.append({name: text for name, text in now.items() if name not in changed or changed[name] is not None})
+        script += "deleteall\n"
+        for name, text in files[-1].items():
+            script += f"M 100644 inline skills/{name}.yaml\ndata {len(f'name: x{text}')}\nname: x{text}\n"
+    subprocess.run(["git", "fast-import", "--quiet"], input=script, cwd=root, text=True, check=True)
+    git(root, "reset", "-q", "--hard")
+
+    told = present_versions(root, SKILL, ["tea", "cake"])
+
+    for name in ("tea", "cake"):
+        newest = next(iter(FileHistory(Git(root), SKILL.path(name)).revisions()), None)
+        assert told.get(name) == (newest.version if newest else None)

@@ -41,6 +41,9 @@ LINE_WRITERS = {
     "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
     "memkit/runtime/memory/archive/archive.py": "hands the log to the changes",
     "memkit/runtime/memory/log/shards.py": "the log itself",
+    "memkit/runtime/backends/moving.py": "brings lines that are there to another log, and makes none",
+    "memkit/runtime/backends/postgres.py": "the log itself; an erasure takes lines out of it",
+    "memkit/use_cases/backend.py": "moves lines that are there, and makes none",
     "memkit/store/linking.py": "gives links to lines that are there, and makes none",
     "memkit/store/repair.py": "moves lines that are there, and makes none",
     "memkit/store/allowances.py": "names the folder as one that runs nothing; what it replaces are fields of its own",
@@ -238,6 +241,13 @@ def by_tool(name: str, **args: str) -> Twin:
     return talk
 
 
+def passed_over(store: Path, known: str, folder: Path) -> object:
+    """End a conversation in which the model wrote nothing down."""
+    script = folder / "answers.yaml"
+    script.write_text("- text: Fine.\n", encoding="utf-8")
+    return run(["chat", "--provider", f"scripted:{script}", "-p", "I keep a lynx"])
+
+
 def benched(store: Path, known: str, folder: Path) -> object:
     """Measure on a conversation as records, which lie in a memory of their own."""
     lines = [{"turn": "Ada keeps a lynx", "id": "1"}, {"question": "Who keeps a lynx?", "evidence": ["1"]}]
@@ -358,6 +368,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
         command("chat", "-p", "Remember that I keep a lynx."),
     ),
     "memkit/runtime/memory/tiers/tools.py:remember_outcome": (by_task,),
+    "memkit/runtime/memory/lifecycle/pieces.py:keep": (passed_over,),
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
     "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
@@ -385,6 +396,8 @@ TWINS: dict[str, tuple[Twin, ...]] = {
 }
 """What runs each function that offers."""
 DIRECT: dict[str, Twin] = {
+    "put": command("memory", "put", "pet", "a lynx"),
+    "memory_value": by_tool("memory_value", key="pet", value="a lynx"),
     "offer": by_hand(lambda archive, known: archive.offer(Draft(text="Ada keeps a lynx"), ADA)),
     "offer again": by_hand(lambda archive, known: archive.offer(Draft(text="Ada likes tea", source_url="lynx"), ADA)),
     "import": by_hand(lambda archive, known: list(archive.import_many([(Draft(text="Ada keeps a lynx"), ADA)]))),

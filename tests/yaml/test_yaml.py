@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml as pyyaml
@@ -14,6 +15,7 @@ from ruamel.yaml.error import YAMLError
 
 from memkit.store.scalars import ambiguity, resolve_plain
 from memkit.store.yaml import MAX_DEPTH, YamlError, load_yaml
+from memkit.store.yaml_edit import without_entries
 
 
 def refused(source: str | bytes) -> YamlError:
@@ -209,3 +211,30 @@ def test_files_that_are_no_files_are_refused(tmp_path: Path) -> None:
     for source in (tmp_path, tmp_path / "pipe.yaml", tmp_path / "absent.yaml", Path("a\0b")):
         with pytest.raises(YamlError):
             load_yaml(source)
+
+
+NAMES = st.sampled_from(["a", "b", "name", "tools"])
+VALUES = st.recursive(
+    st.integers() | st.text("xy #:-\n", max_size=6) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(NAMES, inner, min_size=1, max_size=3),
+    max_leaves=8,
+)
+
+
+def flat(data: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Return every value that is no map, by where it stands."""
+    if not isinstance(data, dict):
+        return {path: data}
+    return {place: value for name, inner in data.items() for place, value in flat(inner, (*path, name)).items()}
+
+
+@given(
+    st.dictionaries(NAMES, VALUES, min_size=1), st.lists(NAMES, min_size=1, max_size=3), st.sampled_from([0, 1, None])
+)
+def test_an_entry_leaves_a_file_and_takes_nothing_along(data: dict[str, Any], path: list[str], flow: bool) -> None:
+    """Its values go with the maps that they leave empty, and every other value stays, however the file is written."""
+    text = pyyaml.safe_dump(data, sort_keys=False, default_flow_style=flow)
+
+    left = load_yaml(without_entries(text, [".".join(path)])).data
+
+    assert flat(left or {}) == {at: value for at, value in flat(data).items() if list(at[: len(path)]) != path}

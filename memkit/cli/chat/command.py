@@ -89,7 +89,7 @@ def chat(
     opened = with_trust(front, opening)
     conversation = TerminalConversation(workspace, opened, outlet=outlet, all_said=said, provider=provider)
     if consents and user is not None and not opened.consent.granted():
-        workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
+        workspace.archive.set_consent(user, True, workspace.writer(user, session=opened.setting.session))
         conversation.changed = True
     with Leaving() as leaving:
         try:
@@ -104,6 +104,12 @@ def chat(
                 if prompt is not None and not is_slash(prompt):
                     text = with_brought(prompt, beside(sys.stdin, front.note))
                 run_one_turn(front, conversation, text, shown=page is not None)
+            if not heartbeat:
+                conversation.end(front)
+        except click.exceptions.Exit:
+            if not heartbeat:
+                conversation.end(front)
+            raise
         finally:
             conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more
             if page is not None:
@@ -112,7 +118,17 @@ def chat(
 
 # One turn of a conversation: a message for the agent, or a slash command.
 
-CHANGES = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "retract", "consent"})
+CHANGES = frozenset(
+    {
+        "archival_memory_insert",
+        "core_memory_append",
+        "core_memory_replace",
+        "memory_value",
+        "retract",
+        "consent",
+        "extracted",
+    }
+)
 """Memory operations that write to the archive."""
 
 CODES = {"interrupted": 130, "broken_off": 3}

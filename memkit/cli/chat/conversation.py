@@ -19,13 +19,14 @@ from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, t
 from memkit.cli.chat.pages import Outlet
 from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, damage_diagnostic, diagnostic
 from memkit.cli.trust import STRANGERS
-from memkit.errors import UsageError
+from memkit.errors import MemkitError, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.terminal import counted, is_unsafe, one_line
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
@@ -122,6 +123,18 @@ class TerminalConversation:
     def keeps_all_of(self, data: Mapping[str, Any]) -> bool:
         """Return whether the disk took all that a turn was to leave: the session, and what tools were to store."""
         return self.agent.session.fault is None and not lacks_room(data)
+
+    def end(self, front: Front) -> None:
+        """Keep what lasts of what was said and nobody wrote down, and say so."""
+        try:
+            kept = self.agent.end()
+        except (MemkitError, ArchiveError) as error:
+            front.note(fitted(f"memkit: {error}"))
+            return
+        for one in kept:
+            self.changed = True
+            what = "kept of what you said" if one["decision"] != "quarantined" else "set aside of what you said"
+            front.note(fitted(f"({what}: “{one_line(str(one['text']), 160)}” [{one['id']}])"))
 
     def commit(self) -> None:
         """Commit what the conversation wrote."""

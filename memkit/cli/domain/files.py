@@ -83,6 +83,8 @@ def _summary(found: ListedDomain) -> dict[str, Any]:
         "operators": len(domain.operators),
         "problems": found.problems,
         "learned": found.learned,
+        "version": found.version,
+        "deprecated": bool(found.deprecated),
     }
 
 
@@ -90,7 +92,9 @@ def _line(found: ListedDomain) -> str:
     domain = found.domain
     counted = f"{len(domain.methods)} methods, {len(domain.operators)} operators, {found.problems} problems"
     learned = f", {found.learned} learned" if found.learned else ""
-    return f"{domain.name}  {counted}{learned}  {one_line(domain.description, 90)}".rstrip()
+    marks = f" {found.version}" if found.version else ""
+    marks += " (deprecated)" if found.deprecated else ""
+    return f"{domain.name}{marks}  {counted}{learned}  {one_line(domain.description, 90)}".rstrip()
 
 
 def _tasks(domain: Domain) -> dict[str, list[Method]]:

@@ -40,7 +40,7 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     from memkit.use_cases.recall import record_data
 
     stored = stored_record(front, record_id, user, at)
-    data = record_data(stored, front.workspace.clock())
+    data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
         f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
     ]
@@ -49,6 +49,20 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
         for event in stored.history
     ]
     front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
+
+
+@click.command("get-value", cls=MemkitCommand)
+@click.argument("key")
+@user_option
+@click.pass_obj
+def get_value(front: Front, key: str, user: str | None) -> None:
+    """Print the value that is kept under KEY, as it was put there: the newest one that nothing from outside steered."""
+    from memkit.use_cases.recall import value_under
+
+    record = value_under(front.workspace, key, front.workspace.user(user))
+    told = ("id", "user_id", "trust", "created_at")
+    data = {"key": key, "value": record.text} | {name: getattr(record, name) for name in told}
+    front.answer(data, record.text)
 
 
 @click.command("list", cls=MemkitCommand)
@@ -319,16 +333,22 @@ def _blame_lines(line: BlamedLine) -> list[str]:
     ]
 
 
-# ``memkit memory stats``: count what is remembered.
+# ``memkit memory stats``: count what is remembered, and what goes wrong with it.
+
+IDS_NAMED = 3
+"""Ids that a person reads of each kind of trouble; --json names all."""
 
 
 @click.command("stats", cls=MemkitCommand)
 @click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
+@click.option("--health", is_flag=True, help="What goes wrong: never recalled, contradictory, repeated, waiting …")
 @click.pass_obj
-def stats(front: Front, user: str | None) -> None:
+def stats(front: Front, user: str | None, health: bool) -> None:
     """Count what is remembered: by state, type, trust and origin, what is tainted, waits or stands open, its size."""
     from memkit.use_cases.accounts import count_memory
 
+    if health:
+        _answer_health(front, user)
     found = count_memory(front.workspace, user=user)
     census = found.census
     tombstones = {"rejected": census.tombstones["rejected"]}
@@ -370,6 +390,19 @@ def stats(front: Front, user: str | None) -> None:
     unknown = "counted for each user apart: memkit memory stats --user USER" if everybody else "nothing yet"
     lines += [f"{'most used':>10}  {line}" for line in most_used or [unknown]]
     front.answer(data, lines)
+
+
+def _answer_health(front: Front, user: str | None) -> None:
+    """Print each kind of trouble with its records, what it means, and what to look at it with."""
+    from memkit.use_cases.health import examine_health
+
+    found = examine_health(front.workspace, user=user)
+    lines: list[str] = []
+    for one in found:
+        named = ", ".join(one_line(id) for id in one.ids[:IDS_NAMED])
+        more = f" and {len(one.ids) - IDS_NAMED:,} more" if len(one.ids) > IDS_NAMED else ""
+        lines += [f"{one.kind} {len(one.ids):,}: {one.meaning}", f"  {named}{more}", f"  look: {one.command}"]
+    front.answer({"health": [one.to_data() for one in found]}, lines or ["Nothing goes wrong that memkit looks for."])
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -191,13 +191,69 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
     front.answer(data, [*_consolidation_lines(result, dry_run), *result.notes], diagnostics=notes)
 
 
+@click.command("snapshot", cls=MemkitCommand)
+@click.option("--branch", help="The new branch (default: memkit/snapshot-<today>).")
+@click.pass_obj
+def snapshot(front: Front, branch: str | None) -> None:
+    """Write all memory, as it is now, as shards on a branch: a point in time to review, keep and look back to."""
+    from memkit.use_cases.backend import take_snapshot
+
+    taken = take_snapshot(front.workspace, branch=branch)
+    data = {"branch": taken.branch, "commit": taken.commit, "records": taken.records, "users": taken.users}
+    told = f"{taken.records:,} records of {taken.users:,} users on branch {taken.branch}, commit {taken.commit[:12]}."
+    front.answer(data, [told, f"Look back to it: memkit memory search QUERY --at {taken.branch}"])
+
+
 def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     if not result.summary:
         return ["Nothing to consolidate."]
     if dry_run:
         return ["Would change:", result.summary]
+    if result.branch is None:
+        return [result.summary, "Done: this memory lies on a server and on no branch. Each record keeps its history."]
     return [
         result.summary,
         f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
         f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
     ]
+
+
+# ``memkit memory reflect``: conclusions from many records, on a branch that a person reviews and merges.
+
+
+@click.command("reflect", cls=MemkitCommand)
+@click.option("--branch", help="The new branch (default: memkit/reflect-<today>).")
+@click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
+@click.option("--dry-run", is_flag=True, help="Say what would be concluded, and make no branch.")
+@click.pass_obj
+def reflect(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:
+    """Draw conclusions from many records, by session, topic and profile: on a branch, to review and merge."""
+    from memkit.use_cases.upkeep import reflect_on_memory
+
+    result = reflect_on_memory(front.workspace, branch=branch, user=user, dry_run=dry_run)
+    told = list(zip(result.done.drawn, result.texts, strict=True))
+    data = {
+        "branch": result.branch,
+        "commit": result.commit,
+        "dry_run": dry_run,
+        "conclusions": [
+            {
+                "id": one.id, "level": one.conclusion.level, "about": one.conclusion.of, "text": text,
+                "parents": list(one.conclusion.parents), "supersedes": one.conclusion.draft.supersedes,
+            }
+            for one, text in told
+        ],
+        "stale": list(result.done.stale),
+    }  # fmt: skip
+    lines = ["Would conclude:"] if dry_run and told else []
+    for one, text in told:
+        lines += [f"+ {one.conclusion.level}  {one_line(text, 200)}"]
+        lines += [f"    from {len(one.conclusion.parents)}: {' '.join(one.conclusion.parents[:4])}"]
+    lines += [f"- {one_line(id)} is stale" for id in result.done.stale]
+    if result.branch:
+        lines += [
+            f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
+            f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
+        ]
+    notes = [diagnostic("reflection", note, severity="warning") for note in result.notes]
+    front.answer(data, [*(lines or ["Nothing to conclude."]), *result.notes], diagnostics=notes)

@@ -63,6 +63,22 @@ def add(
     report_decision(front, remember(workspace, draft, user=workspace.user(user), session=session, turn=turn))
 
 
+# ``memkit memory put``: keep an exact value under a key.
+
+
+@click.command("put", cls=MemkitCommand)
+@click.argument("key")
+@click.argument("value")
+@user_option
+@click.pass_obj
+def put(front: Front, key: str, value: str, user: str | None) -> None:
+    """Keep VALUE (- reads standard input) under KEY, in the place of the value that is there."""
+    from memkit.use_cases.memory import put_value
+
+    decision = put_value(front.workspace, key, given_text(value), user=front.workspace.user(user))
+    report_decision(front, decision, extra={"key": key})
+
+
 # ``memkit memory supersede | confirm | contradict | reject | approve | forget | update``: correct memory.
 
 

@@ -70,8 +70,8 @@ def new(front: Front, name: str) -> None:
 def list_command(front: Front) -> None:
     """List the store's policies."""
     policies = list_policies(front.root)
-    lines = [_line(found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
-    front.answer({"policies": [_summary(found) for found in policies]}, lines)
+    lines = [_line(*found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
+    front.answer({"policies": [{**_summary(found), "version": version} for found, version in policies]}, lines)
 
 
 @click.command("show", cls=MemkitCommand)
@@ -139,10 +139,11 @@ def _summary(found: PolicyFile) -> dict[str, Any]:
     }
 
 
-def _line(found: PolicyFile) -> str:
+def _line(found: PolicyFile, version: str | None = None) -> str:
     shown = _summary(found)
     kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
-    marks = "" if shown["active"] else " (off)"
+    marks = f" {version}" if version else ""
+    marks += "" if shown["active"] else " (off)"
     marks += " (deprecated)" if shown["deprecated"] else ""
     return f"{found.name}{marks}  {kind}  {one_line(shown['description'], 90)}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from memkit.policies.files import PolicyFile
 from memkit.policies.mutation import Mutant, MutationReport
 from memkit.policies.proving import SetProof, TableResult
 from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, change_data, check_line
+from memkit.runtime.guard.interface import EFFECTS
 from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 from memkit.terminal import counted, one_line
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from memkit.policies.proving import SetProof, TableResult
     from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
     from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
-    from memkit.use_cases.policy_proofs import PolicyComparison, PolicyConflicts
+    from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
 
@@ -234,14 +235,24 @@ def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnost
 
 
 @click.command("conflicts", cls=MemkitCommand)
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Accept the findings of this file (a list of kind, policies and reason).",
+)
 @click.pass_obj
-def conflicts(front: Front) -> None:
-    """Find policies that contradict or cover each other or never apply, each with a call that shows it."""
+def conflicts(front: Front, baseline: Path | None) -> None:
+    """Find policies that contradict or cover each other or never apply, each with a call that shows it.
+
+    A finding that is meant so is accepted with its reason: under 'accepted' in the policy's file, or in a baseline.
+    """
     from memkit.use_cases.policy_proofs import find_policy_conflicts
 
-    found = find_policy_conflicts(front.root)
+    found = find_policy_conflicts(front.root, baseline)
     analysis = found.analysis
-    data = {"findings": [_finding(conflict) for conflict in analysis.conflicts]}
+    accepted = [_finding(conflict) | {"reason": by.reason} for conflict, by in found.accepted]
+    data: dict[str, Any] = {"findings": [_finding(conflict) for conflict in analysis.conflicts]}
+    data |= {"accepted": accepted} if accepted else {}
     front.answer(data, _lines(found), ok=not analysis.conflicts, diagnostics=list(_diagnostics(found)))
 
 
@@ -266,6 +277,8 @@ def _lines(found: PolicyConflicts) -> Iterator[str]:
     for question in analysis.unknown:
         yield f"unknown: {', '.join(question.policies)}"
         yield f"  {question.reason}"
+    for conflict, by in found.accepted:
+        yield f"accepted {conflict.kind}: {', '.join(conflict.policies)} ({one_line(by.reason)})"
     count, open_questions = len(analysis.conflicts), len(analysis.unknown)
     told = counted(count, "conflict") if count else "no conflicts"
     told += f", {counted(open_questions, 'open question')}" if open_questions else ""
@@ -281,6 +294,75 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
     for question in found.analysis.unknown:
         path = paths[question.policies[0]]
         yield diagnostic("policy-unknown", question.reason, severity="note", path=path)
+    for one in found.unused:
+        names = ", ".join(filter(None, (one.owner, *(one.policies or ()))))
+        message = f"Nothing of {names} is a finding of the kind {one.kind}. Remove what accepts it."
+        yield diagnostic("policy-accepted", message, severity="warning", path=one.path)
+
+
+# ``memkit policy coverage``.
+
+
+@click.command("coverage", cls=MemkitCommand)
+@click.option(
+    "--corpus",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="One call a line: {tool, args, context?, category?, expect?} (default: the calls that memkit ships).",
+)
+@click.pass_obj
+def coverage(front: Front, corpus: Path | None) -> None:
+    """Say what the policies decide about a list of calls, in all and by category.
+
+    Exit code 1 when a call is decided otherwise than its line expects.
+    """
+    from memkit.use_cases.policy_proofs import cover_corpus
+
+    counts = dict.fromkeys(reversed(EFFECTS), 0)
+    categories: dict[str, dict[str, int]] = {}
+    calls: list[dict[str, Any]] = []
+    wrong: list[CoveredCall] = []
+    opaque = 0
+    for call in cover_corpus(front.root, corpus):
+        opaque += call.opaque
+        counts[call.decision] += 1
+        categories.setdefault(call.category, dict.fromkeys(counts, 0))[call.decision] += 1
+        calls.append({"line": call.line, "decision": call.decision, "policies": list(call.policies)})
+        wrong += [] if call.as_expected else [call]
+    data = {"counts": counts, "categories": categories, "calls": calls, "opaque": opaque}
+    name = str(corpus) if corpus else "the shipped corpus"
+    findings = [
+        diagnostic(
+            "policy-coverage",
+            f"expected {' or '.join(call.expected)}, decided {call.decision}"
+            + (f" by {', '.join(call.policies)}" if call.policies else ""),
+            path=name,
+            line=call.line,
+        )
+        for call in wrong
+    ]
+    front.answer(data, _coverage_lines(counts, categories, wrong, opaque), ok=not wrong, diagnostics=findings)
+
+
+def _coverage_lines(
+    counts: Mapping[str, int],
+    categories: Mapping[str, Mapping[str, int]],
+    wrong: Sequence[CoveredCall],
+    opaque: int,
+) -> Iterator[str]:
+    width = max(map(len, [*categories, "all"]))
+    yield f"{'':{width}}  " + "".join(f"{effect:>7}" for effect in counts)
+    for name, decided in sorted(categories.items()):
+        yield f"{name or '-':{width}}  " + "".join(f"{number:>7}" for number in decided.values())
+    yield f"{'all':{width}}  " + "".join(f"{number:>7}" for number in counts.values())
+    if opaque:
+        yield f"{opaque} of them because the command could not be read (opaque)."
+    for call in wrong[:_MOST_LISTED]:
+        yield f"line {call.line}: expected {' or '.join(call.expected)}, decided {call.decision}"
+    if len(wrong) > _MOST_LISTED:
+        yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected"
+
+
+_MOST_LISTED = 20
 
 
 # ``memkit policy diff``.

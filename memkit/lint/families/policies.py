@@ -12,7 +12,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule
 from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
 from memkit.runtime.guard.core import names_former_trust
-from memkit.runtime.guard.interface import as_list
+from memkit.runtime.guard.interface import as_list, exceptions_of
 
 POLICY = (
     "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
@@ -69,13 +69,14 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
     if data.get("effect") == "allow":
         message = "The strongest effect wins, so allow lifts no other policy. Write an exception there instead."
         yield file.found("MKP008", message, ("effect",))
-    for number, exception in enumerate(data.get("exceptions", ())):
+    for number, exception in enumerate(exceptions_of(data)):
         if "match" not in exception:
             message = (
                 "Without match this exception never applies. Say in match what the host program sets, such as "
                 "context.env."
             )
-            yield file.found("MKP009", message, ("exceptions", number, "text"))
+            place = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
+            yield file.found("MKP009", message, place)
     yield from _former_trust(file, data)
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])
@@ -86,6 +87,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
     for place in places:
         match: Any = data
         for key in place:
+            match = {} if isinstance(match, str) else match
             match = match[key] if not isinstance(match, dict) or key in match else {}
         for number, one in enumerate(as_list(match)):
             if names_former_trust(one.get("context.trust")):

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memkit.llm.rules.reading import Heard, Script, is_refused, key_stems, reason
+from memkit.llm.rules.reading import Heard, Script, is_refused, reason
 from memkit.llm.rules.requests import RequestedCall, read_action, read_task
 from memkit.runtime.loop.taint import unfenced
+from memkit.runtime.memory.gate.statements import key_stems
 from memkit.runtime.memory.words.text import regex
 
 # Find subtasks for a planner's question by trying: the fewest steps after which the goal holds.

@@ -12,8 +12,6 @@ from memkit.llm.rules.reading import (
     Heard,
     Recalled,
     Script,
-    is_question,
-    key_stems,
     listed,
     named_last,
     open_goals,
@@ -21,9 +19,9 @@ from memkit.llm.rules.reading import (
     said_turns,
     search,
 )
-from memkit.llm.rules.statements import slot_of
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Message
+from memkit.runtime.memory.gate.statements import is_question, key_stems, slot_of
 from memkit.runtime.memory.words.text import regex, stem
 
 PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a server's of your own."

@@ -8,7 +8,6 @@ It understands plain sentences only, and of what it does not understand it store
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 
 from memkit.errors import UsageError
@@ -16,18 +15,16 @@ from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_gap, read_skill_request
 from memkit.llm.rules.answering import GREETING, NOT_READ, STAND_IN, answer, small_talk
-from memkit.llm.rules.reading import INSERT, Heard, Script, is_question
+from memkit.llm.rules.reading import INSERT, Heard, Script
 from memkit.llm.rules.remembering import finish, forget, read_forget, remember
 from memkit.llm.rules.requests import read_action, read_task
-from memkit.llm.rules.statements import MAKE_BELIEVE, is_doubtful, read_statements, sentences_of
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION
+from memkit.runtime.memory.gate.statements import is_question, read_message, sentences_of
 
 LONGEST = 20_000
 """Characters of a message that are looked at."""
-STILL_PLAYED = 6
-"""So many messages back a game of make-believe still goes on."""
 
 
 class ReferenceModel:
@@ -115,16 +112,12 @@ def _sentences(heard: Heard, text: str) -> Script:
     """Answer each question, and store each plain statement; where a part of the message is doubtful, none."""
     answers: list[str] = []
     said = [one for one in sentences_of(text) if consent_in(one) is None and not GREETING.match(one)]
-    told = [read_statements(sentence) for sentence in said]
-    sure = all(one or is_question(sentence) for one, sentence in zip(told, said, strict=True)) and not is_doubtful(text)
-    sure &= not any(map(MAKE_BELIEVE.search, heard.said[-STILL_PLAYED:]))
-    slots = [one.slot for statements in told for one in statements if one.slot]
-    sure &= not any(one.same(other) and one != other for one, other in combinations(slots, 2))
+    told = read_message(said, text, heard.said)
     for sentence, statements in zip(said, told, strict=True):
         if is_question(sentence):
             answers.append((yield from answer(heard, sentence)))
             continue
         answers.append((yield from finish(heard, sentence)))
-        for statement in statements if sure and not answers[-1] else ():
+        for statement in statements if not answers[-1] else ():
             answers.append((yield from remember(heard, statement)))
     return " ".join(dict.fromkeys(filter(None, answers)))

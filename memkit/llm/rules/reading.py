@@ -12,6 +12,7 @@ from typing import Any
 
 from memkit.runtime.loop.interface import Message, ToolSpec
 from memkit.runtime.loop.taint import unfenced
+from memkit.runtime.memory.gate.statements import key_words
 from memkit.runtime.memory.words.text import regex, stem
 
 HEADLINE = regex(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
@@ -174,19 +175,6 @@ def named_last(earlier: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(wrote)) or cited[:1]
 
 
-ASKING = regex(
-    r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when|why|which|how|do|"
-    r"does|did|is|are|am|was|were|can|could|would|will|should|have i|has my|tell me|list|show me|any idea|"
-    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|where's|"
-    r"who's|when's|how's|i wonder)(?![\w-])",
-    re.IGNORECASE,
-)
-FILLER = regex(
-    r"a|an|and|am|are|about|any|anything|everything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|it|if|"
-    r"know|me|mine|my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|where|"
-    r"which|who|whom|whose|why|will|with|you|your|again|still|now|say|said|told|mention|mentioned|kind|sort|many|much|"
-    r"often|who's|where's|when's|should|would|i'm|ever|get|got|by|so|as|these|those|some|most|all|show|list"
-)
 RELATIONS = {
     "name": "name called call named",
     "home": "live lives living moved home address based",
@@ -213,15 +201,6 @@ class Asked:
     """Whether it is about who asks and names nothing else."""
 
 
-def is_question(sentence: str) -> bool:
-    """Return whether a sentence asks something.
-
-    >>> is_question("remind me what my cat is called"), is_question("remind me to feed the cat")
-    (True, False)
-    """
-    return ASKING.search(sentence.strip()) is not None
-
-
 def read_question(sentence: str) -> Asked:
     """Return what ``sentence`` asks for.
 
@@ -237,22 +216,3 @@ def read_question(sentence: str) -> Asked:
     words = [word for word in found if stem(word) in things or word in RELATIONS.get(relation, "")]
     query = " ".join(dict.fromkeys([*words, *RELATIONS.get(relation, "").split()]))
     return Asked(things, relation, query, not things and PERSONAL.search(sentence) is not None)
-
-
-def key_words(text: str) -> list[str]:
-    """Return the words of a question that carry its meaning, in order.
-
-    >>> key_words("What did Alice say about the harbour?")
-    ['alice', 'harbour']
-    """
-    words = (word.removesuffix("'s") for word in re.findall(r"[\w'.+#@-]*[\w+#]", text.lower().replace("’", "'")))
-    return [word for word in words if not FILLER.fullmatch(word)]
-
-
-def key_stems(text: str) -> set[str]:
-    """Return the stems of the words that carry the meaning of ``text``.
-
-    >>> sorted(key_stems("Where are my dogs?"))
-    ['dog']
-    """
-    return {stem(word) for word in key_words(text)}

@@ -11,14 +11,12 @@ from memkit.llm.rules.reading import (
     Heard,
     Script,
     is_refused,
-    key_stems,
-    key_words,
     named_last,
     read_question,
     reason,
     search,
 )
-from memkit.llm.rules.statements import PlainStatement, corrected_by, slot_of
+from memkit.runtime.memory.gate.statements import PlainStatement, corrected_by, key_stems, key_words, slot_of
 from memkit.runtime.memory.words.text import regex
 
 RETRACT = "memory_retract"

@@ -11,7 +11,8 @@ from itertools import chain
 from memkit.policies.analysis.formulas import POSSIBLE, SURE, Condition, condition
 from memkit.policies.analysis.values import Answer, Nothing, Unknown, ValuePart, ValuesFound, solve
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import JSON, Call, Verdict, as_list, contribution, strength
+from memkit.runtime.guard.interface import JSON, Call, Verdict, as_list, contribution, exceptions_of, strength
+from memkit.runtime.guard.kinds import without_kind
 
 Box = Mapping[str, Condition]
 """Conditions by key that must all hold: ``tool``, ``args.<name>``, ``context.<name>``."""
@@ -118,7 +119,7 @@ class SubjectSet:
 def _subject(data: PolicyData) -> AnalysedPolicy:
     lifts = (
         Lift(index, str(exception.get("text", "")), _boxes(exception["match"]))
-        for index, exception in enumerate(data.get("exceptions", ()))
+        for index, exception in enumerate(exceptions_of(data))
         if "match" in exception
     )
     return AnalysedPolicy(
@@ -133,7 +134,11 @@ def _subject(data: PolicyData) -> AnalysedPolicy:
 
 def _boxes(match: JSON) -> tuple[Box, ...]:
     alternatives = as_list(match)
-    return tuple({key: condition(data) for key, data in alternative.items()} for alternative in alternatives)
+    return tuple(
+        {key: condition(data) for key, data in plain.items()}
+        for alternative in alternatives
+        for plain in without_kind(alternative)
+    )
 
 
 MAX_STEPS = 1_500
@@ -238,7 +243,8 @@ class _Draft:
     def value(self, key: str) -> Answer:
         refused = chain.from_iterable(parts for other, parts in self.refused.items() if _reaches(other, key))
         parts = tuple(dict.fromkeys((*self.wanted.get(key, ()), *refused)))
-        return solve(parts, text_only=key == "tool", glance=self.glance)
+        listed = key.startswith("args.") and "*" not in key
+        return solve(parts, text_only=key == "tool", glance=self.glance, listed=listed)
 
     def call(self) -> Call | str:
         roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}

@@ -232,9 +232,13 @@ def _may_meet(one: AnalysedPolicy, other: AnalysedPolicy) -> bool:
 
 
 def _kept_apart(box: Box, beside: Box) -> bool:
-    """Return whether two boxes surely have no call in common; a cheap question for what is mostly so."""
+    """Return whether two boxes surely have no call in common; a cheap question for what is mostly so.
+
+    A list as an argument may fulfil both by different elements, so that texts keep apart only what is one value.
+    """
     return any(
-        wanted.excludes(beside[key]) or other_commands(wanted.leaves, beside[key].leaves)
+        ((wanted.whole or beside[key].whole or not key.startswith("args.")) and wanted.excludes(beside[key]))
+        or other_commands(wanted.leaves, beside[key].leaves)
         for key, wanted in box.items()
         if key in beside
     )

@@ -216,6 +216,8 @@ def _operator(name: str, operand: JSON, mode: str) -> Formula:
         return All(tuple(_formula(item, mode) for item in operand))
     if name == "not":
         return denied(_formula(operand, POSSIBLE if mode == SURE else SURE))
+    if name == "surely":
+        return _formula(operand, SURE)
     return _leaf(name, operand, mode)
 
 

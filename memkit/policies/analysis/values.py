@@ -79,13 +79,16 @@ Answer = ValuesFound | Nothing | Unknown
 
 
 @lru_cache(maxsize=65536)
-def solve(parts: tuple[ValuePart, ...], *, text_only: bool = False, glance: bool = False) -> Answer:
+def solve(
+    parts: tuple[ValuePart, ...], *, text_only: bool = False, glance: bool = False, listed: bool = False
+) -> Answer:
     """Return a value that is as every part wants it.
 
     Args:
         parts: What is wanted of the value.
         text_only: Whether the value is a text by its nature, as the name of a tool is.
         glance: Whether only a value is of use and no proof, so that what takes long is left.
+        listed: Whether a list may fulfil one condition by one element and another by another.
     """
     formula = All(tuple(part.formula for part in parts))
     for value in _likely(parts, formula):
@@ -99,6 +102,8 @@ def solve(parts: tuple[ValuePart, ...], *, text_only: bool = False, glance: bool
             answers += [_objects(parts, formula), _lists(parts, formula)]
     except TooComplex:
         return Unknown(TOO_LARGE)
+    if listed and not text_only and not any(isinstance(answer, ValuesFound) for answer in answers):
+        answers.append(_element_each(parts, glance))
     return min(answers, key=lambda answer: (ValuesFound, Unknown, Nothing).index(type(answer)))
 
 
@@ -240,6 +245,23 @@ def _lists(parts: Sequence[ValuePart], formula: Formula) -> Answer:
     read = [part for part in parts if part.condition.whole]
     alone = _looked_through(read, All(tuple(part.formula for part in read)), "list")
     return alone if isinstance(alone, Nothing) else Unknown("a list may be as wanted")
+
+
+def _element_each(parts: tuple[ValuePart, ...], glance: bool) -> Answer:
+    """Look at lists that fulfil each condition by an element of its own; what is refused holds for no element."""
+    wanted = [part for part in parts if part.wanted]
+    refused = tuple(part for part in parts if not part.wanted)
+    if len(wanted) < 2 or any(part.condition.whole for part in wanted):
+        return Nothing()
+    elements: list[JSON] = []
+    for part in wanted:
+        answer = solve((part, *refused), glance=glance)
+        if not isinstance(answer, ValuesFound):
+            return answer
+        elements += answer.value if isinstance(answer.value, list) else [answer.value]
+    if all(part.holds(elements) for part in parts):
+        return ValuesFound(elements)
+    return Unknown("a list may be as wanted")
 
 
 def _likely_lists(parts: Sequence[ValuePart], formula: Formula) -> Iterator[list[JSON]]:

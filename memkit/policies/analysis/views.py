@@ -43,7 +43,8 @@ def _command_within(inner: Leaf, outer: Leaf) -> bool:
     programs = _programs(outer)
     if programs and not (_programs(inner) and all(_program_within(name, programs) for name in _programs(inner))):
         return False
-    return all(
+    refused = [(_refused(inner, key), _refused(outer, key)) for key in ("flags", "args")]
+    return all(theirs <= own for own, theirs in refused) and all(
         _choice_within(_choice(inner, key), _choice(outer, key), loosely=key == "args") for key in ("flags", "args")
     )
 
@@ -54,6 +55,11 @@ def _programs(leaf: Leaf) -> list[str]:
 
 def _program_within(name: str, programs: Sequence[str]) -> bool:
     return any(("/" in name) == ("/" in other) and glob_within(name, other) for other in programs)
+
+
+def _refused(leaf: Leaf, key: str) -> frozenset[str]:
+    data = leaf.operand.get(key, {})
+    return frozenset(as_list(data.get("none_of", []))) if isinstance(data, Mapping) else frozenset()
 
 
 def _choice(leaf: Leaf, key: str) -> tuple[frozenset[str], frozenset[str]]:

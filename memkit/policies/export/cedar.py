@@ -27,7 +27,8 @@ from memkit.policies.export import (
     without_verdict,
 )
 from memkit.runtime.guard.checks import has_wildcards, text_of
-from memkit.runtime.guard.interface import JSON, as_list
+from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
+from memkit.runtime.guard.kinds import SAMPLE_NAMES
 from memkit.terminal import one_line
 
 TRUE, FALSE = "true", "false"
@@ -154,7 +155,7 @@ class _Writer:
             return decides_nothing or ExportedPolicy(name, effect, "exact", ("An allow adds nothing.",)), ""
         self._reasons = []
         match = self._match(policy["match"])
-        lifts = [self._match(item["match"]) for item in policy.get("exceptions", ()) if "match" in item]
+        lifts = [self._match(item["match"]) for item in exceptions_of(policy) if "match" in item]
         lifted = some([lift.lower for lift in lifts])
         wanted = match.upper if self.tighten else match.lower
         narrower = any(not lift.exact for lift in lifts) or (self.tighten and not match.exact)
@@ -167,11 +168,18 @@ class _Writer:
         )
 
     def _match(self, match: JSON) -> CedarBounds:
-        parts = [
-            _both(every, [self._clause(key, condition) for key, condition in alternative.items()])
-            for alternative in as_list(match)
-        ]
-        return _both(some, parts)
+        return _both(some, [_both(every, list(self._clauses(alternative))) for alternative in as_list(match)])
+
+    def _clauses(self, alternative: Mapping[str, JSON]) -> Iterator[CedarBounds]:
+        for key, condition in alternative.items():
+            if key == "tool_kind":
+                named = [name for kind in as_list(condition) for name in SAMPLE_NAMES[kind]]
+                self._reasons.append("tool_kind: Cedar knows the tools by the names that are used most, and no others.")
+                yield CedarBounds(self._condition(named, "context.tool", "tool").lower, TRUE)
+            elif key == "args.command" and "tool_kind" in alternative:
+                yield CedarBounds(self._clause(key, condition).lower, TRUE)
+            else:
+                yield self._clause(key, condition)
 
     def _clause(self, key: str, condition: JSON) -> CedarBounds:
         root, _, name = key.partition(".")
@@ -205,6 +213,8 @@ class _Writer:
         if name == "not":
             inner = self._condition(operand, value, key)
             return CedarBounds(denied(inner.upper), denied(inner.lower))
+        if name == "surely":
+            return self._condition(operand, value, key)
         if (name == "range") is not (key in self.numbers):
             self._reasons.append(f"{key} is compared both as a number and as a text, and Cedar wants one type.")
             return NOT_SAID
@@ -248,10 +258,10 @@ def _kinds(policies: Sequence[PolicyData]) -> frozenset[str]:
     used: dict[str, set[str]] = {}
     for policy in policies:
         if without_verdict(policy) is None:
-            matches = [policy["match"], *(item["match"] for item in policy.get("exceptions", ()) if "match" in item)]
+            matches = [policy["match"], *(item["match"] for item in exceptions_of(policy) if "match" in item)]
             for key, data in (pair for match in matches for each in as_list(match) for pair in each.items()):
                 used.setdefault(key, set()).update(_operators(data))
-    return frozenset(key for key, operators in used.items() if operators == {"range"}) - {"tool"}
+    return frozenset(key for key, operators in used.items() if operators == {"range"}) - {"tool", "tool_kind"}
 
 
 def _operators(data: JSON) -> Iterator[str]:

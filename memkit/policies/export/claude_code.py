@@ -24,7 +24,8 @@ from memkit.policies.export import (
 )
 from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.conditions import SYNONYMS
-from memkit.runtime.guard.interface import JSON, as_list
+from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
+from memkit.runtime.guard.kinds import SAMPLE_NAMES
 from memkit.runtime.guard.match import compile_condition
 from memkit.terminal import one_line
 
@@ -263,7 +264,7 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
     rules = _Rules()
     for alternative in as_list(policy["match"]):
         _add_rules(alternative, rules)
-    exceptions = [item.get("text", "") for item in policy.get("exceptions", ()) if "match" in item]
+    exceptions = [item.get("text", "") for item in exceptions_of(policy) if "match" in item]
     for text in exceptions:
         rules.reasons.append(f"The exception {one_line(text, 60)!r} never lifts it: rules know nothing of the host.")
     written = list(dict.fromkeys(rules.sure if tighten else rules.near))
@@ -276,6 +277,11 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
 
 
 def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
+    if "tool_kind" in alternative:
+        named = [name for kind in as_list(alternative["tool_kind"]) for name in SAMPLE_NAMES[kind]]
+        alternative = {**alternative, "tool": alternative.get("tool", named)}
+        rules.misses = True
+        rules.reasons.append("tool_kind: only Bash, and tools of servers by the names that are used most.")
     tools = list(_tools(alternative.get("tool"), rules))
     facts = [key for key in alternative if key.startswith("context.")]
     clauses = {key: data for key, data in alternative.items() if key.startswith("args.")}

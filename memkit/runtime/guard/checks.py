@@ -168,6 +168,16 @@ def not_check(child: Predicate, path: Path) -> Predicate:
     return _combined("not", test, says, path, (child,))
 
 
+def surely_check(child: Predicate, path: Path) -> Predicate:
+    """Return a condition that holds where ``child`` surely does; what nobody can tell counts as no match."""
+
+    def test(value: JSON) -> Ternary:
+        outcome = child.test(value)
+        return outcome if outcome.state else NO
+
+    return _combined("any", test, child.says, path, (child,))
+
+
 def _combined(
     joint: str, test: Callable[[JSON], Ternary], says: str, path: Path, parts: tuple[Predicate, ...]
 ) -> Predicate:

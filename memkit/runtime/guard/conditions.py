@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .checks import NO, Predicate, bracketed, first_of, glob_test, literal_head, shown
+from .checks import NO, Predicate, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
 from .interface import JSON, Path, PolicySetError, Ternary, as_list
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
 
 @dataclass(frozen=True)
 class GlobChoice:
-    """Globs of which any, or all, must be found."""
+    """Globs of which any, or all, must be found, and none may be."""
 
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
+    none_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     pattern = _read_pattern(data, path)
     on_command = _compile(pattern)
     says = _describe(pattern)
+    redirected = ">" in pattern.program
+    lowered = [name.lower() for name in pattern.program]
+    named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
 
     def test(value: JSON) -> Ternary:
         from .shell import view_of
@@ -52,7 +56,10 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         view = view_of(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
-        found = first_of(on_command(command) for command in view.commands)
+        if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
+            return NO
+        commands = (*view.commands, *view.redirections) if redirected else view.commands
+        found = first_of(on_command(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
     return Predicate(test, says, path, whole=True)
@@ -96,14 +103,19 @@ def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
 
 
 def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
-    tests = [(glob_test(pattern.lower()), "/" in pattern) for pattern in patterns]
+    lowered = [pattern.lower() for pattern in patterns]
+    names = frozenset(pattern for pattern in lowered if "/" not in pattern and not has_wildcards(pattern))
+    tests = [(glob_test(pattern), "/" in pattern) for pattern in lowered if pattern not in names]
     listed = bracketed(patterns)
 
     def test(command: Command) -> Ternary:
         if command.program is None:
             return Ternary(None, f"program is made at run time and may be in {listed}")
-        full = command.program.lower()
-        if any(matches(full if with_path else command.name) for matches, with_path in tests):
+        found = command.name in names
+        if not found and tests:
+            full = command.program.lower()
+            found = any(matches(full if with_path else command.name) for matches, with_path in tests)
+        if found:
             return Ternary(True, f"program {shown(command.name)} in {listed}")
         return NO
 
@@ -116,6 +128,8 @@ def _choice_test(
     def test(command: Command) -> Ternary:
         required = [find(pattern, command) for pattern in choice.all_of]
         offered = [find(pattern, command) for pattern in choice.any_of]
+        if any(find(pattern, command) for pattern in choice.none_of):
+            return NO
         if False in required or (offered and not any(state is not False for state in offered)):
             return NO
         sure = all(required) and (not offered or True in offered)
@@ -127,6 +141,8 @@ def _choice_test(
 def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str, *, sure: bool) -> str:
     if not sure:
         return f"{noun}s made at run time may be in {bracketed([*choice.all_of, *choice.any_of])}"
+    if not (choice.all_of or choice.any_of):
+        return f"no {noun} in {bracketed(choice.none_of)}"
     seen = [pattern for pattern, state in zip(choice.any_of, offered, strict=True) if state]
     return f"{noun} {' '.join([*choice.all_of, *seen[:1]])}"
 
@@ -184,7 +200,10 @@ def _readings(text: str) -> Iterator[str]:
     yield text
     values = [text]
     if text.startswith("-"):
-        values.append(text.partition("=")[2] if "=" in text else text[2:])
+        if "=" in text:
+            values.append(text.partition("=")[2])
+        elif not text.startswith("--"):
+            values.append(text[2:])
     elif "=" in text:  # dd of=/dev/sda
         values.append(text.partition("=")[2])
     for value in values:
@@ -211,7 +230,7 @@ def _read_pattern(data: JSON, path: Path) -> ShellPattern:
     program = _texts(data["program"], (*path, "program")) if "program" in data else ()
     flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
     args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
-    for flag in (*flags.any_of, *flags.all_of):
+    for flag in (*flags.any_of, *flags.all_of, *flags.none_of):
         if not flag.startswith(("-", "+")):
             raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
     return ShellPattern(program, flags, args)
@@ -220,9 +239,9 @@ def _read_pattern(data: JSON, path: Path) -> ShellPattern:
 def _choice(data: JSON, path: Path) -> GlobChoice:
     if not isinstance(data, Mapping):
         return GlobChoice(any_of=_texts(data, path))
-    unknown = [key for key in data if key not in ("any_of", "all_of")]
+    unknown = [key for key in data if key not in ("any_of", "all_of", "none_of")]
     if unknown or not data:
-        raise PolicySetError("needs any_of, all_of or both, each a list", path=(*path, *unknown[:1]))
+        raise PolicySetError("needs any_of, all_of, none_of or several, each a list", path=(*path, *unknown[:1]))
     return GlobChoice(**{key: _texts(value, (*path, key)) for key, value in data.items()})
 
 
@@ -238,6 +257,7 @@ def _describe(pattern: ShellPattern) -> str:
     for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
         parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []
         parts += [f"all of {noun} {bracketed(choice.all_of)}"] if choice.all_of else []
+        parts += [f"none of {noun} {bracketed(choice.none_of)}"] if choice.none_of else []
     return f"shell {', '.join(parts)}"
 
 

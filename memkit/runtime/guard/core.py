@@ -21,6 +21,7 @@ from .interface import (
     EFFECTS,
     ENFORCEMENTS,
     JSON,
+    OPAQUE,
     Advice,
     Call,
     GuardError,
@@ -151,7 +152,7 @@ def _judge(
         return
     effect, reason = policy.effect or "allow", outcome.reason
     if outcome.state is None:
-        reason = f"{reason}, which a hard policy counts as a match"
+        reason = f"{OPAQUE}{reason}, which a hard policy counts as a match"
     finding = MatchedPolicy(policy.name, effect, policy.enforcement, False, reason)
     try:
         lifted = _lift(policy, call)
@@ -237,8 +238,7 @@ class Policy:
     def clauses(self) -> Iterator[Clause]:
         """Yield every clause of the match, in the order of the file."""
         for alternative in self.alternatives:
-            yield from ((alternative.tool,) if alternative.tool else ())
-            yield from alternative.clauses
+            yield from (*alternative.tools, *alternative.clauses)
 
 
 def compile_policy(data: Mapping[str, JSON]) -> Policy:
@@ -352,8 +352,10 @@ def _exceptions(value: JSON, path: Path) -> None:
 
 
 def _exception(data: JSON, path: Path) -> CompiledException:
+    if isinstance(data, str) and data.strip():  # a sentence, for people
+        return CompiledException(data, (), path)
     if not isinstance(data, Mapping) or not data:
-        raise PolicySetError("an exception has text and match", path=path)
+        raise PolicySetError("an exception is a sentence, or has text and match", path=path)
     _known_keys(data, ("text", "match"), path)
     if "text" in data:
         _text(data["text"], (*path, "text"))
@@ -376,6 +378,19 @@ def _test(data: JSON, path: Path) -> None:
     _text(data["call"].get("tool"), (*path, "call", "tool"))
 
 
+def _accepted(value: JSON, path: Path) -> None:
+    """Check findings that people live with; they decide no call."""
+    if not isinstance(value, list):
+        raise PolicySetError("needs a list of findings, each with kind and reason", path=path)
+    for index, item in enumerate(value):
+        place = (*path, index)
+        if not isinstance(item, Mapping):
+            raise PolicySetError("an accepted finding has kind, policies and reason", path=place)
+        _known_keys(item, ("kind", "policies", "reason"), place)
+        _text(item.get("kind"), (*place, "kind"))
+        _text(item.get("reason"), (*place, "reason"))
+
+
 def _known_keys(data: Mapping[str, JSON], known: tuple[str, ...], path: Path) -> None:
     for key in data:
         if key not in known:
@@ -392,6 +407,7 @@ _FIELDS: Mapping[str, Callable[[JSON, Path], object] | None] = {
     "match": compile_match,
     "exceptions": _exceptions,
     "tests": _tests,
+    "accepted": _accepted,
     "active": _flag,
     "version": _text,
     "superseded_by": _name,

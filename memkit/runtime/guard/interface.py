@@ -52,6 +52,9 @@ def spell_path(path: Path) -> str:
 JSON = Any
 """Plain data as ``json`` reads it: mappings, lists, text, numbers, booleans and null."""
 
+OPAQUE = "opaque: "
+"""How the reason of a match begins that rests on what nobody can read."""
+
 EFFECTS = ("allow", "warn", "ask", "deny")
 """The lattice, weakest first; of all effects that apply the strongest is the decision."""
 
@@ -88,6 +91,11 @@ class MatchedPolicy:
     decides: bool
     """Whether this policy's effect is the decision."""
     reason: str
+
+    @property
+    def opaque(self) -> bool:
+        """Return whether it counts as a match only because something of the call cannot be read."""
+        return self.reason.startswith(OPAQUE)
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,11 @@ def contribution(effect: str, enforcement: str) -> str:
     if enforcement == "soft" and effect in ("deny", "ask"):
         return "warn"
     return effect
+
+
+def exceptions_of(policy: Mapping[str, JSON]) -> list[Mapping[str, JSON]]:
+    """Return the exceptions of a policy as mappings; a plain sentence is one that has text alone."""
+    return [item if isinstance(item, Mapping) else {"text": item} for item in policy.get("exceptions", ())]
 
 
 def as_list(data: JSON) -> list[JSON]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .checks import (
     NO,
@@ -18,10 +18,12 @@ from .checks import (
     has_wildcards,
     not_check,
     shown,
+    surely_check,
     text_of,
 )
 from .conditions import shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
+from .kinds import commands_in, kind_condition
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
@@ -174,6 +176,10 @@ def _not(data: JSON, path: Path) -> Predicate:
     return not_check(compile_condition(data, path), path)
 
 
+def _surely(data: JSON, path: Path) -> Predicate:
+    return surely_check(compile_condition(data, path), path)
+
+
 OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "equals": _equals,
     "in": _in,
@@ -186,11 +192,13 @@ OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "any": _combine(any_check),
     "all": _combine(all_check),
     "not": _not,
+    "surely": _surely,
 }
 """Every operator of a condition with the function that compiles it."""
 
 
 _ROOTS = ("args", "context")
+_TOOL_KEYS = ("tool", "tool_kind")
 
 
 Test = Callable[[Call], Ternary]
@@ -205,6 +213,8 @@ class Clause:
     path: Path
     test: Test = field(repr=False, compare=False)
     """Says what the clause says about a call; a value that is absent matches nothing."""
+    of_kind: bool = False
+    """Whether ``args.command`` stands for whatever a tool of the kind calls what it runs."""
 
 
 @dataclass(frozen=True)
@@ -212,13 +222,14 @@ class Alternative:
     """Clauses that must all hold; a ``match`` that is a list has several of them."""
 
     clauses: tuple[Clause, ...]
-    tool: Clause | None = None
+    tools: tuple[Clause, ...] = ()
+    """Those that look at the tool's name alone: ``tool`` and ``tool_kind``."""
     names: frozenset[str] | None = None
     """The tools it can apply to, where the condition lists them; ``None`` when every tool has to be asked."""
 
     def for_tool(self, tool: str) -> Test | None:
         """Return the test of what is left to know about a call of this tool, or ``None`` when it cannot match."""
-        known = self.tool.test(Call(tool)) if self.tool else None
+        known = _every(tuple(clause.test for clause in self.tools))(Call(tool)) if self.tools else None
         if known is not None and known.state is False:
             return None
         if known is not None and not (known.state and self.clauses):  # a tool alone decides, or nobody can tell
@@ -232,11 +243,13 @@ class Alternative:
         return test(call) if test else NO
 
 
-def make_clause(key: str, check: Predicate, path: Path) -> Clause:
+def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False) -> Clause:
     """Return a clause with its test; the common name of one part is looked up without a search."""
     root, _, name = key.partition(".")
-    if root == "tool":
+    if root in _TOOL_KEYS:
         return Clause(key, check, path, lambda call: _named("tool", check.on(call.tool)))
+    if of_kind:
+        return Clause(key, check, path, _commands_test(check), of_kind=True)
     if "." in name or name == "*":
         return Clause(key, check, path, _searching_test(root, name, check))
     return Clause(key, check, path, _direct_test(root, name, check))
@@ -262,6 +275,15 @@ def _searching_test(root: str, name: str, check: Predicate) -> Test:
     def test(call: Call) -> Ternary:
         data = call.args if root == "args" else call.context
         return first_of(_named(key, check.on(value)) for key, value in find_values(data, name, root))
+
+    return test
+
+
+def _commands_test(check: Predicate) -> Test:
+    def test(call: Call) -> Ternary:
+        found, named = commands_in(call.args)
+        outcome = first_of(_named(key, check.on(value)) for key, value in found)
+        return outcome if outcome.state or named else NO
 
     return test
 
@@ -319,10 +341,14 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
         raise PolicySetError("needs keys such as tool, args.<name> or context.<name>, each with a condition", path=path)
     clauses = []
     for key, condition in data.items():
-        _check_key(key, (*path, key), context_only)
-        clauses.append(make_clause(key, compile_condition(condition, (*path, key)), (*path, key)))
-    tool = next((clause for clause in clauses if clause.key == "tool"), None)
-    return Alternative(tuple(clause for clause in clauses if clause.key != "tool"), tool, _listed(data.get("tool")))
+        place = (*path, key)
+        _check_key(key, place, context_only)
+        check = compile_condition(kind_condition(condition, place) if key == "tool_kind" else condition, place)
+        if key == "tool_kind":
+            check = replace(check, says=f"of the kind {bracketed(as_list(condition))}")
+        clauses.append(make_clause(key, check, place, of_kind=key == "args.command" and "tool_kind" in data))
+    tools = tuple(clause for clause in clauses if clause.key in _TOOL_KEYS)
+    return Alternative(tuple(clause for clause in clauses if clause not in tools), tools, _listed(data.get("tool")))
 
 
 def _listed(condition: JSON) -> frozenset[str] | None:
@@ -345,6 +371,6 @@ def _check_key(key: JSON, path: Path, context_only: bool) -> None:
     root, _, name = key.partition(".")
     if context_only and root != "context":
         raise PolicySetError("an exception reads only context.<name>, which the host program sets", path=path)
-    if key == "tool" or (root in _ROOTS and all(name.split("."))):
+    if key in _TOOL_KEYS or (root in _ROOTS and all(name.split("."))):
         return
-    raise PolicySetError(f"unknown key {key!r}; known are tool, args.<name>, context.<name>", path=path)
+    raise PolicySetError(f"unknown key {key!r}; known are tool, tool_kind, args.<name>, context.<name>", path=path)

@@ -35,13 +35,13 @@ def find_grounds(policy: Policy, call: Call) -> list[Ground]:
 def _of_alternative(alternative: Alternative, call: Call) -> Iterator[Ground]:
     if alternative.test(call).state is False:
         return
-    for clause in ((alternative.tool,) if alternative.tool else ()) + alternative.clauses:
+    for clause in (*alternative.tools, *alternative.clauses):
         yield from _of_check(clause, clause.check, call)
 
 
 def _of_check(clause: Clause, check: Predicate, call: Call) -> Iterator[Ground]:
     """Yield the conditions below one condition that carry what it says: for ``any`` the first that does."""
-    outcome = make_clause(clause.key, check, check.path).test(call)
+    outcome = make_clause(clause.key, check, check.path, of_kind=clause.of_kind).test(call)
     if check.joint in ("any", "all"):
         carriers = [part for part in check.children if _state(clause, part, call) == outcome.state]
         for part in carriers[:1] if check.joint == "any" else check.children:
@@ -51,7 +51,7 @@ def _of_check(clause: Clause, check: Predicate, call: Call) -> Iterator[Ground]:
 
 
 def _state(clause: Clause, check: Predicate, call: Call) -> bool | None:
-    return make_clause(clause.key, check, check.path).test(call).state
+    return make_clause(clause.key, check, check.path, of_kind=clause.of_kind).test(call).state
 
 
 def _of_exception(exception: CompiledException, call: Call) -> Ground:
@@ -176,7 +176,7 @@ def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
 def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
     for clause in policy.clauses():
         for leaf in clause.check.leaves():
-            alone = make_clause(clause.key, leaf, leaf.path)
+            alone = make_clause(clause.key, leaf, leaf.path, of_kind=clause.of_kind)
             reached = any(alone.test(call).state for call in calls)
             yield CoveredPart("clause", f"{clause.key}: {leaf.says}", leaf.path, reached)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from .checks import shown, words_of
 from .interface import JSON
+from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
+from .shell_programs import SHELLS, takes_verb
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_wrappers import INTERPRETER, Inner, inner_commands, set_to_run, strings_of
+from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
 
 _MAX_TEXT = 200_000
@@ -19,6 +21,10 @@ _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
 _MAX_FEEDERS = 500
+_NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/|full|shm/)|&|\d+$|>?\(")
+_COPIES = words_of("cp ln mv install hash alias cat")
+_PROGRAM_FILE = re.compile(r"(?:bin/|(?:which|command -v|type -p|type -P|whereis -b)\s+)([\w.+-]+)\W*$")
+"""A file that is a program, or the substitution that finds one."""
 _TOO_MUCH = ShellDoubt(RUN_TIME, "more than the shell view reads")
 _NULL = ShellDoubt(RUN_TIME, "a null character, which shells drop or stop at")
 
@@ -34,7 +40,7 @@ class Command:
     inputs: tuple[ShellWord, ...] = ()
     """Text it reads: here-documents, here-strings, and the words of the command that is piped into it."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Return the program without its directory, in lower case."""
         return (self.program or "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
@@ -46,6 +52,15 @@ class ShellView:
 
     commands: tuple[Command, ...]
     doubts: tuple[ShellDoubt, ...]
+    redirections: tuple[Command, ...] = ()
+    """Files that are replaced, each as the program ``>`` with the file; with ``--empty`` where nothing is written."""
+
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """Return the programs of all commands, or ``None`` where something is only known when the shell runs."""
+        if self.doubts or any(command.program is None for command in self.commands):
+            return None
+        return frozenset(command.name for command in (*self.commands, *self.redirections))
 
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
@@ -78,16 +93,46 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
         feeder, seen = feeder.feeder, seen + 1
 
 
+_VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
+_SETTERS = words_of("export declare local readonly typeset set")
+_MOST_VALUES = 8
+
+
+def _verb_is_made(words: Sequence[ShellWord]) -> bool:
+    """Return whether the first word that is no option, and cannot be the value of one, is made at run time."""
+    for before, word in zip((literal(""), *words), words, strict=False):
+        if not word.text.startswith("-"):
+            return not word.certain and not word.fixed and not before.text.startswith("-")
+    return False
+
+
+def _writes_nothing(words: Sequence[str]) -> bool:
+    """Return whether a command writes nothing, so that its redirection only empties a file."""
+    match words:
+        case [] | [":" | "true" | "false" | "exec"] | ["echo" | "printf", "" | "-n"] | ["echo", "-n", ""]:
+            return True
+        case ["cat" | "head" | "tail", "/dev/null"]:
+            return True
+    return False
+
+
 class _Unwrapping:
     """Collects commands while following what each of them runs."""
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.doubts: list[ShellDoubt] = []
+        self.redirections: list[Command] = []
+        self.copied: dict[str, str] = {}
+        """Programs under another name, by that name."""
+        self.values: dict[str, list[str]] = {}
+        """What variables are set to in the text itself."""
+        self.written: dict[str, tuple[ShellWord, ...]] = {}
+        """What the text itself writes into files, by their names."""
         self.left = _MAX_READ
 
     def result(self) -> ShellView:
-        return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)))
+        return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)), tuple(self.redirections))
 
     def add_text(self, text: ShellWord, depth: int, outer: Simple | None = None) -> None:
         """Add the commands of shell text; those that are given no input read that of the command around them."""
@@ -111,9 +156,10 @@ class _Unwrapping:
 
     def add(self, simple: Simple, depth: int) -> None:
         self._follow_all(set_to_run(simple.words), simple, depth + 1)
-        words = simple.words
+        words = self._with_values(simple.words)
         while words and ASSIGNED.match(words[0].text):
             words = words[1:]
+        self._redirect(simple, words)
         if not words:
             return
         if self._exhausted(depth):
@@ -125,8 +171,62 @@ class _Unwrapping:
         inputs = (*simple.inputs, *_fed(simple))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         self.commands.append(command)
-        inner = inner_commands(command.name, command.words, piped=simple.piped, inputs=simple.inputs)
+        if takes_verb(command.name) and _verb_is_made(command.words):
+            self.doubts.append(ShellDoubt(RUN_TIME, f"what {command.name} is to do is made at run time"))
+        self._copy(command)
+        if command.name in self.copied and depth < _MAX_DEPTH:
+            other = literal(self.copied.pop(command.name))  # once, so that two names of each other come to an end
+            self.add(replace(simple, words=[other, *words[1:]]), depth + 1)
+            self.copied[command.name] = other.text
+        piped = simple.piped or simple.reads
+        inner = inner_commands(command.name, command.words, piped=piped, inputs=simple.inputs, fed=inputs)
         self._follow_all(inner, simple, depth + 1)
+        self._follow_all(self._scripts(command), simple, depth + 1)
+
+    def _scripts(self, command: Command) -> Iterator[Inner]:
+        """Yield what a command runs of the files that the text itself wrote."""
+        named = (command.program or "", *(word.text for word in command.words)) if self.written else ()
+        for place, text in enumerate(named):
+            for content in self.written.get(text.rpartition("/")[2], ()):
+                if INTERPRETER.fullmatch(command.name):
+                    yield from in_code(command.name, content.text)
+                elif not place or command.name in SHELLS or command.name in ("source", "."):
+                    yield Inner(text=content, read=True)
+
+    def _with_values(self, words: list[ShellWord]) -> list[ShellWord]:
+        """Return words, but the program, with the values of variables that the text itself sets to plain text."""
+        found: list[ShellWord] = []
+        starts = next((i for i, word in enumerate(words) if not ASSIGNED.match(word.text)), len(words))
+        sets = words if starts == len(words) or words[starts].text in _SETTERS else words[:starts]
+        for word in sets:
+            name, sign, value = word.text.partition("=")
+            if sign and word.certain and len(self.values.setdefault(name, [])) < _MOST_VALUES:
+                self.values[name].append(value)
+        for place, word in enumerate(words):
+            known = _VARIABLE.fullmatch(word.text) if place > starts and not word.certain else None
+            values = self.values.get(known.group(1) or known.group(2), []) if known else []
+            found += [literal(part) for value in values for part in value.split()] or [word]
+        return found
+
+    def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
+        empty = not simple.closed and not simple.inputs and _writes_nothing([word.text for word in words])
+        texts = [word.text for word in words]
+        content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
+        for target in simple.writes:
+            if content:
+                self.written[target.text.rpartition("/")[2]] = content
+            if not _NO_FILE.match(target.text):
+                told = (literal(target.text), *([literal("--empty")] if empty else []))
+                self.redirections.append(Command(">", told))
+
+    def _copy(self, command: Command) -> None:
+        """Remember a program that gets another name, as ``cp /bin/rm x`` and ``hash -p /bin/rm x`` give it."""
+        if command.name not in _COPIES:
+            return
+        operands = [word.text for word in command.words if not word.text.startswith("-")]
+        if len(operands) == 2 and (found := _PROGRAM_FILE.search(operands[0])):
+            name = operands[1].rstrip("/").rpartition("/")[2].lower()
+            self.copied[name] = found.group(1)
 
     def _follow_all(self, inner: Iterator[Inner], outer: Simple, depth: int) -> None:
         for found in inner:

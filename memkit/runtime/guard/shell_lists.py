@@ -28,6 +28,7 @@ from .shell_words import (
 )
 
 _LEADERS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}", "fi", "done", "esac"})
+_CLOSERS = frozenset({"}", "fi", "done", "esac", "[["})
 _REDIRECT = re.compile(r"<<<|<<-?|<>|<&|>>|>&|>\||<|>")
 _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 _COPROCESS = re.compile(r"[ \t]*\w+[ \t]*(?=[({])")
@@ -106,7 +107,7 @@ class _Reader:
         return self._read_plain(current)
 
     def _finish(self, current: Simple) -> None:
-        if current.words or current.inputs:
+        if current.words or current.inputs or current.writes:
             self.commands.append(current)
 
     def _next_command(self, current: Simple, *, piped: bool = False) -> Simple:
@@ -141,6 +142,7 @@ class _Reader:
             current.begun = True
             return current
         if not current.words and not current.begun and word.bare and self._reserved(word.text, current.piped):
+            current.closed = word.text in _CLOSERS
             return current
         if word.bare and ASSIGNED.fullmatch(word.text) and self._peek() == "(":
             self._skip_array()
@@ -253,7 +255,7 @@ class _Reader:
         else:
             self.position += 1
             self.read_list(")")
-        return Simple(piped=self.fed)
+        return Simple(piped=self.fed, closed=True)
 
     def _read_double_bracket(self) -> None:
         """Read ``((…))``: arithmetic in some shells, and a group in a group in others."""
@@ -280,7 +282,11 @@ class _Reader:
         self._skip_blanks()
         start = self.position
         target = read_word(self) or literal("")
-        if operator.group() == "<<<":
+        if operator.group() in (">", ">|", "<>") and target.text:
+            current.writes.append(target)
+        elif operator.group() == "<":
+            current.reads = True
+        elif operator.group() == "<<<":
             current.inputs.append(target)
         elif operator.group() in ("<<", "<<-"):
             quoted = any(mark in self.text[start : self.position] for mark in "'\"\\")

@@ -6,6 +6,17 @@ from dataclasses import dataclass, replace
 
 from .checks import words_of
 
+_WITH_VERBS = words_of(
+    "git hg svn gh glab docker podman nerdctl kubectl oc helm aws gcloud az doctl terraform tofu pulumi terragrunt vault"
+    " systemctl zfs zpool restic borg redis-cli apt apt-get dnf yum gsutil rclone heroku fly flyctl vercel npm cargo"
+)
+
+
+def takes_verb(name: str) -> bool:
+    """Return whether the first word of a program's arguments says what it does."""
+    return name in _WITH_VERBS
+
+
 SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
 POWER_SHELLS = words_of("pwsh powershell cmd")
 
@@ -74,7 +85,7 @@ PLAIN = _wrapper(flags="apvfVwr --yes --auto-servernum")
 _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
-    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify"
+    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify proot"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
@@ -198,6 +209,7 @@ WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("nc", "ncat"), _wrapper(script="-e -c --exec --sh-exec", runs=False)),
     "rsync": _wrapper(script="-e --rsh --rsync-path", runs=False),
     **dict.fromkeys(("scp", "sftp"), _wrapper(script="-S", runs=False)),
+    "tcpdump": _wrapper("-i -w -r -c -C -G -W -s -F -B -y", script="-z --postrotate-command", runs=False),
     "man": _wrapper(script="-P --pager", runs=False),
     **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _wrapper(script="-C", runs=False)),
     "tar": _wrapper(script="-I -F --to-command --checkpoint-action=exec --use-compress-program", runs=False),

@@ -51,6 +51,12 @@ class Simple:
     words: list[ShellWord] = field(default_factory=list)
     inputs: list[ShellWord] = field(default_factory=list)
     """Here-documents and here-strings."""
+    writes: list[ShellWord] = field(default_factory=list)
+    """Files that a redirection replaces."""
+    reads: bool = False
+    """Whether a redirection gives it a file to read."""
+    closed: bool = False
+    """Whether a group or a branch ended before it, whose output its redirections take."""
     piped: bool = False
     begun: bool = False
     """Whether an expansion that came to nothing stood before the first word, which so is no reserved word."""

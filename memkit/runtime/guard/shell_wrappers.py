@@ -4,58 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 
+from .shell_code import INTERPRETER, Inner, has_language, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
 from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
-
-
-@dataclass(frozen=True)
-class Inner:
-    """What a command runs in its turn: words, or shell text."""
-
-    words: tuple[ShellWord, ...] = ()
-    text: ShellWord | None = None
-    doubt: ShellDoubt | None = None
-    surely: bool = True
-    """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
-    read: bool = False
-    """Whether the text is what the command was given to read, which nothing inside it reads again."""
-
-
-INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|nodejs|deno|php|lua|[gm]?awk|nawk|tclsh|expect|osascript)[\d.]*")
-_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*getline|%x|qx")
-_TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
-"""A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
-_STRING = re.compile(_TEXT, re.DOTALL)
-_WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
-_BARE_WORDS = re.compile(
-    r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
-    r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
-)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
-def in_code(code: str) -> Iterator[Inner]:
-    """Yield what code in another language may hand to a shell: its strings, where it calls one at all.
-
-    The code is not understood. A string that reads as a command counts as one; a call that is put together while the
-    program runs is not seen.
-    """
-    if not _CALLS_SHELL.search(code):
-        return
-    yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
-    for found in _BARE_WORDS.finditer(code):
-        yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
-    for found in _WORD_LIST.finditer(code):
-        yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
-
-
-def strings_of(code: str) -> Iterator[str]:
-    """Yield the strings that stand in code, whatever its language."""
-    for found in _STRING.finditer(code):
-        yield _ESCAPED.sub(r"\1", found.group()[1:-1])
-
 
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
@@ -73,6 +27,7 @@ _ESCAPES = tuple(
         (r"psql|mysql|mariadb|pgcli|mycli|usql", r"\\!|^\s*system\s"),
         (r"sqlite3?|duckdb", r"^\s*\.(shell|system)\s"),
         (r"g?sed", r"(^|[;{}\d$/!])\s*e\s*"),
+        (r"apt(-\w+|itude)?|dpkg", r"(pre|post)-[\w-]+(::)?=[\s{\"]*"),
         (r"g?make", r"^\t|[:;]"),
     )
 )
@@ -91,9 +46,12 @@ _MAX_STARTS = 50
 
 
 def inner_commands(
-    name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]
+    name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord], fed: Sequence[ShellWord] = ()
 ) -> Iterator[Inner]:
-    """Yield what the program ``name`` runs when it is called with ``words``."""
+    """Yield what the program ``name`` runs when it is called with ``words``.
+
+    ``fed`` are its inputs with the words of what is piped into it, which a program that reads code may be given.
+    """
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
     elif name in POWER_SHELLS:
@@ -103,10 +61,7 @@ def inner_commands(
     elif name == "crontab":
         yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
-        for code in words:
-            yield from in_code(code.text)
-        for code in inputs:
-            yield from (replace(inner, read=True) for inner in in_code(code.text))
+        yield from _code(name, words, fed)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -121,17 +76,96 @@ def inner_commands(
         yield from _wrapped(name, WRAPPERS[name], words)
         if _opens_shell(name, WRAPPERS[name], words):
             yield from _script_file(None, piped=piped, inputs=inputs)
+    if has_language(name) and not INTERPRETER.fullmatch(name):
+        yield from _code(name, words, fed)
+    if name in _READS_COMMANDS:
+        yield from (Inner(text=literal(f"{name} {line}"), read=True, surely=False) for line in _lines(fed))
+    elif name in _EXPANDS_NAMES:
+        yield from (Inner(text=literal(found)) for word in words for found in _in_subscript(word.text))
+    elif name in ("sed", "gsed"):
+        yield from _sed(words)
+    elif name in ("make", "gmake"):
+        yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
+    elif name in ("psql", "pgcli", "usql"):
+        yield from (Inner(text=literal(found)) for word in (*words, *inputs) for found in _given_to_program(word.text))
     for program, sign in _ESCAPES:
         if program.fullmatch(name):
             yield from _values(words, sign.finditer)
             yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
 
 
+_READS_COMMANDS = frozenset(
+    {"redis-cli", "valkey-cli", "keydb-cli", "mongo", "mongosh", "wsl", "diskpart", "sftp", "lftp"}
+)
+"""Programs that run each line of what they read as if it were their arguments."""
+_EXPANDS_NAMES = frozenset(
+    {
+        "printf",
+        "test",
+        "[",
+        "read",
+        "unset",
+        "declare",
+        "typeset",
+        "local",
+        "export",
+        "let",
+        "mapfile",
+        "wait",
+        "readonly",
+    }
+)
+"""Builtins that take the name of a variable, and run what its subscript substitutes."""
+_SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")
+_SED_RUNS = re.compile(r"s([^\w\s\\])((?:\\.|(?!\1).){0,500}+)\1((?:\\.|(?!\1).){0,500}+)\1[gipIM\d]{0,5}e", re.DOTALL)
+_TO_PROGRAM = re.compile(r"\bprogram\s+[eE]?'((?:[^']|'')*+)'", re.IGNORECASE)
+
+
+def _code(name: str, words: Sequence[ShellWord], inputs: Sequence[ShellWord]) -> Iterator[Inner]:
+    for code in words:
+        yield from in_code(name, code.text)
+    for code in inputs:
+        yield from (replace(inner, read=True) for inner in in_code(name, code.text))
+
+
+def _lines(inputs: Sequence[ShellWord]) -> Iterator[str]:
+    for text in inputs:
+        yield from islice(text.text.splitlines(), _MAX_STARTS)
+
+
+def _in_subscript(text: str) -> Iterator[str]:
+    yield from (found.group(1) or found.group(2) or "" for found in _SUBSTITUTED.finditer(text))
+
+
+def _sed(words: Sequence[ShellWord]) -> Iterator[Inner]:
+    """Yield what ``s/…/…/e`` runs: the replacement, and what it stands in, which nobody knows."""
+    for word in words:
+        for found in _SED_RUNS.finditer(word.text):
+            yield Inner(text=literal(found.group(3)), surely=False)
+            yield Inner(doubt=ShellDoubt(RUN_TIME, "sed runs the lines that it made"))
+
+
+def _given_to_program(text: str) -> Iterator[str]:
+    """Yield the commands of SQL such as ``copy t to program '…'``."""
+    yield from (found.group(1).replace("''", "'") for found in _TO_PROGRAM.finditer(text))
+
+
+_PRELOADED = re.compile(
+    r"(BASH_ENV|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5DB|PYTHONSTARTUP|ZDOTDIR)=.|PERL5OPT=.*-M"
+    r"|RUBYOPT=.*-r|NODE_OPTIONS=.*(--require|-r |--import)|ENV=.*[$/]"
+)
+"""Variables that name what another program runs before its own work."""
+
+
 def set_to_run(words: Sequence[ShellWord]) -> Iterator[Inner]:
     """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
+    named = [word.text.rpartition("/")[2] for word in words[:8]]
     for word in words:
         if found := _RUN_VARIABLE.match(word.text):
             yield Inner(text=_rest(word, found.end()), surely=False)
+        if _PRELOADED.match(word.text) and (not word.text.startswith("ENV=") or not SHELLS.isdisjoint(named)):
+            yield from (Inner(text=literal(found)) for found in _in_subscript(f"[{word.text}"))
+            yield Inner(doubt=ShellDoubt(RUN_TIME, f"what {word.text.partition('=')[0]} names runs first"))
 
 
 def _values(words: Sequence[ShellWord], find: Callable[[str], Iterator[re.Match[str]]]) -> Iterator[Inner]:
@@ -192,7 +226,7 @@ def _script_file(operand: ShellWord | None, *, piped: bool, inputs: Sequence[She
     if from_input:
         yield from (Inner(text=text, read=True) for text in inputs)
         if piped:
-            yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell runs what is piped into it"))
+            yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell runs what it is given to read"))
 
 
 def _crontab(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]) -> Iterator[Inner]:

@@ -29,7 +29,7 @@ _SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach
 _VAGUE = words_of(
     "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-    " start table unlock upsert use values if while shutdown backup restore"
+    " sp_executesql start table unlock upsert use values if while shutdown backup restore"
 )
 _ALSO_SHELL = words_of("set declare do exec export kill end shutdown backup restore")
 """Words of SQL that a shell knows too: text that opens with one is not surely SQL."""
@@ -59,6 +59,17 @@ _SPEAKS_ON_TABLE = words_of("index trigger policy")
 """What is created or dropped on a table."""
 _AFTER_TABLES = words_of("where set on from join using select order group limit values")
 _EXECUTORS = frozenset({"execute", "exec", "prepare", "do", "call", "create", "declare", "set"})
+
+_RUNNERS = words_of(
+    "execute exec immediate sp_executesql sp_prepexec dblink_exec dblink dblink_send_query query_to_xml openquery"
+    " openrowset exec_ddl_statement"
+)
+"""Words anywhere in a statement that run a string as one."""
+_KEEPS_DATA = words_of(
+    "not default identity expression constraint foreign primary index key check unique policy trigger rule"
+)
+"""What a table loses by ``ALTER … DROP …`` without losing data."""
+_DESTROYING = words_of("lo_unlink lo_truncate pg_drop_replication_slot pg_file_unlink")
 
 _TWO_WORDS = {
     "drop": _OBJECTS,
@@ -305,7 +316,8 @@ def _dollar(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> int:
         tokens.items.append(Token("other", found.group()))
         return found.end()
     tokens.items.append(Token("string", text[found.end() : stop].lower()))
-    tokens.more.append(text[found.end() : stop])
+    if ";" in text[found.end() : stop]:  # no quote in another dialect, whose client goes on after the semicolon
+        tokens.more.append(text[found.end() : stop].partition(";")[2])
     return stop + len(found.group())
 
 
@@ -330,10 +342,36 @@ def _statements(part: list[Token], depth: int) -> Iterator[SqlStatement]:
     if _is_word(part[start], _CONFIRMING):
         yield _statement(part[start:])
         yield from _inside(part[start:])
-        if part[start].text in _EXECUTORS and depth < _MAX_NESTED:
-            for token in part[start:]:
-                if token.kind == "string":
-                    yield from _read(token.text, depth + 1).statements
+        yield from _also(part[start:])
+        runs = part[start].text in _EXECUTORS or any(_is_word(token, _RUNNERS) for token in part)
+        for text in _strings(part[start:]) if runs and depth < _MAX_NESTED else ():
+            yield from _read(text, depth + 1).statements
+
+
+def _strings(part: list[Token]) -> Iterator[str]:
+    """Yield the strings of a statement, and what several come to that are put together."""
+    together: list[str] = []
+    for index, token in enumerate(part):
+        if token.kind == "string":
+            yield token.text
+            joins = index > 1 and part[index - 1].text in ("|", "+") and bool(together)
+            together = [*together, token.text] if joins else [token.text]
+            if len(together) > 1:
+                yield "".join(together)
+
+
+def _also(part: list[Token]) -> Iterator[SqlStatement]:
+    """Yield what a statement does besides what it opens with."""
+    words = [token.text if token.kind == "word" else "" for token in part[:_MAX_TOKENS_INSIDE]]
+    tables = frozenset(_tables(part)) if words[0] in ("alter", "copy") else frozenset[str]()
+    if words[0] == "alter":
+        for word, following in zip(words, words[1:], strict=False):
+            if word in ("drop", "truncate") and following not in _KEEPS_DATA:
+                yield SqlStatement((word, following), tables)
+    elif words[0] == "copy" and "program" in words:
+        yield SqlStatement(("copy", "program"), tables)
+    if not _DESTROYING.isdisjoint(words):
+        yield SqlStatement(("delete",), frozenset())
 
 
 def _inside(part: list[Token]) -> Iterator[SqlStatement]:

@@ -17,7 +17,6 @@ from ..loop.journal import Resumed
 from ..loop.taint import with_brought
 from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
-from ..memory.main import ArchivalStore
 from ..memory.record.lines import new_id
 from .rooms import Rooms, open_rooms
 from .sessions import AgentError, CannotServe, lacks_room
@@ -50,6 +49,15 @@ class Resumable(Protocol):
 
     def finish(self) -> Resumed | None:
         """Say what becomes of such a turn; None without one."""
+        ...
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """A conversation that keeps, as it ends, what lasts of what was said."""
+
+    def end(self) -> Sequence[Mapping[str, Any]]:
+        """Draw it from the turns that nobody looked at yet, and return what was kept."""
         ...
 
 
@@ -123,6 +131,8 @@ def converse(
             code = 0
             for text in _turns(options.prompt, streams):
                 code = telling.answer(text, conversation)
+            for kept in conversation.end() if isinstance(conversation, Ending) else ():
+                print(harmless(f"kept of what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
     finally:
         rooms.close()
     is_talk = options.prompt is None and streams.interactive
@@ -290,7 +300,7 @@ def consolidate(settings: ProjectSettings, user: str | None = None, tell: Tell |
         tell: Finds better words than the first sentence of each of some events, for example by asking a model. It gets
             the records and returns one sentence a line, or None where it has none.
     """
-    with ArchivalStore(settings.memory_folder, settings=settings.limits) as archive:
+    with settings.open_archive("everybody") as archive:
         plan = archive.consolidation(user_id=user, tell=tell)
         return archive.consolidate(plan) if plan else Consolidated()
 

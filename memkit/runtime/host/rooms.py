@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,21 +28,27 @@ from ..loop.core import (
 )
 from ..loop.plan_run import PlanningTools
 from ..loop.tools import working_memory_tool
+from ..memory.archive.reader import unobserved
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
+from .endpoints import OPENAI, Vendor
 from .journal import JournalledTools, account_of
 from .persons import speaker
 from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
 
 if TYPE_CHECKING:
+    from ..backends.redis_state import RedisState
     from ..embeddings.interface import Embedder
     from ..memory.index.search import VectorIndex
     from ..memory.tiers.conversation import Similar
+    from .side_model import SideModel
 
 PLANNING = "plan_task"
 PROPOSING = "propose_subtasks"
 EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
+VALUE = "memory_value"
+"""The tool for exact values; offered with the one that stores."""
 SEARCHING = "conversation_search"
 """The only memory tool where nothing may be stored long-term, whatever the user says."""
 SEED = 0
@@ -100,7 +107,7 @@ class OfferedTools(MemoryTools):
 
     def __init__(self, *parts: Any, names: Collection[str], **more: Any) -> None:
         super().__init__(*parts, **more)
-        self.names = frozenset(names)
+        self.names = frozenset([*names, *([VALUE] if STORING in names else [])])
 
     def specs(self) -> list[dict[str, Any]]:
         """Return the tools that are offered; the toolbox runs no others."""
@@ -118,6 +125,7 @@ class Rooms:
     consent: UserConsent
     config: AgentConfig
     host: Host
+    shared: RedisState | None = None
 
     @property
     def main(self) -> MainContext:
@@ -145,14 +153,19 @@ class Rooms:
         agent.working.max_items = self.settings.limits.working.max_items
         return agent
 
-    def session(self, model: Any, *, messages: bool = True) -> Session:
+    def session(self, model: Any, *, messages: bool = True, vendor: Vendor = OPENAI) -> Session:
         """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
+
+        Where ``context.summary_model`` says so, a model of ``vendor`` sums up what leaves the prompt and draws what
+        lasts.
 
         Raises:
             SessionInUse: Another process has the session open.
             JournalError: Its journal is damaged.
         """
-        granted = self.consent.granted
+        granted, agent = self.consent.granted, self.agent(model)
+        side = self._side_model(agent, vendor)
+        self.main.summarise = side.summarise if side else None
         terms = SessionTerms(
             self.user_id,
             self.session_id,
@@ -160,15 +173,27 @@ class Rooms:
             granted,
             keeps_messages=messages,
             forgets=True,
+            extract=side.extract if side else None,
             account=lambda turn: account_of(turn, self.host.settle),
+            shared=self.shared,
         )
-        session = Session(self.agent(model), terms, settings=self.settings.limits)
+        session = Session(agent, terms, settings=self.settings.limits)
         # The loop of the rooms keeps its calls by itself; an SDK decides when a tool runs.
         self.toolbox.journal = session.journal if isinstance(model, Acts) else None
         if granted():
             self.settings.make_store()
         session.open(may_read=granted())
         return session
+
+    def _side_model(self, agent: AgentLoop, vendor: Vendor) -> SideModel | None:
+        if self.settings.limits.context.summary_model == "off":
+            return None
+        from .plain_model import plain_model
+        from .side_model import SideModel
+
+        model = plain_model(self.settings, vendor)
+        tell = partial(print, file=sys.stderr)
+        return SideModel(lambda: model, agent.spent, tell) if model else None
 
     def reload_core(self) -> None:
         """Take over the core sections as the archive has them now."""
@@ -192,16 +217,18 @@ class Rooms:
 
 def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
-    limits = settings.limits
+    limits, told = settings.limits, None
+    if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+        from .telemetry import telemetry, traced
+
+        host, told = traced(host), telemetry()
     if user is not None:
         with suppress(OSError):  # whoever writes there says why it cannot be
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
     user_id = user if user is not None else "nobody"
     meaning = _ByMeaning(settings) if limits.retrieval.vectors != "off" else None
-    archive = ArchivalStore(
-        settings.memory_folder if user is not None else None,
-        settings=limits,
-        vectors=(lambda: meaning.index) if meaning else None,
+    archive = settings.open_archive(
+        user, vectors=(lambda: meaning.index) if meaning else None, observe=told.account if told else unobserved
     )
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
@@ -223,7 +250,10 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         user_id, session, max_tokens=memory.main.max_tokens, context=settings.context, root=settings.memory_folder
     )
     toolbox = _toolbox(settings, memory, consent, config, host)
-    return Rooms(settings, archive, memory, toolbox, consent, config, host)
+    shared = settings.shared_state() if user is not None else None
+    if shared is not None:
+        memory.recall.share = shared.push
+    return Rooms(settings, archive, memory, toolbox, consent, config, host, shared)
 
 
 class _ByMeaning:

@@ -11,12 +11,12 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..loop.agent_loop import AgentLoop
 from ..loop.journal import OpenTurn, Resumed, SessionJournal, done_in
@@ -29,6 +29,10 @@ from ..memory.record.lines import NoSealer, Sealer, parse_time, shown, to_text, 
 from ..memory.settings import MemorySettings
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
+
+if TYPE_CHECKING:
+    from ..backends.redis_state import RedisState
+    from ..memory.lifecycle.pieces import Extract
 
 
 class AgentError(Exception):
@@ -84,8 +88,12 @@ class SessionTerms:
     """Whether the session leaves the disk when its user no longer agrees; otherwise what they agreed to stays."""
     account: Callable[[OpenTurn], str] | None = None
     """Tells the model of a turn that does not go on; without it recall memory alone does, as ``account_of`` says."""
+    extract: Extract | None = None
+    """Draws from turns what lasts; without it rules do."""
     instead: str = "leave out --session for a new one"
     """How to talk where another process has the session open."""
+    shared: RedisState | None = None
+    """Where other instances find the session; only this machine has it without."""
 
 
 class Session:
@@ -124,6 +132,7 @@ class Session:
         """Whether the journal has what the model answered, so that a turn can be played again."""
         self.journal = agent.journal = self._new_journal()
         agent.tasks.on_change = self.keep
+        agent.draw = self.draw
 
     def _new_journal(self) -> SessionJournal:
         terms = self._terms
@@ -135,6 +144,7 @@ class Session:
                 hide=lambda entry: terms.sealer.seal(entry),
                 show=lambda entry: shown(entry, terms.sealer),
                 instead=terms.instead,
+                share=self._share,
             ),
             session=terms.session,
             is_kept=terms.is_kept,
@@ -156,6 +166,8 @@ class Session:
             AgentError: It is a session with another of the user's agents.
         """
         if may_read:
+            if self._terms.shared is not None:
+                self._terms.shared.enter(self._terms.user, self._terms.session)
             try:
                 self._put_back(fork_of)
             except BaseException:
@@ -283,6 +295,7 @@ class Session:
         finally:
             if self._terms.forgets and not self._terms.is_kept():
                 self._file.forget()
+                self._share(self._file.path)
         if not is_off_record and not self._terms.is_kept():
             self._unagreed = tuple(self._main.messages)
         return reply
@@ -327,9 +340,45 @@ class Session:
         self.keep()
         return left
 
+    def end(self) -> Sequence[Mapping[str, Any]]:
+        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
+        before = self._kept.drawn
+        kept = self.draw()
+        if self._kept.drawn != before and self._terms.is_kept():
+            self._save()
+        return kept
+
+    def draw(self, before: int | None = None) -> Sequence[Mapping[str, Any]]:
+        """Offer to the gate what lasts of the turns not looked at yet, of those ``before`` one; return what was kept.
+
+        Only what was kept of them with the user's agreement is looked at, and only once. The words are those that the
+        user said, and a reply counts as far as nothing from outside steered it.
+        """
+        tools = self.agent.toolbox.memory
+        last = self.agent.turn_id if before is None else before - 1
+        wanted = self._settings.write.extract != "off" and last > self._kept.drawn and self._terms.is_kept()
+        if not wanted or not isinstance(tools, MemoryTools):
+            return []
+        turns = tools.recall.turns(self._terms.session, self._terms.user)
+        fresh = [one for one in turns if one.turn_id is not None and self._kept.drawn < one.turn_id <= last]
+        if not fresh:
+            return []
+        self._kept = replace(self._kept, drawn=last)
+        from .drawing import draw
+
+        place = len(tools.events)
+        draw(tools, fresh, self._terms.extract)
+        return list(tools.events[place:])
+
     def close(self) -> None:
         """Let other processes into the session."""
         self.journal.close()
+        if self._terms.shared is not None:
+            self._terms.shared.leave(self._terms.user, self._terms.session)
+
+    def _share(self, path: Path) -> None:
+        if self._terms.shared is not None:
+            self._terms.shared.push(path, self._terms.user)
 
     def _file_of(self, session: str) -> SessionFile:
         return SessionFile(self._terms.folder, self._terms.user, session, self._terms.sealer)
@@ -356,6 +405,7 @@ class Session:
             )
             return False
         self.fault = None
+        self._share(self._file.path)
         return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -74,13 +74,15 @@ class AgentLoop:
         self.working = WorkingMemory()
         self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
         self.toolbox.tasks = self.tasks
-        self.told = Announcements(host.listen)
+        self.told = Announcements(host.listen, host.watch)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
         """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
         self._runs: dict[str, KeptSteps] = {}
         """The tasks that were run where nothing is kept on a disk."""
         self.view = ModelView(self)
+        self.draw: Callable[[int], object] = lambda before: None
+        """Draws what lasts from the turns before this one; asked after an outcome, where turns left the prompt."""
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
         """What the model cost in all turns, also in those that failed."""

@@ -136,8 +136,8 @@ def _is(value: JSON, name: str) -> bool:
 
 # How much of a tool's declaration the prompt holds: all of it, or less where the budget is small.
 
-TOOL_OVERHEAD = 4
-"""Tokens that a format spends on each tool besides its declaration."""
+TOOL_OVERHEAD = 7
+"""Tokens that a request's JSON spends on each tool besides its declaration."""
 
 
 def whole(spec: ToolSpec) -> ToolSpec:
@@ -182,11 +182,11 @@ def _bare_property(rule: JSON) -> JSON:
 
 
 def tool_text(spec: ToolSpec) -> str:
-    """Return a tool as it reaches a model."""
+    """Return a tool as a request carries it."""
     told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     if not spec.description:
         del told["description"]
-    return json.dumps(told, ensure_ascii=False, default=dict)
+    return json.dumps(told, ensure_ascii=False, default=dict, separators=(",", ":"))
 
 
 # Put verdicts into words, and into the data of a report.

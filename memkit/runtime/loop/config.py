@@ -112,6 +112,8 @@ class Host:
     """Is told what happens in a turn while it happens."""
     observe: Callable[[dict[str, JSON]], None] | None = None
     """Keeps the account of reads, verdicts and plans: ``{event, turn_id, …}``."""
+    watch: Listener | None = None
+    """Is told what ``listen`` is, and no answer is streamed for its sake."""
 
 
 DEFAULTS = AgentConfig()

@@ -155,5 +155,5 @@ def retraction_tool(retire: Retire, books: Books) -> BoundTool:
         return f"Retired [{record_id}], which said: {visible(text)}"
 
     properties = {"id": {"type": "string"}}
-    text = "Take a record back when the user says not to remember it, or to forget it."
+    text = "Take a record back when the user says to forget it."
     return BoundTool(ToolSpec(NAME, text, {"type": "object", "properties": properties, "required": ["id"]}), retract)

@@ -40,8 +40,9 @@ Listener = Callable[[Event], None]
 class Announcements:
     """Tells a listener, whose own errors end nothing: the first is raised when the turn is over."""
 
-    def __init__(self, listen: Listener | None = None) -> None:
+    def __init__(self, listen: Listener | None = None, watch: Listener | None = None) -> None:
         self._listen = listen
+        self._watch = watch
         self._fault: Exception | None = None
 
     @property
@@ -67,6 +68,8 @@ class Announcements:
 
     def tell(self, kind: str, **data: JSON) -> None:
         """Tell the listener, unless it failed before in this turn."""
+        if self._watch is not None:
+            self._watch(Event(kind, data))
         if self._listen is not None and self._fault is None:
             with self:
                 self._listen(Event(kind, data))

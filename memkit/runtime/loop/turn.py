@@ -43,6 +43,7 @@ class AgentParts(Protocol):
     turn_id: int
     working: WorkingMemory
     spent: dict[str, int]
+    draw: Callable[[int], object]
 
     @property
     def is_first_of_user(self) -> bool:
@@ -174,6 +175,9 @@ class Turn:
             working.taint = list(joined(working.taint, books.ledger.taint))
         citations = books.citations(reply.text)
         self.agent.tasks.judge_turn(self.text, books.user_text, self.agent.toolbox.acted(), citations)
+        books.collect()
+        if any(told["op"] == "page_out" for told in books.ledger.operations):
+            self.agent.draw(self.id)
         message = books.receipts(reply.text)
         if message:
             self.add({"role": "assistant", "content": message})

@@ -34,6 +34,8 @@ class WriteSettings(NamedTuple):
     """refuse | quarantine | allow what an agent inferred from passing or unsure wording."""
     hostile: str = "quarantine"
     """quarantine | refuse text that gives orders to a model or hides characters."""
+    extract: str = "auto"
+    """auto | off: whether what the user said and nobody wrote down is drawn from turns as they leave."""
 
     def answered(self, answer: str) -> frozenset[str]:
         """Return the groups of sensitive findings that get ``answer``, refuse or mask."""
@@ -201,6 +203,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "contacts": ("refuse", "mask", "allow"),
     "transient": ("refuse", "quarantine", "allow"),
     "hostile": ("quarantine", "refuse"),
+    "extract": ("auto", "off"),
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
 }

@@ -110,5 +110,5 @@ def test_what_a_sealed_line_says_in_clear_is_pinned() -> None:
     """Stored lines depend on it: a field that changes sides makes former lines unreadable or says what was hidden."""
     hidden = {name for name in FIELDS if name not in CLEAR}
 
-    assert hidden == {"text", "tags", "source_url", "taint", "extra"}
-    assert IMPORTED_FIELDS == ("id", "created_at", "session_id", "turn_id", "agent_id")
+    assert hidden == {"text", "tags", "source_url", "key", "taint", "about", "relation", "extra"}
+    assert IMPORTED_FIELDS == ("id", "created_at", "session_id", "turn_id", "agent_id", "key", "about", "relation")

@@ -29,6 +29,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=5,
 )
+told = st.fixed_dictionaries({"subject": names, "predicate": names, "object": names}, optional={"valid_from": moments})
 records = st.builds(
     Record,
     id=names, text=texts, user_id=names, created_at=moments, type=st.sampled_from(TYPES), scope=st.sampled_from(SCOPES),
@@ -38,7 +39,8 @@ records = st.builds(
     valid_from=st.none() | moments, valid_until=st.none() | moments, supersedes=st.none() | names,
     agent_id=st.none() | names, taint=st.lists(names, max_size=3).map(tuple),
     parents=st.lists(names, max_size=3).map(tuple), link=st.none() | names, salt=st.none() | names,
-    relinked=st.none() | names,
+    relinked=st.none() | names, about=st.lists(names, max_size=3).map(tuple),
+    relation=st.none() | told | st.lists(told, min_size=1, max_size=3),
     extra=st.dictionaries(names.map(lambda key: f"x-{key}"), json_values, max_size=3),
 )  # fmt: skip
 

@@ -32,8 +32,9 @@ T = TypeVar("T")
 
 _DOMAIN_KEYS = (
     "name", "description", "types", "predicates", "functions", "constants", "objects", "state", "tasks", "operators",
-    "methods",
+    "methods", "version", "changelog", "deprecated", "superseded_by",
 )  # fmt: skip
+"""What a domain's file may say; the last four are about the file, and nothing for a planner."""
 _OPERATOR_KEYS = (
     "name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool", "arguments",
     "idempotent",

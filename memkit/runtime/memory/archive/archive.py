@@ -16,11 +16,22 @@ from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe
 from ..log.shards import ShardLog
-from ..record.errors import ArchiveError, LongTermOff, NotAllowed, Reason, Refused
+from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
 from ..record.lines import JSON, new_id, utc_now
-from ..record.record import ITEM, PERSONS, Draft, Origin, in_place_of, item_of, kind_of, lowest_trust, worded_anew
+from ..record.record import (
+    ITEM,
+    MAX_NAME,
+    PERSONS,
+    Draft,
+    Origin,
+    in_place_of,
+    item_of,
+    kind_of,
+    lowest_trust,
+    worded_anew,
+)
 from ..settings import MemorySettings
-from .reader import ArchiveReader, unobserved
+from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
@@ -85,8 +97,21 @@ class ArchivalStore(ArchiveReader):
         """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.offer(draft, origin, consented=consented)
+
+    def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` as the exact value under ``key``, in the place of another value that is there now.
+
+        Raises:
+            InvalidRecord: That is no key.
+        """
+        if not key or key != " ".join(key.split()) or len(key) > MAX_NAME or not key.isprintable():
+            raise InvalidRecord(f"A key is one line of 1 to {MAX_NAME} printable characters, such as shoe-size.")
+        now = self.value(origin.user_id, key, session_id=origin.session_id, agent_id=origin.agent_id)
+        old = now.id if now and now.text != draft.text and now.user_id == origin.user_id else None
+        keyed = draft._replace(supersedes=old, extra={**draft.extra, "key": key})
+        return self.offer(keyed, origin, consented=consented)
 
     def import_many(
         self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
@@ -99,7 +124,7 @@ class ArchivalStore(ArchiveReader):
 
         arrivals, remaining = Arrivals(), iter(pairs)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change() as change:
+            with self._change(*{origin.user_id for _, origin in chunk}) as change:
                 decisions = [
                     change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
                     if kind_of(origin.actor) == "import"
@@ -126,7 +151,7 @@ class ArchivalStore(ArchiveReader):
         shared: set[str] = set()
         remaining = iter(lines)
         while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change() as change:
+            with self._change(user_id, *{str(data.get("user_id", "")) for data in chunk}) as change:
                 written = [data for data in chunk if change.restore(user_id, data, shared)]
             yield written
 
@@ -140,7 +165,7 @@ class ArchivalStore(ArchiveReader):
             raise Refused([OFF_RECORD])
         from .keeping import keep
 
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             decisions = []
             for document in documents:
                 decisions.append(keep(change, document, origin, consented=consented))
@@ -156,7 +181,7 @@ class ArchivalStore(ArchiveReader):
             (document, minutes) for document, minutes in documents if due_for_refresh(document, minutes, self._clock())
         ]
         if due and self.leaves_traces:
-            with self._change() as change:
+            with self._change(origin.user_id) as change:
                 for document, minutes in due:
                     refresh(change, document, origin, minutes)
 
@@ -180,7 +205,7 @@ class ArchivalStore(ArchiveReader):
 
         What is said under taint waits for a person; then the id is returned under which it can be approved.
         """
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.mark(op, record_id, origin, reason, fields)
 
     def resolve(self, record_id: str, origin: Origin, *, since: str | None = None, reason: str = "") -> "Resolution":
@@ -194,7 +219,7 @@ class ArchivalStore(ArchiveReader):
         """
         if origin.actor != "person":
             raise NotAllowed(f"Only a person can say which of two records holds; this came from {origin.actor}.")
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return change.resolve(record_id, origin, since, reason)
 
     def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
@@ -205,7 +230,7 @@ class ArchivalStore(ArchiveReader):
             RecordNotFound: This user does not have one of them.
             NotAllowed: One of them is not live.
         """
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             decision = change.merge(ids, text, origin, reason)
         if decision.id is not None:
             self._access.carry_over(origin.user_id, ids, decision.id)
@@ -219,7 +244,7 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NotAllowed: It is no person who asks.
         """
-        with self._change() as change:
+        with self._change(*filter(None, [user_id])) as change:
             return change.revoke(source, origin, user_id, reason)
 
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
@@ -232,7 +257,7 @@ class ArchivalStore(ArchiveReader):
             return []
         op, program = "confirm" if success else "contradict", origin._replace(actor="program")
         floor = self.settings.retrieval.min_confidence
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason, floor=floor)]
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
@@ -254,13 +279,13 @@ class ArchivalStore(ArchiveReader):
         """Offer ``text`` as the whole new content of a core section of the agent that ``origin`` names."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
-        with self._change() as change:
+        with self._change(user_id) as change:
             owner, limit = origin._replace(user_id=user_id), self.settings.section_limit(section)
             return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
         """Write down that a user agrees to being remembered, or no longer does."""
-        with self._change() as change:
+        with self._change(user_id) as change:
             change.set_consent(granted, origin._replace(user_id=user_id))
 
     def allow(self, value: str, origin: Origin, *, reason: str = "") -> list[Tombstone]:
@@ -269,7 +294,9 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NotAllowed: It is no person who asks.
         """
-        with self._change() as change:
+        from .view import ERASED
+
+        with self._change(origin.user_id, ERASED) as change:
             return change.allow(value, origin, reason)
 
     def bury(self, user_id: str, values: Iterable[str]) -> int:
@@ -278,18 +305,20 @@ class ArchivalStore(ArchiveReader):
         Raises:
             NoTombstoneKey: The store's key is not here.
         """
-        with self._change() as change:
+        from .view import ERASED
+
+        with self._change(user_id, ERASED) as change:
             return change.bury(user_id, values)
 
     def mended(self) -> list[ShardProblem]:
         """Set torn lines aside, as any write does, and return what is wrong with the lines then."""
-        with self._reading():
+        with self._reading(NOBODY):
             torn = self._index.catalogue.chains.torn()
         if torn:
             with self._guard, self._log.batch():
                 self._index.refresh_to_write()
                 self._mend()
-        with self._reading():
+        with self._reading(NOBODY):
             return self._index.catalogue.chains.problems()
 
     def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
@@ -313,13 +342,13 @@ class ArchivalStore(ArchiveReader):
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
         from ..lifecycle.forgetting import ForgettingCycle
 
-        with self._reading():
+        with self._reading(user_id):
             # What is shared is used by all, so everybody's counts are asked whomever is swept.
             cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
             swept = cycle.due(self._corpora(user_id), user_id)
         if dry_run or not swept.retired:
             return swept
-        with self._change() as change:
+        with self._change(*filter(None, [user_id])) as change:
             retired = []
             for due in cycle.still_due(swept, self._index):
                 change.mark("retire", due.id, Origin("program", due.user_id), due.reason, {})
@@ -331,9 +360,14 @@ class ArchivalStore(ArchiveReader):
         with self._change() as change:
             return change.consolidate(plan, note)
 
+    def reflect(self, plan: "Reflection", *, note: str = "") -> "Reflected":
+        """Carry out a plan through the write gate, in one batch; ``note`` says what it was planned from."""
+        with self._change() as change:
+            return change.reflect(plan, note)
+
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""
-        with self._reading():
+        with self._reading(user_id):
             return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
 
     def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:
@@ -349,7 +383,7 @@ class ArchivalStore(ArchiveReader):
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> "MemoryTools":
-        """Return the five memory tools on this archive, those of one agent where the user has several."""
+        """Return the memory tools on this archive, those of one agent where the user has several."""
         from ..tiers.context import MainContext
         from ..tiers.tools import MemoryTools
 
@@ -376,16 +410,19 @@ class ArchivalStore(ArchiveReader):
             self._index.refresh_to_write()
 
     @contextmanager
-    def _change(self) -> "Iterator[ArchiveChange]":
-        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it."""
+    def _change(self, *users: str) -> "Iterator[ArchiveChange]":
+        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it.
+
+        Without ``users`` it may be about everybody.
+        """
         from .change import ArchiveChange
 
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
             if not self.leaves_traces:
                 raise Refused([OFF_RECORD])
-            with self._log.batch() as batch:
-                self._index.refresh_to_write()
+            with self._log.batch(users or None) as batch:
+                self._index.refresh_to_write(users or None)
                 self._tell_problems()
                 self._mend()
                 if self._index.catalogue.chains.holds_unlinked(batch.writer):

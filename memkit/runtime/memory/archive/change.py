@@ -39,11 +39,13 @@ from ..record.record import (
     worded_anew,
 )
 from ..tiers.core import consent, core_target
+from ..words.text import may_relate
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
     from ..lifecycle.questions import Resolution
+    from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from .transfer import Arrivals
 
@@ -233,6 +235,34 @@ class ArchiveChange:
             return None
         decision = self._put_in_place(draft, judgement, parents, writer=origin, origin=origin, reason=how)
         return Succession(decision.id or "", ids)
+
+    def reflect(self, plan: "Reflection", note: str) -> "Reflected":
+        """Write down what a plan concludes, each with the ids of what it was drawn from, and retire what is stale."""
+        from ..lifecycle.reflection import Concluded, Reflected
+
+        drawn: list[Concluded] = []
+        refused: list[str] = []
+        for one in plan.conclusions:
+            records = [record for id in one.parents if (record := self._view.live(id))]
+            below = [done.id for done in drawn if (done.conclusion.level, done.conclusion.of) in one.below]
+            ids = (*(record.id for record in records), *below)
+            origin = _composer(records)._replace(parents=ids, session_id=None)
+            if one.inferred:
+                origin = origin._replace(trust_cap=lowest_trust(origin.trust_cap, "candidate"))
+            draft = one.draft._replace(extra={**one.draft.extra, CONSOLIDATED: note})
+            view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
+            judgement = self._gate().judge(draft, origin, view)
+            if judgement.decision != "admitted" or len(records) < len(one.parents):
+                codes = ", ".join(reason.code for reason in judgement.reasons) or "parents"
+                refused.append(f"No conclusion of the {one.level} {one.of}: the gate does not admit it ({codes}).")
+                continue
+            record = self._record(draft, origin, judgement)
+            self._write(record.to_data())
+            self.decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
+            drawn.append(Concluded(record.id, one))
+        for old in plan.stale:
+            self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
+        return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))
 
     def _moved(self, compression: "Compression") -> list[str] | None:
         """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
@@ -456,10 +486,10 @@ class ArchiveChange:
         kept = self._sealer.seal(data)
         name = corpus_of(data)
         self.index.corpus(name)  # before the line is entered, everything earlier has to be
-        chains, writer = self.index.catalogue.chains, self._batch.writer
+        chains, writer = self.index.catalogue.chains, self._batch.writer_in(name)
         parent = chains.tail(writer, str(data.get("user_id", "")))
         placed, link = linked(kept, parent, key=chains.key_for(writer))
-        self.index.add(self._batch.stage(encode_line(placed)), data, name, link, sealed=is_sealed(kept))
+        self.index.add(self._batch.stage(encode_line(placed), data), data, name, link, sealed=is_sealed(kept))
 
     def decided(
         self,
@@ -552,11 +582,36 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     created = str(data["created_at"])
     data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any zone
     data |= judgement.record_fields
+    if related := _relations(data):
+        data |= related
+    else:
+        data.pop("relation", None)
     if judgement.decision == "quarantined":
         data["trust"] = "quarantined"
     if judgement.supersedes:
         data["supersedes"] = judgement.supersedes
     return with_fields(Record.from_data(data), kept_form(data))
+
+
+def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return what a record tells of how things hang together: as it was given, where its text names both, or as read.
+
+    A turn of somebody's conversation that an import brought says "I" of whoever spoke, so none is read from it.
+    """
+    text, given = str(data["text"]), data.get("relation")
+    is_turn = data.get("actor") == "import" and data.get("session_id")
+    if given is None and (data["type"] == "summary" or is_turn or not may_relate(text)):
+        return {}
+    from ..words.relations import is_told, kept_relations, relations
+
+    found: list[Mapping[str, JSON]] = [one for one in kept_relations(given) if is_told(one, text)]
+    if given is None:
+        found = [one.to_data() for one in relations(text)]
+    if not found:
+        return {}
+    names = [str(one[end]) for one in found for end in ("subject", "object") if one[end] != "I"]
+    about = data.get("about") or list(dict.fromkeys(names))
+    return {"relation": found[0] if len(found) == 1 else found, **({"about": about} if about else {})}
 
 
 def _stamp(origin: Origin, *, id: str, now: datetime) -> dict[str, JSON]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
     from ..index.chains import TamperedLine, Withheld
     from ..index.documents import Documents
+    from ..index.graph import MemoryGraph, RelationGraph
     from ..index.search import VectorIndex
+    from ..index.steps import Steps
     from ..lifecycle.consolidation import ConsolidationPlan, Tell
     from ..lifecycle.questions import OpenQuestion
+    from ..lifecycle.reflection import Infer, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
@@ -46,6 +50,14 @@ Answer = TypeVar("Answer")
 
 def unobserved(event: dict[str, object]) -> None:
     """Take notice of nothing."""
+
+
+NOBODY = ""
+"""Whom a question is about that only asks for what is shared."""
+
+
+def _id(record: Record) -> str:
+    return record.id
 
 
 class ArchiveReader:
@@ -79,9 +91,11 @@ class ArchiveReader:
         self._guard = threading.RLock()
         self._readers = 0
         """How many questions are being answered, one within the other."""
+        self._in_question: frozenset[str | None] = frozenset()
+        """Whom they are about."""
         self._index = Index(
             log,
-            cache_folder(path) if path else cache,
+            cache_folder(path) / log.cache if path else cache,
             self._observe,
             self._forgotten_before,
             sealer=self._sealer,
@@ -105,11 +119,15 @@ class ArchiveReader:
 
         return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 
+    def count_in(self, counts: "AccessCounts") -> None:
+        """Count uses somewhere else from now on, such as where other instances count theirs."""
+        self._access = counts
+
     # ------------------------------------------------------------------ records
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
         """Return a record in its present state with its history; another user's id is None."""
-        with self._reading():
+        with self._reading(user_id):
             name = self._index.corpus_holding(record_id, user_id)
             folded = self._index.corpus(name).stored(record_id) if name else None
             if folded is None:
@@ -120,7 +138,7 @@ class ArchiveReader:
 
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
-        with self._reading():
+        with self._reading(user_id):
             from .transfer import decision_behind
 
             names = self._index.catalogue.corpora_of_id(first_id)
@@ -130,7 +148,7 @@ class ArchiveReader:
 
     def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
         """Return when a record was retired or superseded that is kept in the shards only; None for any other."""
-        with self._reading():
+        with self._reading(user_id):
             names = self._index.catalogue.corpora_of_id(record_id)
             visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
             return next(filter(None, (self._index.corpus(name).forgotten_since(record_id) for name in visible)), None)
@@ -165,7 +183,7 @@ class ArchiveReader:
             return (record for record in fitting if session_id in (None, record.session_id))
 
         found: list[Record] = []
-        with self._reading():
+        with self._reading(user_id):
             for corpus in self._corpora(user_id):
                 held = corpus.records(status=first, types=types, session_id=session_id)
                 found += islice(filter(wanted, held), limit)
@@ -174,6 +192,26 @@ class ArchiveReader:
                     unread = corpus.records(status="sealed", types=types, session_id=session_id)
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
+
+    def browse(
+        self,
+        user_id: str,
+        *,
+        status: str = "live",
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
+        wanted = set(tags)
+        with self._reading(user_id):
+            held = [
+                corpus.records(status=status, types=types, newest_first=True, before=before)
+                for corpus in self._corpora(user_id)
+            ]
+            fitting = (record for record in merge(*held, key=_id, reverse=True) if wanted <= set(record.tags))
+            return list(islice(fitting, limit))
 
     def search(
         self,
@@ -194,19 +232,23 @@ class ArchiveReader:
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
             as_of=parse_time(as_of) if as_of is not None else None, session_id=where.session_id,
             agent_id=where.agent_id, task_tags=where.task_tags, bars=lambda record: self._is_barred(user_id, record),
+            is_stale=lambda record: bool(self.stale_parents(record)),
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
         # The host's model is loaded by the first question.
         floor = self.settings.retrieval.vector_floor
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
-        with self._reading():
+        with self._reading(user_id):
+            corpora = list(self._corpora(user_id))
+            related = any(corpus.has_relations() for corpus in corpora)
             report = search(
                 question,
-                self._corpora(user_id),
+                corpora,
                 self.settings.retrieval,
                 lambda ids: self._access.uses(user_id, ids),
                 meaning,
+                (lambda: self._steps(query, user_id, corpora, question.as_of, k)) if related else None,
             )
             if self.leaves_traces and report.hits:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)
@@ -214,21 +256,21 @@ class ArchiveReader:
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the core sections of a user as they stand, those of one agent where the user has several."""
-        with self._reading():
+        with self._reading(user_id):
             from ..tiers.core import core_sections
 
             return core_sections(self._index.user(user_id), agent_id)
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
         """Return every edit of the core sections of a user's agents, oldest first."""
-        with self._reading():
+        with self._reading(user_id):
             from ..tiers.core import core_history
 
             return core_history(self._index.user(user_id))
 
     def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
         """Return one edit of a core section; another user's is None."""
-        with self._reading():
+        with self._reading(user_id):
             from ..tiers.core import core_edit
 
             name = self._index.corpus_holding(id, user_id)
@@ -238,7 +280,7 @@ class ArchiveReader:
         """Return what was said about a record under taint and waits for a person; another user's is None."""
         from ..record.events import Event, is_proposal
 
-        with self._reading():
+        with self._reading(user_id):
             name = self._index.corpus_holding(id, user_id)
             line = self._index.corpus(name).line(id) if name else None
             data = json.loads(line) if line is not None else {}
@@ -275,14 +317,14 @@ class ArchiveReader:
     def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
         from ..tiers.core import standing_edits
 
-        with self._reading():
+        with self._reading(user_id):
             return list(standing_edits(self._index.user(user_id), agent_id).values())
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""
         if self.foreign is None:
             return ()
-        with self._reading():
+        with self._reading(user_id):
             catalogue = self._index.catalogue
             found = [writer for writer in catalogue.writers_of(id) if self.foreign(writer)]
             if not found:
@@ -297,7 +339,7 @@ class ArchiveReader:
 
     def events_about(self, target: str, *, user_id: str) -> "list[Event]":
         """Return what was said about a record or another event, in order; nothing about one of another user."""
-        with self._reading():
+        with self._reading(user_id):
             name = self._index.corpus_holding(target, user_id)
             return self._index.corpus(name).events(target=target) if name else []
 
@@ -305,7 +347,7 @@ class ArchiveReader:
         """Return what ``ask`` finds among the documents of a user; the archive is held meanwhile."""
         from ..index.documents import Documents
 
-        with self._reading():
+        with self._reading(user_id):
             return ask(Documents(self._index.user(user_id), self._clock()))
 
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
@@ -315,15 +357,17 @@ class ArchiveReader:
 
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""
-        with self._reading():
+        with self._reading(user_id):
             from ..tiers.core import consent
 
             return consent(self._index.user(user_id))
 
     def users(self) -> list[str]:
         """Return everybody of whom something is stored."""
+        if (known := self._log.users()) is not None:
+            return sorted(known)
         prefix = user_corpus("")
-        with self._reading():
+        with self._reading(None):
             return [name.removeprefix(prefix) for name in self._index.corpora() if name != SHARED]
 
     def newest(
@@ -346,7 +390,7 @@ class ArchiveReader:
             meant = is_for(record, session_id, agent_id) and record.confidence >= least
             return holds and meant and (record.scope != SHARED or not self._is_barred(user_id, record))
 
-        with self._reading():
+        with self._reading(user_id):
             if as_of is not None:
                 found = list(filter(wanted, self.records(user_id=user_id, types=types, as_of=as_of)))
             else:
@@ -359,10 +403,26 @@ class ArchiveReader:
         if not self._long_term:
             return []
         now, least = self._clock(), self.settings.retrieval.min_confidence
-        with self._reading():
+        with self._reading(user_id):
             held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
             return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
+
+    def value(
+        self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> Record | None:
+        """Return the newest clean record with this key that holds for a user, before those that are shared."""
+        if not self._long_term:
+            return None
+        now = self._clock()
+        with self._reading(user_id):
+            for corpus in self._corpora(user_id):
+                for one in corpus.keyed(key):
+                    holds = is_for(one, session_id, agent_id) and is_valid(one, now) and not one.is_sealed
+                    barred = one.scope == SHARED and self._is_barred(user_id, one)
+                    if holds and not barred and not self.taint_of(one, user_id):
+                        return one
+        return None
 
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
@@ -370,12 +430,17 @@ class ArchiveReader:
 
         if not self._long_term:
             return SessionOpening()
-        with self._reading():
+        with self._reading(user_id):
             goals, newest = (
                 [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
                 for found in (
                     self.records(user_id=user_id, types=("goal",)),
-                    [one for corpus in self._corpora(user_id) for one in corpus.latest(LOOKED_AT)],
+                    [
+                        one
+                        for corpus in self._corpora(user_id)
+                        for one in corpus.latest(LOOKED_AT)
+                        if not self.stale_parents(one)
+                    ],
                 )
             )
         return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
@@ -384,7 +449,7 @@ class ArchiveReader:
         """Count what is held, of everybody or of one user."""
         from .overview import census
 
-        with self._reading():
+        with self._reading(user_id):
             return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
 
     def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
@@ -394,7 +459,7 @@ class ArchiveReader:
         """
         from ..lifecycle.questions import open_questions
 
-        with self._reading():
+        with self._reading(user_id):
             found = open_questions(self._index, self._names(user_id), self._clock(), most)
             return [question for question in found if user_id in (None, question.user_id)]
 
@@ -402,7 +467,7 @@ class ArchiveReader:
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
         from .overview import waiting
 
-        with self._reading():
+        with self._reading(user_id):
             return waiting(self._corpora(user_id), user_id)
 
     def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
@@ -420,7 +485,7 @@ class ArchiveReader:
 
     def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
         """Return the records of a user, and the shared ones, that a source told or bore out."""
-        with self._reading():
+        with self._reading(user_id):
             ids = [id for corpus in self._corpora(user_id) for id in corpus.from_source(source_url)]
         return [stored for id in ids if (stored := self.get(id, user_id=user_id))]
 
@@ -432,7 +497,7 @@ class ArchiveReader:
         """Yield every line about a user as it was written, without the line's end; the archive is held meanwhile."""
         from .transfer import held_lines
 
-        with self._reading():
+        with self._reading(user_id):
             yield from held_lines(self._index, user_id)
 
     def restorable(self, user_id: str, lines: Iterable[Mapping[str, JSON]]) -> "Iterator[Brought]":
@@ -440,7 +505,7 @@ class ArchiveReader:
         from .transfer import brought
 
         shared: set[str] = set()
-        with self._reading():
+        with self._reading(user_id):
             for data in lines:
                 yield brought(self._index, self.view.tombstones, user_id, data, shared)
 
@@ -448,7 +513,7 @@ class ArchiveReader:
         """Return what ``revoke`` would take back."""
         from ..lifecycle.revocation import revocation
 
-        with self._reading():
+        with self._reading(user_id):
             return revocation(source, self._corpora(user_id), user_id)
 
     def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
@@ -462,8 +527,78 @@ class ArchiveReader:
                 own = [edit for edit in history if edit["agent_id"] == agent]
                 cores[user, agent] = CoreState(self.core_sections(user, agent), own)
         records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
-        with self._reading():
+        with self._reading(user_id):
             return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+
+    def relation_graph(
+        self,
+        user_id: str,
+        *,
+        around: str | None = None,
+        steps: int = 1,
+        between: tuple[str, str] | None = None,
+        as_of: str | datetime | None = None,
+    ) -> "RelationGraph":
+        """Return how things hang together that a user's records tell of: all, those around one, or the way between two.
+
+        Raises:
+            UnknownName: Nothing here is called so.
+        """
+        from ..index.graph import UnknownName
+
+        with self._reading(user_id):
+            moment = parse_time(as_of) if as_of is not None else None
+            graph = self._graph(user_id, list(self._corpora(user_id)), moment)
+
+            def found(name: str) -> list[str]:
+                if ids := graph.find(name):
+                    return ids
+                raise UnknownName(name, graph.known())
+
+            if between is not None:
+                return graph.path(found(between[0]), found(between[1]))
+            return graph.around(found(around), steps) if around is not None else graph.whole()
+
+    def _graph(self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None) -> "MemoryGraph":
+        from ..index.graph import MemoryGraph
+
+        foreign = (lambda id: bool(self._strangers(id, user_id))) if self.foreign is not None else (lambda id: False)
+        return MemoryGraph([one.database.sql for one in corpora], user_id, as_of=as_of, is_foreign=foreign)
+
+    def _steps(
+        self, query: str, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, k: int
+    ) -> "Steps":
+        """Return which records relations lead to from what a question names."""
+        from ..index.steps import steps
+
+        def mentioning(terms: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+            return [(id, held) for corpus in corpora for _, id, held in corpus.worded(corpus.newest(terms, most))]
+
+        graph = self._graph(user_id, corpora, as_of)
+        return steps(query, graph, mentioning, self._clock().date(), 4 * k)
+
+    def reflection(self, user_id: str, *, infer: "Infer | None" = None) -> "Reflection":
+        """Return what a user's records say together, in levels; ``infer`` finds better words for it."""
+        from ..lifecycle.reflection import reflection
+
+        with self._reading(user_id):
+            clean = [one for one in self.records(user_id=user_id) if not self.taint_of(one, user_id)]
+            graph, now = self.relation_graph(user_id), self._clock()
+            return reflection(
+                clean, graph, user_id, now, is_stale=lambda one: bool(self.stale_parents(one)), infer=infer
+            )
+
+    def stale_parents(self, record: Record) -> list[str]:
+        """Return which of the records that a conclusion was drawn from hold no more; of any other record nothing."""
+        if "reflection" not in record.extra:
+            return []
+        with self._reading(record.user_id):
+            corpus, now, stale = self._index.user(record.user_id), self._clock(), []
+            for id in record.parents:
+                parent = corpus.live(id)
+                if parent is None or not is_valid(parent, now) or self.stale_parents(parent):
+                    stale.append(id)
+            return stale
 
     # ------------------------------------------------------------------ upkeep
 
@@ -472,7 +607,7 @@ class ArchiveReader:
         """Return what the write gate sees of this archive."""
         from .view import IndexView
 
-        with self._reading():
+        with self._reading(NOBODY):
             return IndexView(self._index, self._clock(), self._tombstone_key)
 
     @property
@@ -482,7 +617,7 @@ class ArchiveReader:
 
     def sealed(self, user_id: str) -> int:
         """Return how many records of a user nobody here can read: their text is sealed and the key is elsewhere."""
-        with self._reading():
+        with self._reading(user_id):
             return sum(corpus.sealed() for corpus in self._corpora(user_id))
 
     def seals(self) -> "Sealed":
@@ -519,8 +654,8 @@ class ArchiveReader:
 
     def own_heads(self) -> dict[str, dict[str, JSON]]:
         """Return how far this clone is as a writer, by each of its names."""
-        with self._reading():
-            return self._index.catalogue.chains.own_heads()
+        with self._reading(NOBODY):
+            return self._index.catalogue.chains.own_heads(self._log.tips())
 
     def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
         """Return code and message of what a head that was kept elsewhere says against the lines of a writer."""
@@ -529,7 +664,7 @@ class ArchiveReader:
 
     def withheld(self, user_id: str) -> "list[Withheld]":
         """Return the lines of a user that nobody is shown: somebody changed or forged them, or they are gone."""
-        with self._reading():
+        with self._reading(user_id):
             return self._index.catalogue.chains.withheld(user_id)
 
     def take_for_gone(self) -> None:
@@ -551,11 +686,20 @@ class ArchiveReader:
 
     def rebuild(self) -> None:
         """Delete the index and make it anew."""
-        with self._guard:
-            self._index.remove()
+        self.drop_index()
         with self._reading():
             for name in self._index.corpora():
                 self._index.corpus(name)
+
+    def record_count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        with self._reading():
+            return sum(corpus.count() for corpus in self._corpora(None))
+
+    def drop_index(self) -> None:
+        """Delete the index; the next question makes it anew."""
+        with self._guard:
+            self._index.remove()
 
     def follow(self, vectors: "VectorIndex") -> None:
         """Let an index of vectors take in every record that is live."""
@@ -572,6 +716,7 @@ class ArchiveReader:
         """Let go of all files. What was acknowledged is already on disk."""
         with self._guard:
             self._index.release()
+            self._log.close()
             if "_access" in vars(self):
                 self._access.close()
             self._closed = True
@@ -594,17 +739,21 @@ class ArchiveReader:
         return self.settings.privacy.long_term != "off"
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, user_id: str | None = None) -> Iterator[None]:
+        """Hold the archive for a question about one user, or about everybody for None."""
         with self._guard, explained(self.path, self._index.remove):
             self._check_open()
-            if not self._readers:  # a question that another one asks is about the same state of things
-                self._index.refresh()
+            # A question that another one asks is about the same state of things.
+            if not self._readers or not self._in_question & {user_id, None}:
+                self._index.refresh(None if user_id is None else [user_id] if user_id != NOBODY else ())
                 self._tell_problems()
+            before, self._in_question = self._in_question, self._in_question | {user_id, NOBODY}
             self._readers += 1
             try:
                 yield
             finally:
                 self._readers -= 1
+                self._in_question = before
 
     def _tell_problems(self) -> None:
         """Say once what is wrong with the lines: which are withheld, missing or damaged, and what was moved back."""

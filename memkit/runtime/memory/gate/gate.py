@@ -429,7 +429,7 @@ def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
 
 def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:
     """Return whether a record is for the same eyes as an offer, and may hold when that does."""
-    if item_of(record) or audience_of(record) != offered_to(draft, origin):
+    if item_of(record) or audience_of(record) != offered_to(draft, origin) or record.key != draft.extra.get("key"):
         return False
     return view.holds(record) if _is_undated(draft) else can_meet(draft, record)
 

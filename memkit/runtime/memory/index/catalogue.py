@@ -5,16 +5,16 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
 from ..log.files import DENIED, NO_ROOM, make_private
 from ..log.links import Link, grown
-from ..log.log import Log, ShardStat, Span, Written, shard_writer, split_lines
+from ..log.log import Log, ShardStat, Span, Users, Written, shard_writer, split_lines
 from ..log.witness import Witness
 from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
 from ..record.lines import JSON, decode_line, to_text
@@ -209,22 +209,22 @@ class Catalogue:
                 if self._format() != FORMAT:  # another process may have been faster
                     self._recreate()
 
-    def refresh(self, log: Log) -> None:
-        """Take in what the shards have gained or lost since last time."""
+    def refresh(self, log: Log, users: Users = None) -> None:
+        """Take in what the shards about ``users`` have gained or lost since last time."""
         self._adding.clear()
-        present = log.shards()
-        if self._current(present):
+        present, folders = log.shards(users), log.folders(users)
+        if self._current(present, folders):
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
             return
         with self.database.transaction():
-            self._take_in(log, log.shards(), lambda mark, stat: mark.stat != stat)
+            self._take_in(log, log.shards(users), folders, lambda mark, stat: mark.stat != stat)
 
     def recheck(self, log: Log) -> None:
         """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
         with self.database.transaction():
-            self._take_in(log, log.shards(), lambda mark, stat: True)
+            self._take_in(log, log.shards(), None, lambda mark, stat: True, anew=True)
 
     def add(self, span: Span, data: Mapping[str, JSON], link: Link | None) -> int:
         """Enter a line that is about to be written; return its number."""
@@ -235,14 +235,13 @@ class Catalogue:
 
     def advance(self, log: Log, written: Mapping[str, Written]) -> None:
         """Note that lines entered by ``add`` are now in their shards."""
-        present = log.shards()
         for path, addition in written.items():
-            mark = self._marks_of(path)
+            mark = self._marks(path).get(path) or Mark(0, addition.stat, 0, b"", 0)
             seen = addition.offset + len(addition.data)
             if mark.seen != addition.offset:
-                mark = Mark(0, present[path], 0, b"", 0)
+                mark = Mark(0, addition.stat, 0, b"", 0)
             data = log.read(path, mark.seen, seen - mark.seen) if mark.seen != addition.offset else addition.data
-            self._note(path, present[path], seen, grown(mark.checksum, data), mark.ended + data.count(b"\n"))
+            self._note(path, addition.stat, seen, grown(mark.checksum, data), mark.ended + data.count(b"\n"))
         self.chains.keep_heads()
 
     def corpora(self) -> dict[str, int]:
@@ -317,30 +316,42 @@ class Catalogue:
             self._sql.execute(statement)
         self._sql.execute(f"PRAGMA user_version={FORMAT}")
 
-    def _marks(self) -> dict[str, Mark]:
-        rows = self._sql.execute("SELECT path, num, size, mtime_ns, inode, seen, checksum, ended FROM shards")
+    def _marks(self, *folders: str) -> dict[str, Mark]:
+        rows = self._shards("path, num, size, mtime_ns, inode, seen, checksum, ended", folders)
         return {
             path: Mark(num, ShardStat(*stat), seen, bytes(check), ended)
             for path, num, *stat, seen, check, ended in rows
         }
 
-    def _marks_of(self, path: str) -> Mark:
-        return self._marks().get(path) or Mark(0, ShardStat(0, 0, 0), 0, b"", 0)
+    def _shards(self, columns: str, folders: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the shards whose names begin with one of ``folders``; of all without any."""
+        query = f"SELECT {columns} FROM shards"
+        for folder in folders:
+            yield from self._sql.execute(f"{query} WHERE path>=? AND path<?||char(1114111)", [folder] * 2)
+        yield from self._sql.execute(query) if not folders else ()
 
-    def _current(self, present: Mapping[str, ShardStat]) -> bool:
+    def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:
         # Every search asks this of every shard, so rows are compared as they come.
-        rows = self._sql.execute("SELECT path, size, mtime_ns, inode FROM shards")
+        rows = self._shards("path, size, mtime_ns, inode", folders or ())
         return {row[0]: row[1:] for row in rows} == present
 
-    def _take_in(self, log: Log, present: Mapping[str, ShardStat], changed: Callable[[Mark, ShardStat], bool]) -> None:
-        marks, dropped = self._marks(), set[str]()
+    def _take_in(
+        self,
+        log: Log,
+        present: Mapping[str, ShardStat],
+        folders: Sequence[str] | None,
+        changed: Callable[[Mark, ShardStat], bool],
+        *,
+        anew: bool = False,
+    ) -> None:
+        marks, dropped = self._marks(*folders or ()), set[str]()
         since = self._sql.execute("SELECT coalesce(max(seq), 0) FROM lines").fetchone()[0]
         for path in marks.keys() - present.keys():
             self._drop(path, marks[path])
             dropped.add(shard_writer(path)[0])
         wanted = [path for path in present if path not in marks or changed(marks[path], present[path])]
         for path in sorted(wanted, key=shard_order):
-            if self._catch_up(log, path, present[path], marks.get(path)):
+            if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])
         for writer in dropped:
             self.chains.recount(writer)
@@ -348,21 +359,23 @@ class Catalogue:
         self.chains.compare_heads(log)
         self.chains.keep_heads()
 
-    def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None) -> bool:
+    def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None, *, anew: bool) -> bool:
         """Take in what a shard gained; return whether it was dropped first, because it lost something."""
-        data = log.read(path)
         mark = mark or Mark(0, stat, 0, b"", 0)
-        is_changed = bool(mark.seen) and grown(b"", data[: mark.seen]) != mark.checksum
+        known = mark.seen if not anew and log.only_grew(mark.stat, stat) else 0
+        data = log.read(path, known)
+        is_changed = known < mark.seen and grown(b"", data[: mark.seen]) != mark.checksum
         if is_changed:
             self._drop(path, mark)
             mark = Mark(0, stat, 0, b"", 0)
         elif not mark.seen:
             self.chains.forget_flaws(path)
-        found, size = split_lines(data[mark.seen :])
-        self._enter_all(path, mark, data[mark.seen :], found)
-        seen, ended = mark.seen + size, mark.ended + data.count(b"\n", mark.seen, mark.seen + size)
-        self.chains.note_end(path, ended + 1, data[seen:])
-        self._note(path, stat, seen, grown(mark.checksum, data[mark.seen : seen]), ended)
+        fresh = data[mark.seen - known :]
+        found, size = split_lines(fresh)
+        self._enter_all(path, mark, fresh, found)
+        ended = mark.ended + fresh.count(b"\n", 0, size)
+        self.chains.note_end(path, ended + 1, fresh[size:])
+        self._note(path, stat, mark.seen + size, grown(mark.checksum, fresh[:size]), ended)
         return is_changed
 
     def _enter_all(self, path: str, mark: Mark, data: bytes, found: list[tuple[int, bytes]]) -> None:
@@ -380,6 +393,7 @@ class Catalogue:
             except InvalidRecord as error:
                 self.chains.damaged(path, number, line, str(error))
         mixed = self.chains.has_links(shard_writer(path)[0]) or any("link" in content for *_, content in parsed)
+        mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
         for number, offset, size, content in parsed:
             entry = self.chains.judged(content, path, mixed=mixed)
             if isinstance(entry, str):

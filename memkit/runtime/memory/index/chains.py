@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..interface import ShardProblem
 from ..log.links import Forged, Link, claimed_link, is_own, link_of
-from ..log.log import Log, shard_writer
+from ..log.log import Log, Tip, shard_writer
 from ..log.witness import Witness, WriterHead
 from ..record.lines import JSON
 
@@ -40,7 +40,7 @@ CONSTRAINT = "constraint"
 _UNLINKED = "It has no link, and other lines of this writer have one."
 _OTHERWISE = "Id {} said something else when this clone read it last."
 _NOT_WRITTEN = "It stands among the lines of this clone, and this clone did not write it."
-_OTHERWISE_IN_GIT = "Id {} said something else in git, where the line after it names it."
+_OTHERWISE_IN_GIT = "Id {} said something else when it was committed first."
 _ORPHANS = """
 SELECT l.shard, l.number, l.chain, l.parent FROM lines AS l
 WHERE l.seq > ? AND length(l.parent) > 0 AND NOT EXISTS(SELECT 1 FROM lines AS p WHERE p.link = l.parent)
@@ -117,14 +117,15 @@ class Chains:
         if is_again is None:
             is_again = self._sql.execute("SELECT 1 FROM lines WHERE link=?", (own,)).fetchone() is not None
         row = self._sql.execute(
-            """INSERT INTO chains(writer, owner, tail, count) VALUES(?1,?2,?3,?4)
-               ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(?3, tail), count=count+?4 RETURNING num""",
+            """INSERT INTO chains(writer, owner, tail, count) VALUES(?,?,?,?)
+               ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(excluded.tail, tail), count=count+excluded.count
+               RETURNING num""",
             (writer, entry.owner, own, has_link := int(own is not None and not is_again)),
         ).fetchone()
         is_plain = int(own is None)
-        counted = """UPDATE writers SET linked=linked+?2, unlinked=unlinked+?5, last=coalesce(?3, last), shard=?4
-                     WHERE name=?1"""
-        if not self._sql.execute(counted, (writer, has_link, own, shard, is_plain)).rowcount:
+        counted = """UPDATE writers SET linked=linked+?, unlinked=unlinked+?, last=coalesce(?, last), shard=?
+                     WHERE name=?"""
+        if not self._sql.execute(counted, (has_link, is_plain, own, shard, writer)).rowcount:
             is_own = self._witness is None or self._witness.is_own(writer)
             is_new = not is_own and self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
             stands = (writer, has_link, is_plain, own, shard, int(is_new), 0)
@@ -167,6 +168,10 @@ class Chains:
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         return bool(row and row[0])
 
+    def has_lost_links(self, shard: str, data: bytes) -> bool:
+        """Return whether the lines of a shard had links when this clone read them, and somebody took all away."""
+        return self._witness is not None and self._witness.has_lost_links(shard_writer(shard)[0], shard, data)
+
     def flaw(self, problem: ShardProblem, data: Mapping[str, JSON]) -> None:
         """Note what is wrong with a line that is not entered."""
         entry = entry_of(data)
@@ -189,8 +194,8 @@ class Chains:
             )
 
     def _said(self, id: str) -> set[bytes]:
-        query = "SELECT body FROM gone WHERE id=?1 UNION ALL SELECT body FROM lines WHERE id=?1"
-        return {bytes(body) for (body,) in self._sql.execute(query, (id,)) if body is not None}
+        query = "SELECT body FROM gone WHERE id=? UNION ALL SELECT body FROM lines WHERE id=?"
+        return {bytes(body) for (body,) in self._sql.execute(query, (id, id)) if body is not None}
 
     def forget_flaws(self, shard: str) -> None:
         """Forget what was wrong with a shard, before it is read again."""
@@ -200,9 +205,9 @@ class Chains:
         """Note the lines of a shard that is dropped, or about to be read from its start."""
         self._sql.execute(
             """INSERT OR REPLACE INTO gone
-               SELECT link, id, body, writer, owner, type, ?2, number, '', 1, 0
-               FROM lines JOIN chains ON num = chain WHERE shard=?1 AND link IS NOT NULL""",
-            (number, shard),
+               SELECT link, id, body, writer, owner, type, ?, number, '', 1, 0
+               FROM lines JOIN chains ON num = chain WHERE shard=? AND link IS NOT NULL""",
+            (shard, number),
         )
 
     def recount(self, writer: str) -> None:
@@ -274,14 +279,21 @@ class Chains:
     def _compare(self, writer: str, head: WriterHead) -> None:
         """Note what a writer had and has no more, where nothing else knows of it."""
         last, lacking = bytes.fromhex(head.last), b"lines of " + writer.encode()
-        query = """SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM gone WHERE link=?1
-                   UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"""
-        is_known = self._sql.execute(query, (last,)).fetchone() is not None
-        query = """SELECT (SELECT linked FROM writers WHERE name=?1),
-                   (SELECT sum(many) FROM gone WHERE writer=?1 AND link!=?2),
-                   (SELECT count(*) FROM flaws WHERE code=?3 AND length(claimed)>0 AND shard LIKE ?4)"""
-        here = sum(filter(None, self._sql.execute(query, (writer, lacking, TAMPERED, f"%/{writer}%")).fetchone()))
+        query = """SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM gone WHERE link=?
+                   UNION ALL SELECT 1 FROM flaws WHERE claimed=?"""
+        is_known = self._sql.execute(query, (last, last, last)).fetchone() is not None
+        query = """SELECT (SELECT linked FROM writers WHERE name=?),
+                   (SELECT sum(many) FROM gone WHERE writer=? AND link!=?),
+                   (SELECT count(*) FROM flaws WHERE code=? AND length(claimed)>0 AND shard LIKE ?)"""
+        asked = (writer, writer, lacking, TAMPERED, f"%/{writer}%")
+        here = sum(filter(None, self._sql.execute(query, asked).fetchone()))
         self._sql.execute("DELETE FROM gone WHERE link=?", (lacking,))
+        if not is_known:  # it was cut, or all that follows a line was reckoned anew
+            shards = self._sql.execute("SELECT path FROM shards").fetchall()
+            for shard in (path for (path,) in shards if shard_writer(path)[0] == writer):
+                first = {one.id: one.link.body for one in reversed([*self._in_git(shard)]) if one.link}
+                for id, body in first.items():
+                    self._withhold_others(id, body)
         if not is_known or here < head.lines:
             row = (
                 lacking if is_known else last,
@@ -302,19 +314,28 @@ class Chains:
         """Note that the line before one is gone, or that another one stands in its place."""
         path = self._sql.execute("SELECT path FROM shards WHERE num=?", (shard,)).fetchone()[0]
         writer, owner = self._sql.execute("SELECT writer, owner FROM chains WHERE num=?", (chain,)).fetchone()
-        found = self._witness.written(path, parent) if self._witness and self._witness.written else None
-        link = link_of(found) if found is not None else None
-        entry = entry_of(found or {})
+        found = next(
+            (one for one in self._in_git(path) if one.link and one.link.own == parent), ChainedLine("", "", None, None)
+        )
+        entry, link = found, found.link
         row = (parent, entry.id, link.body if link else None, writer, owner, entry.type, path, number, "", 1, 0)
         self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
-        instead = """SELECT seq, path, number, id, owner, type, link, corpus FROM lines JOIN shards ON shards.num=shard
-                     JOIN chains ON chains.num=chain WHERE id=? AND id!='' AND body IS NOT NULL AND body!=?"""
-        for seq, *place, corpus in self._sql.execute(instead, (entry.id, link.body if link else b"")).fetchall():
+        self._withhold_others(entry.id, link.body if link else b"")
+
+    def _in_git(self, shard: str) -> Iterator[ChainedLine]:
+        """Yield what a shard has and had in git, the oldest state first."""
+        for data in self._witness.written(shard) if self._witness and self._witness.written else ():
+            yield entry_of(data)._replace(link=link_of(data))
+
+    def _withhold_others(self, id: str, body: bytes) -> None:
+        """Withhold the lines of an id that say something else than this."""
+        query = """SELECT seq, path, number, id, owner, type, link, corpus FROM lines JOIN shards ON shards.num=shard
+                   JOIN chains ON chains.num=chain WHERE id=? AND id!='' AND body IS NOT NULL AND body!=?"""
+        for seq, where, line, _, whose, kind, own, corpus in self._sql.execute(query, (id, body)).fetchall():
             self._sql.execute("DELETE FROM lines WHERE seq=?", (seq,))
             self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
-            where, line, id, whose, kind, own = place
-            row_of = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id))
-            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row_of)
+            row = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id))
+            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row)
 
     def _name_gone(self, log: Log) -> None:
         """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
@@ -326,18 +347,18 @@ class Chains:
         # A line that was changed may have been made another kind.
         self._sql.execute(
             """UPDATE flaws SET type=? WHERE type IS NULL AND EXISTS(
-               SELECT 1 FROM gone WHERE gone.type=?1 AND (gone.link=flaws.claimed OR gone.id=flaws.id))""",
-            (CONSTRAINT,),
+               SELECT 1 FROM gone WHERE gone.type=? AND (gone.link=flaws.claimed OR gone.id=flaws.id))""",
+            (CONSTRAINT, CONSTRAINT),
         )
         shards = self._sql.execute("SELECT DISTINCT shard FROM gone WHERE code=''").fetchall()
-        present = log.shards() if shards else {}
+        earlier = self._witness.earlier if self._witness else None
+        present = log.shards() if shards and earlier is not None else {}
         for (shard,) in shards:
             links = [
                 bytes(row[0]).hex()
                 for row in self._sql.execute("SELECT link FROM gone WHERE shard=? AND code=''", (shard,))
             ]
             data = log.read(shard) if shard in present else None
-            earlier = self._witness.earlier if self._witness else None
             code = MOVED_BACK if earlier is not None and earlier(shard, data, links) else MISSING
             self._sql.execute("UPDATE gone SET code=? WHERE shard=? AND code=''", (code, shard))
 
@@ -412,9 +433,9 @@ class Chains:
 
     def withheld(self, owner: str) -> list[Withheld]:
         """Return the lines of a user that are withheld, or missing."""
-        query = """SELECT id, type, code FROM flaws WHERE owner=?1 AND code=?2
-                   UNION ALL SELECT id, type, code FROM gone WHERE owner=?1 AND code=?3"""
-        return [Withheld(*row) for row in self._sql.execute(query, (owner, TAMPERED, MISSING))]
+        query = """SELECT id, type, code FROM flaws WHERE owner=? AND code=?
+                   UNION ALL SELECT id, type, code FROM gone WHERE owner=? AND code=?"""
+        return [Withheld(*row) for row in self._sql.execute(query, (owner, TAMPERED, owner, MISSING))]
 
     def has_something_to_say(self) -> bool:
         """Return whether any line is withheld, damaged or gone; every question asks this."""
@@ -430,19 +451,23 @@ class Chains:
         """Return the shards whose last line was torn."""
         return [shard for (shard,) in self._sql.execute("SELECT shard FROM flaws WHERE code=?", (TORN,))]
 
-    def own_heads(self) -> dict[str, dict[str, JSON]]:
+    def own_heads(self, tips: Iterable[Tip] | None = None) -> dict[str, dict[str, JSON]]:
         """Return how far this clone is as a writer, to be kept in git: a count, a root, and its chains by user.
 
         Who the users are can only be told with the key of this machine.
+
+        Args:
+            tips: How far the chains are, where not all of their lines were entered here.
         """
         found: dict[str, dict[str, JSON]] = {}
         witness = self._witness
         if witness is None:
             return found
-        query = "SELECT writer, owner, count, tail FROM chains WHERE tail IS NOT NULL ORDER BY writer, owner"
-        chains = [row for row in self._sql.execute(query) if witness.is_own(row[0])]
-        for writer in sorted({row[0] for row in chains}):
-            own = [(witness.digest(owner), count, tip.hex()) for name, owner, count, tip in chains if name == writer]
+        query = "SELECT writer, owner, count, lower(hex(tail)) FROM chains WHERE tail IS NOT NULL"
+        chains = [Tip(*row) for row in self._sql.execute(query)] if tips is None else tips
+        chains = sorted(chain for chain in chains if witness.is_own(chain.writer))
+        for writer in sorted({chain.writer for chain in chains}):
+            own = [(witness.digest(owner), count, tip) for name, owner, count, tip in chains if name == writer]
             users: dict[str, JSON] = {mark: {"count": count, "tip": tip} for mark, count, tip in sorted(own)}
             total = sum(count for _, count, _ in own)
             found[writer] = {"count": total, "root": root_of(tip for _, _, tip in own), "users": users}
@@ -460,8 +485,8 @@ class Chains:
             return HEADS_DAMAGED, "The head does not fit itself: it was changed."
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         here, said = int(row[0]) if row else 0, head.get("count")
-        known = "SELECT 1 FROM lines WHERE link=?1 UNION ALL SELECT 1 FROM flaws WHERE claimed=?1"
-        gone = [tip for tip in tips if not self._sql.execute(known, (_bytes(tip),)).fetchone()]
+        known = "SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM flaws WHERE claimed=?"
+        gone = [tip for tip in tips if not self._sql.execute(known, [_bytes(tip)] * 2).fetchone()]
         if not gone:
             return None
         told = f"{len(gone)} of the {len(tips)} chains of {writer} do not hold the line that they had come to"

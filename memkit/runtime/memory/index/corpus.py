@@ -27,12 +27,13 @@ SCHEMA = (
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
-        source_url TEXT, looked INT DEFAULT 0)""",
+        source_url TEXT, key TEXT, looked INT DEFAULT 0)""",
     "CREATE INDEX records_by_status ON records(status, id)",
     "CREATE INDEX records_by_type ON records(type, status, id)",
     "CREATE INDEX records_by_digest ON records(digest)",
     "CREATE INDEX records_by_session ON records(session_id) WHERE session_id IS NOT NULL",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes IS NOT NULL",
+    "CREATE INDEX records_by_key ON records(key, id) WHERE key IS NOT NULL",
     "CREATE INDEX records_by_source ON records(source_url) WHERE source_url IS NOT NULL",
     """CREATE TABLE events(
         id TEXT PRIMARY KEY, target TEXT, op TEXT, line TEXT, writer TEXT, place TEXT, source_url TEXT,
@@ -46,6 +47,16 @@ SCHEMA = (
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
     "CREATE TABLE clashes(one TEXT, other TEXT, PRIMARY KEY(one, other)) WITHOUT ROWID",
+    """CREATE TABLE relations(
+        document INT, s_name TEXT, s_role TEXT, s_shown TEXT, label TEXT, family TEXT, s_kind TEXT, o_kind TEXT,
+        moves INT, ended INT, o_name TEXT, o_role TEXT, o_shown TEXT, since TEXT, until TEXT, gives TEXT, told TEXT,
+        begins TEXT, tainted INT, stranger TEXT)""",
+    "CREATE INDEX relations_by_document ON relations(document)",
+    "CREATE INDEX relations_by_subject ON relations(s_name)",
+    "CREATE INDEX relations_by_object ON relations(o_name)",
+    "CREATE INDEX relations_by_role ON relations(gives) WHERE gives!=''",
+    "CREATE INDEX relations_by_subject_role ON relations(s_role) WHERE s_role!=''",
+    "CREATE INDEX relations_by_object_role ON relations(o_role) WHERE o_role!=''",
     """CREATE TABLE documents(
         kind TEXT, space TEXT, name TEXT, number INT, id TEXT UNIQUE, at TEXT, until TEXT, record TEXT, value TEXT,
         more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
@@ -60,7 +71,9 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
 
-OWN_TABLES = ("corpus", "records", "events", "parted", "statements", "clashes", "documents", "pieces")
+OWN_TABLES = (
+    "corpus", "records", "events", "parted", "statements", "clashes", "relations", "documents", "pieces",
+)  # fmt: skip
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -139,6 +152,10 @@ class CorpusIndex:
 
         take_in(self._sql, self._words, lines)
 
+    def has_relations(self) -> bool:
+        """Return whether any record here tells how things hang together."""
+        return self._sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
+
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
         """Return the numbers that BM25 needs for ``terms``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
@@ -187,6 +204,15 @@ class CorpusIndex:
                 rows[document] = FoundRecord(record, status, tokens.split(), document)
         return [rows[document] for document in documents]
 
+    def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
+        """Return those of some live records that are here."""
+        documents: list[int] = []
+        for start in range(0, len(ids), ASKED_AT_ONCE):
+            some = ids[start : start + ASKED_AT_ONCE]
+            query = f"SELECT document FROM records WHERE id IN ({','.join('?' * len(some))}) AND status='live'"
+            documents += [row[0] for row in self._sql.execute(query, some)]
+        return self.found(documents)
+
     def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
         """Return session and words of the live turns that an import brought within ``reach`` of some documents."""
         near = sorted({other for document in documents for other in range(document - reach, document + reach + 1)})
@@ -207,6 +233,10 @@ class CorpusIndex:
         """Return where vectors of this corpus may lie, to go with it; None where it is in memory."""
         path = self.database.path
         return path.with_name(path.name + VECTORS[0]) if path else None
+
+    def count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
@@ -236,8 +266,12 @@ class CorpusIndex:
         types: Sequence[str] = (),
         session_id: str | None = None,
         newest_first: bool = False,
+        before: str | None = None,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken."""
+        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
+
+        With ``before`` only those whose ids come before another one.
+        """
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
         state, order = "+status" if session_id else "status", "+id" if len(types) > 1 else "id"
@@ -248,6 +282,9 @@ class CorpusIndex:
         if status != "live":
             clauses.append(REMEMBERED)
             values.append(self._forgotten_before())
+        if before is not None:
+            clauses.append("id<?")
+            values.append(before)
         query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
@@ -257,6 +294,12 @@ class CorpusIndex:
         """Return the live records that were made last, the newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
+
+    def keyed(self, key: str) -> Iterator[Record]:
+        """Yield the live records with this key, the newest first."""
+        query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
+        for (data,) in self._sql.execute(query, (key,)):
+            yield Record.from_checked(json.loads(data))
 
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in the order of their ids, also where the time of grace is over."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..log.links import Link
-from ..log.log import Log, Observe, Span, Written
+from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import SHARED, file_stem, unplaced, user_corpus
 from .catalogue import Catalogue, is_damaged, is_read_only, is_unwritable, remove_database
@@ -56,16 +56,16 @@ class Index:
             self._catalogue = self._opened_catalogue()
         return self._catalogue
 
-    def refresh(self) -> None:
-        """Take in what the log has gained or lost."""
-        self._served(lambda: self.catalogue.refresh(self._log))
+    def refresh(self, users: Users = None) -> None:
+        """Take in what the log has gained or lost of what is about ``users``."""
+        self._served(lambda: self.catalogue.refresh(self._log, users), users=users)
 
-    def refresh_to_write(self) -> None:
+    def refresh_to_write(self, users: Users = None) -> None:
         """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
         if self._folder != self._own_folder:
             self.release()
             self._folder, self._borrowed = self._own_folder, None
-        self._served(lambda: self.catalogue.refresh(self._log), helps=is_read_only)
+        self._served(lambda: self.catalogue.refresh(self._log, users), helps=is_read_only, users=users)
 
     def user(self, user_id: str) -> CorpusIndex:
         """Return the index of a user's own records."""
@@ -206,13 +206,15 @@ class Index:
         return self._opened(name)
 
     def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
-        shards: dict[str, bytes] = {}
+        shard, start, content = "", 0, b""
         pending = []
         owner = None
         for line in self.catalogue.lines(corpus, after):
-            if line.span.shard not in shards:
-                shards = {line.span.shard: self._log.read(line.span.shard)}
-            data = unplaced(decode_line(shards[line.span.shard][line.span.offset : line.span.offset + line.span.size]))
+            if line.span.shard != shard or line.span.offset < start:
+                shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
+                content = self._log.read(shard, start)
+            first = line.span.offset - start
+            data = unplaced(decode_line(content[first : first + line.span.size]))
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))
@@ -250,7 +252,7 @@ class Index:
             remove()
             return opened()
 
-    def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable) -> Answer:
+    def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable, users: Users = None) -> Answer:
         """Return what ``ask`` says; after an error that another place ``helps``, what it says of the index there."""
         while True:
             try:
@@ -259,7 +261,7 @@ class Index:
                 if self._folder is None or self._is_changing() or not helps(error):
                     raise
             self._move()
-            self.refresh()
+            self.refresh(users)
 
     def _is_changing(self) -> bool:
         return self._catalogue is not None and self._catalogue.database.sql.in_transaction

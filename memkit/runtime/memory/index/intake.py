@@ -10,6 +10,7 @@ approve what was overtaken all the same.
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..log.log import Span
 from ..record.errors import InvalidRecord
@@ -25,11 +26,14 @@ from ..record.events import (
     takes_places,
 )
 from ..record.lines import JSON, encode_data, normal_time, parse_time
-from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
+from ..record.record import CONSOLIDATED, PERSONS, SHARED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
 from .documents import DOCUMENT, enter_document
 from .words import WordIndex
+
+if TYPE_CHECKING:
+    from ..words.relations import Stated
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON]]
 UNSETTLED = ""
@@ -37,8 +41,8 @@ UNSETTLED = ""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url)
-    VALUES(?,?,?,?,?,?,0,?,?,?,?)"""
+    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
+    VALUES(?,?,?,?,?,?,0,?,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
            EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
            OR EXISTS(SELECT 1 FROM events WHERE successor=:id)"""
@@ -70,9 +74,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
 
 
 def found_by(record: Record) -> list[str]:
-    """Return the words that a record is found by: those of its text, of the day it is from, and of dates it names."""
-    day = parse_time(record.valid_from or record.created_at).date()
-    return [*tokens(record.text), *day_words(day), *dated(record.text, day, ahead=AHEAD).words]
+    """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
+    day, told = parse_time(record.valid_from or record.created_at).date(), record.text
+    named = tokens(record.key) if record.key else []
+    return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
 
 
 def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
@@ -107,11 +112,12 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
     digest = fingerprint(record.text) if readable else ""
     row = (
         record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
-        record.actor, record.session_id, record.supersedes, record.source_url,
+        record.actor, record.session_id, record.supersedes, record.source_url, record.key,
     )  # fmt: skip
     document = sql.execute(INSERT_RECORD, row).lastrowid or 0
     if not is_plain:
         return record.id
+    _enter_relations(sql, document, record)
     entering[document] = found
     sql.execute(COUNT_IN, (1, len(found)))
     return None
@@ -132,6 +138,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     ended = _ended(sql, id, standing) if standing else state.ended
     closed_at = normal_time(state.closed_at) if state.closed_at else None
     present = None if state.record == base else encode_data(state.record.to_data())
+    _enter_relations(sql, document, state.record)
     found = kept.split()
     status = "sealed" if base.is_sealed and state.status == "live" else state.status
     lives, lived = status == "live", before == "live"
@@ -150,6 +157,44 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
     is_parted = len(standing) > 1 or (standing and status == "rejected")
     sql.execute(f"{'INSERT OR IGNORE INTO parted VALUES(?)' if is_parted else 'DELETE FROM parted WHERE id=?'}", (id,))
     return [] if ended == ended_before else [*replaced_by(base), *(row[0] for row in sql.execute(GAVE_WAY, (id,)))]
+
+
+def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
+    """Put the relations of a record in the place of those that were known of it; most tell none."""
+    if not (record.relation or record.about) or record.is_sealed:
+        return
+    sql.execute("DELETE FROM relations WHERE document=?", (document,))
+    rows = [_relation_row(document, record, one) for one in told_by(record)]
+    sql.executemany(f"INSERT INTO relations VALUES({','.join('?' * 20)})", rows)
+
+
+def told_by(record: Record) -> "Iterator[Stated]":
+    """Yield what a record tells of how things hang together, each once."""
+    from ..words.relations import ABOUT, Mention, Stated, kept_relations, mention, stated
+
+    found: dict[Stated, None] = {}
+    ends = set()
+    for one in kept_relations(record.relation):
+        for each in stated(one, record.user_id):
+            found[each] = None
+            ends |= {each.subject[:2], each.object[:2]}
+    for name in record.about:
+        named = mention(name, record.user_id)
+        if named[:2] not in ends:
+            found[Stated(named, ABOUT, Mention())] = None
+    yield from found
+
+
+def _relation_row(document: int, record: Record, one: "Stated") -> tuple[object, ...]:
+    """Return a relation as a row; where it says no dates itself, those of its record hold."""
+    shared = record.scope == SHARED and (record.trust != "verified" or record.actor == "user")
+    stranger = record.user_id if shared and record.actor not in PERSONS[:1] else ""
+    since, until = (day or "" for day in (record.valid_from, record.valid_until))
+    return (
+        document, *one.subject, one.verb.label, one.verb.question, *one.verb.kinds, int(one.verb.moves),
+        int(one.verb.ended), *one.object, one.since[:10] or since[:10], one.until[:10] or until[:10], one.gives,
+        normal_time(record.created_at), begins(record), int(bool(record.taint)), stranger,
+    )  # fmt: skip
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"

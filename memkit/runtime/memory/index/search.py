@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..interface import Hit, Loser, SearchReport
 from ..record.lines import normal_time, parse_time
@@ -32,6 +32,9 @@ from .words import (
     saturation,
     weighed,
 )
+
+if TYPE_CHECKING:
+    from .steps import Steps
 
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
@@ -59,9 +62,13 @@ class SearchQuestion(NamedTuple):
     task_tags: Sequence[str] = ()
     bars: Callable[[Record], bool] = lambda record: False
     """Whether a record of somebody else says what the asker rejected, or what was erased of them."""
+    is_stale: Callable[[Record], bool] = lambda record: False
+    """Whether a record was drawn from others that hold no more."""
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
+Related = Callable[[], "Steps"]
+"""Says which records relations lead to from what a question names."""
 Scored = tuple[FoundRecord, dict[str, float]]
 """A record with the parts of its relevance."""
 
@@ -72,16 +79,23 @@ def search(
     settings: RetrievalSettings,
     uses: Uses,
     meaning: "ByMeaning | None" = None,
+    related: "Related | None" = None,
 ) -> SearchReport:
-    """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together."""
+    """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together.
+
+    ``related`` says which records relations lead to from what the question names.
+    """
     named = dated(question.query, question.now.date())
     terms = [*query_terms(named.rest), *named.words]
     hits: list[Hit] = []
     losers: list[Loser] = []
-    for corpus in corpora if terms else ():
+    held = list(corpora)
+    for corpus in held if terms else ():
         found, lost = _ask(question, terms, corpus, settings, uses, meaning)
         hits += found
         losers += lost
+    if related is not None and (led := related()).records:
+        hits, losers = _with_related(question, hits, losers, held, settings, uses, led)
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     kept = tuple(hits[: max(0, question.k)])
     outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
@@ -121,6 +135,49 @@ def _ask(
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
     losers += [Loser(one.found.record.id, "floor") for one in measured if one.found.record.id not in reasons]
     return _hits(passed, question, settings, uses), losers
+
+
+LEADING = 0.5
+"""How relevant is what relations surely lead to, where no word finds anything."""
+
+
+def _with_related(
+    question: SearchQuestion,
+    hits: Sequence[Hit],
+    losers: Sequence[Loser],
+    corpora: Sequence[CorpusIndex],
+    settings: RetrievalSettings,
+    uses: Uses,
+    led: "Steps",
+) -> tuple[list[Hit], list[Loser]]:
+    """Return hits and losers with what relations lead to, worth a share of the best or its own."""
+    best = max((hit.parts["relevance"] for hit in hits), default=0.0) or LEADING
+    weights = {step.id: step.weight for step in led.records}
+    kept = [hit for hit in hits if hit.id not in led.past]
+    timely = [Loser(hit.id, "expired") for hit in hits if hit.id in led.past]
+    here = {hit.id for hit in kept}
+    scored: list[Scored] = []
+    for hit in kept:
+        if hit.id in weights and not hit.record.taint:
+            more = max(hit.parts["relevance"], weights[hit.id] * best)
+            parts = {**hit.parts, "relevance": more, "relation": weights[hit.id]}
+            scored.append((FoundRecord(hit.record, "live", ()), parts))
+    lost = []
+    for corpus in corpora:
+        for found in corpus.with_ids([id for id in weights if id not in here]):
+            if found.record.taint:
+                continue  # words alone find it
+            reason = _objection(found.record, question)
+            weight = weights[found.record.id]
+            if reason:
+                lost.append(Loser(found.record.id, reason))
+            else:
+                parts = {"relevance": weight * best, "bm25": 0.0, "coverage": 0.0, "relation": weight}
+                scored.append((found, parts))
+    more_hits = _hits(scored, question, settings, uses)
+    chosen = {hit.id for hit in more_hits} | {one.id for one in lost}
+    rest = [hit for hit in kept if hit.id not in chosen]
+    return [*rest, *more_hits], [*timely, *lost, *(one for one in losers if one.id not in chosen)]
 
 
 def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[FoundRecord]:
@@ -253,6 +310,8 @@ def _objection(record: Record, question: SearchQuestion) -> str:
     if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
         return "filter"
     if not (was_true(record, question.as_of) if question.as_of else is_valid(record, question.now)):
+        return "expired"
+    if "reflection" in record.extra and question.is_stale(record):
         return "expired"
     if record.confidence < question.min_confidence:
         return "confidence"

@@ -138,7 +138,7 @@ def _mark(ground: tuple[str, ...]) -> int:
 
 def _concern_the_same(one: Record, other: Record) -> bool:
     is_theirs = one.user_id == other.user_id and audience_of(one) == audience_of(other)
-    return is_theirs and contradict(one.text, other.text)
+    return is_theirs and one.key == other.key and contradict(one.text, other.text)
 
 
 def contradicted_by(record: Record) -> list[str]:

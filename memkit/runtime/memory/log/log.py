@@ -1,17 +1,19 @@
 """The append-only log: what a shard is, where a line lies, and the log that lives in memory."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
-from ..record.lines import decode_line
+from ..record.lines import EMPTY, JSON, decode_line
 from .witness import Witness
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
 Observe = Callable[[dict[str, object]], None]
+Users = Collection[str] | None
+"""Whom a question or a change is about, beside what is shared; None stands for everybody."""
 
 
 class Span(NamedTuple):  # like the other small values in here: a dataclass takes longer to define than a search to run
@@ -49,6 +51,18 @@ class Written(NamedTuple):
 
     offset: int
     data: bytes
+    stat: ShardStat
+    """Of the shard with what was added."""
+
+
+class Tip(NamedTuple):
+    """How far a writer is about a user."""
+
+    writer: str
+    owner: str
+    lines: int
+    link: str
+    """Of the newest line."""
 
 
 class Batch(Protocol):
@@ -57,8 +71,11 @@ class Batch(Protocol):
     writer: str
     """By whose name they are written."""
 
-    def stage(self, line: bytes) -> Span:
-        """Return where ``line`` will lie once the batch is flushed."""
+    def writer_in(self, corpus: str) -> str:
+        """Return by whose name lines of this corpus are written."""
+
+    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
+        """Return where ``line``, which says ``data``, will lie once the batch is flushed."""
 
     def flush(self) -> Mapping[str, Written]:
         """Write and sync what was staged; return what each shard was given."""
@@ -71,15 +88,72 @@ class Log(Protocol):
     def witness(self) -> Witness | None:
         """Return what this clone knows of the lines by itself; None where no clone does."""
 
-    def shards(self) -> dict[str, ShardStat]:
-        """Return every shard there is."""
+    @property
+    def cache(self) -> str:
+        """Return a name for what an index of this log is kept under; empty for the store's own files."""
+
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
+        """Return every shard that may hold lines about ``users``, or shared ones."""
+
+    def folders(self, users: Users) -> Sequence[str] | None:
+        """Return what the names of those shards begin with; None where any shard may hold lines about anybody."""
+
+    def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
+        """Return whether what stood in a shard is known to stand there still, without reading it."""
+
+    def users(self) -> list[str] | None:
+        """Return everybody of whom there are lines; None where only the lines themselves can tell."""
+
+    def tips(self) -> "Iterable[Tip] | None":
+        """Return how far every chain is; None where only the lines themselves can tell."""
+
+    def close(self) -> None:
+        """Let go of what the log holds open."""
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard."""
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
-        """Give a batch whose lines are written by ``flush`` or not at all."""
+    def batch(self, users: Users = None) -> Iterator[Batch]:
+        """Give a batch of lines about ``users`` that are written by ``flush`` or not at all.
+
+        While it is open nobody else writes about them.
+        """
+
+
+class SharedShards:
+    """What holds for a log whose shards have lines about anybody, and may be edited by people and git."""
+
+    cache = ""
+
+    def folders(self, users: Users) -> Sequence[str] | None:
+        """Return that any shard may hold lines about anybody."""
+        return None
+
+    def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
+        """Return that only reading a shard tells."""
+        return False
+
+    def users(self) -> list[str] | None:
+        """Return that only the lines tell."""
+        return None
+
+    def tips(self) -> "Iterable[Tip] | None":
+        """Return that only the lines tell."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+
+class OneWriter:
+    """What holds for a batch whose lines go by one name, whomever they are for."""
+
+    writer: str
+
+    def writer_in(self, corpus: str) -> str:
+        """Return that name."""
+        return self.writer
 
 
 def shard_writer(shard: str) -> tuple[str, int]:
@@ -115,7 +189,7 @@ def is_whole(tail: bytes) -> bool:
     return True
 
 
-class MemoryLog:
+class MemoryLog(SharedShards):
     """A log without a disk: one shard that dies with the process."""
 
     SHARD = "memory/memory.jsonl"
@@ -124,7 +198,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self._data = bytearray()
 
-    def shards(self) -> dict[str, ShardStat]:
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return the one shard."""
         return {self.SHARD: ShardStat(len(self._data), 0, 0)}
 
@@ -133,12 +207,12 @@ class MemoryLog:
         return bytes(self._data[offset : None if size < 0 else offset + size])
 
     @contextmanager
-    def batch(self) -> Iterator["MemoryBatch"]:
+    def batch(self, users: Users = None) -> Iterator["MemoryBatch"]:
         """Give a batch."""
         yield MemoryBatch(self._data)
 
 
-class MemoryBatch:
+class MemoryBatch(OneWriter):
     """Lines on their way to a log in memory."""
 
     writer = "memory"
@@ -147,7 +221,7 @@ class MemoryBatch:
         self._data = data
         self._staged = bytearray()
 
-    def stage(self, line: bytes) -> Span:
+    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
         """Return where ``line`` will lie."""
         span = Span(MemoryLog.SHARD, len(self._data) + len(self._staged), len(line))
         self._staged += line
@@ -155,7 +229,7 @@ class MemoryBatch:
 
     def flush(self) -> Mapping[str, Written]:
         """Append what was staged."""
-        written = Written(len(self._data), bytes(self._staged))
+        offset, data = len(self._data), bytes(self._staged)
         self._data += self._staged
         self._staged.clear()
-        return {MemoryLog.SHARD: written}
+        return {MemoryLog.SHARD: Written(offset, data, ShardStat(len(self._data), 0, 0))}

@@ -16,10 +16,10 @@ from datetime import datetime
 from pathlib import Path
 
 from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from ..record.lines import to_text
+from ..record.lines import EMPTY, JSON, to_text
 from .clone import lock_file, state_folder
 from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
-from .log import Observe, ShardStat, Span, Written, is_whole, shard_writer
+from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Written, is_whole, shard_writer
 from .witness import Witness
 
 SHARD_LIMIT = 2 * 1024 * 1024
@@ -33,9 +33,11 @@ NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
 
 
 LOCK_SECONDS = 30.0
+MOVED = "moved"
+"""In the state folder: where the memory of the store went."""
 
 
-class ShardLog:
+class ShardLog(SharedShards):
     """The shards under ``archive/`` of a store."""
 
     def __init__(
@@ -70,7 +72,7 @@ class ShardLog:
         self._timeout = timeout
         self.witness = Witness(root)
 
-    def shards(self) -> dict[str, ShardStat]:
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard there is; months and shards that are links are not followed.
 
         Raises:
@@ -96,9 +98,12 @@ class ShardLog:
             return file.read(size)
 
     @contextmanager
-    def batch(self) -> Iterator["ShardBatch"]:
+    def batch(self, users: Users = None) -> Iterator["ShardBatch"]:
         """Hold the store's lock and give a batch that appends to this writer's newest shard."""
         with locked(self._lock, timeout=self._timeout):
+            if (moved := self._state / MOVED).is_file():
+                where = moved.read_text(encoding="utf-8").strip()
+                raise StoreReadOnly(f"This memory was moved to {where}. Nothing was stored here; start anew.")
             yield ShardBatch(self._root, self.writer, self._newest, self._repair)
 
     @property
@@ -116,6 +121,20 @@ class ShardLog:
                 (self._state / FOUNDED).touch(mode=0o600)
         branch = self._branch()
         return f"{self._clone}-{branch_mark(branch)}" if branch else self._clone
+
+    @property
+    def shown(self) -> str:
+        """Return where the archive lies, as a setting names it."""
+        return "files"
+
+    def claim(self, moved_to: str = "") -> None:
+        """Write down that these shards are the store's memory, or where it went; nobody writes here then."""
+        marker = self._state / MOVED
+        if moved_to:
+            make_private(self._state)
+            marker.write_text(f"{moved_to}\n", encoding="utf-8")
+        else:
+            marker.unlink(missing_ok=True)
 
     def mend(self, shard: str) -> None:
         """Set aside the torn last line of a shard, whoever wrote it; the store's lock is held."""
@@ -162,7 +181,7 @@ class ShardLog:
         return keep
 
 
-class ShardBatch:
+class ShardBatch(OneWriter):
     """Lines on their way to disk; the store's lock is held."""
 
     def __init__(
@@ -177,7 +196,7 @@ class ShardBatch:
         self._path: Path | None = None
         self._part = 1
 
-    def stage(self, line: bytes) -> Span:
+    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
         """Return where ``line`` will lie; a full shard is followed by the next one."""
         if self._path is None:
             path, self._part = self._newest(self.writer)
@@ -195,8 +214,8 @@ class ShardBatch:
         written = {}
         for path, lines in self._staged.items():
             if lines:
-                self._append(path, bytes(lines))
-                written[f"{path.parent.name}/{path.name}"] = Written(self._sizes[path], bytes(lines))
+                stat = self._append(path, bytes(lines))
+                written[f"{path.parent.name}/{path.name}"] = Written(self._sizes[path], bytes(lines), stat)
         self._staged.clear()
         self._sizes.clear()
         self._path = None
@@ -223,7 +242,7 @@ class ShardBatch:
             os.close(descriptor)
         return path
 
-    def _append(self, path: Path, lines: bytes) -> None:
+    def _append(self, path: Path, lines: bytes) -> ShardStat:
         try:
             _make_folders(path.parent)
             descriptor = open_inside(self._root, path, APPEND_FLAGS, 0o644)
@@ -234,6 +253,7 @@ class ShardBatch:
             _write_whole(descriptor, lines, size)
             if size == 0:
                 sync_folder(path.parent)
+            return _shard_stat(os.fstat(descriptor))
         except OSError as error:
             raise _explained(error, path) from None
         finally:

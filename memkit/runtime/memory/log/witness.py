@@ -5,7 +5,7 @@ It lies beside the user's keys and not in the store, so that putting back an old
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +24,8 @@ except ImportError:
 Earlier = Callable[[str, bytes | None, Sequence[str]], bool]
 """Says whether the history had a shard like this, or none, before it had lines with these links."""
 
-Written = Callable[[str, bytes], Mapping[str, JSON] | None]
-"""Returns the line of a shard with this link, where the history has it."""
+Written = Callable[[str], Iterable[Mapping[str, JSON]]]
+"""Yields every line that a shard has or had in the history and that fits its link, the oldest state first."""
 
 
 class WriterHead(NamedTuple):
@@ -88,6 +88,11 @@ class Witness:
         if not text or mark.decode("latin-1") != self._mark(text):
             return {}
         return {writer: WriterHead(*head) for writer, head in json.loads(text).items()}
+
+    def has_lost_links(self, writer: str, shard: str, data: bytes) -> bool:
+        """Return whether a shard without links is one whose writer had some, and no earlier state of the history."""
+        head = self.heads(self.kept()).get(writer)
+        return head is not None and not (self.earlier and self.earlier(shard, data, [head.last]))
 
     def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
         """Put the heads where no store can reach them, and return what lies there then."""

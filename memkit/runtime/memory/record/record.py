@@ -26,6 +26,9 @@ OUTSIDE = ("import", "tool", "mcp")
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
 MAX_TAGS = 64
+MAX_RELATIONS = 8
+RELATION = frozenset({"subject", "predicate", "object", "valid_from", "valid_until"})
+"""What a relation may hold."""
 MAX_PARENTS = 512
 """Ids of what stood in a prompt; nothing that did may be left out, or taking it back would not reach what it led to."""
 
@@ -34,7 +37,7 @@ class Field(NamedTuple):
     """How a field is checked, and what becomes of it."""
 
     form: str | tuple[str, ...]
-    """text | name | address | share | number | labels | time | rest, or the words that it may hold"""
+    """text | name | address | share | number | labels | time | relation | rest, or the words that it may hold"""
     set_by: str
     """payload: whoever offers it; import: the channel, or an import that brings it along; union: the channel, to which
     an import adds what it brings; channel: nobody else; log: where the line stands, said when it is written"""
@@ -146,6 +149,30 @@ def _labels(name: str, value: JSON) -> list[str]:
     return [message for label in value for message in _name(one, label if label is not None else "")]
 
 
+def _relation(name: str, value: JSON) -> list[str]:
+    several = value if isinstance(value, list | tuple) else [value]
+    if len(several) > MAX_RELATIONS:
+        return [f"{name} has {len(several)} entries; {MAX_RELATIONS} is the most."]
+    return [message for one in several for message in _one_relation(name, one)][:1]
+
+
+def _one_relation(name: str, value: JSON) -> list[str]:
+    if not isinstance(value, Mapping) or not value.keys() <= RELATION:
+        return [f"{name} is not an object of {', '.join(sorted(RELATION))}."]
+    for part in ("subject", "predicate", "object"):
+        if found := _name(f"the {part} of {name}", value.get(part, "")):
+            return found
+    dates = {key: value[key] for key in ("valid_from", "valid_until") if value.get(key) is not None}
+    for key, given in dates.items():
+        if found := _time(f"{key} of {name}", given):
+            return found
+    if len(dates) == 2 and normal_time(str(value["valid_until"])) < normal_time(str(value["valid_from"])):
+        return [
+            f"{name} ends on {value['valid_until']}, before it begins on {value['valid_from']}: it would never hold."
+        ]
+    return []
+
+
 def _time(name: str, value: JSON) -> list[str]:
     try:
         parse_time(value if isinstance(value, str) else repr(value))
@@ -156,7 +183,7 @@ def _time(name: str, value: JSON) -> list[str]:
 
 CHECKS: Mapping[str, Callable[[str, JSON], list[str]]] = {
     "text": _text, "name": _name, "address": _address, "actor": _actor, "share": _share, "number": _number,
-    "labels": _labels, "time": _time,
+    "labels": _labels, "time": _time, "relation": _relation,
 }  # fmt: skip
 
 
@@ -189,10 +216,16 @@ class Record(NamedTuple):
     """A bare date means its end."""
     supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
     agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
+    key: Annotated[str | None, Field("name", "payload", "copy", "same", "refuse", "hide")] = None
+    """Under which name its text is an exact value; it is compared with what has the same key only."""
     taint: Annotated[tuple[str, ...], Field("labels", "union", "new", "all", "mask", "hide")] = ()
     """Origins of what may have steered it, whatever its wording; none when it is clean."""
     parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
     """Ids of the records that stood in the prompt when an agent wrote it."""
+    about: Annotated[tuple[str, ...], Field("labels", "payload", "drop", "drop", "mask", "hide")] = ()
+    """Who and what it is about, by the names that its text gives them."""
+    relation: Annotated[JSON, Field("relation", "payload", "drop", "drop", "mask", "hide")] = None
+    """How they hang together: subject, predicate, object, and from when to when; a list where it says several."""
     link: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
     """Which line of its writer came before, and a digest of that and of this one (``log/links``)."""
     salt: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
@@ -297,7 +330,7 @@ RECORD_FIELDS = tuple(name for name in FIELDS if name != "extra")
 REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_defaults)
 LABELS = frozenset(name for name, field in FIELDS.items() if field.form == "labels")
 CHANGEABLE = tuple(name for name, field in FIELDS.items() if field.updating == "change")
-FORMS = ("text", "words", "name", "address", "actor", "share", "number", "labels", "time")
+FORMS = ("text", "words", "name", "address", "actor", "share", "number", "labels", "time", "relation")
 """In this order fields are checked: what is wrong with a text is said first."""
 CHECKED = sorted(
     ((name, FIELDS[name].form) for name in RECORD_FIELDS),

@@ -99,7 +99,7 @@ LOWER, CAPITALS, DIGITS = (bytes(range(*span)) for span in ((97, 123), (65, 91),
 LEADS = {1.0: bytes(range(0xC0, 0xE0)), 1.11: bytes(range(0xE0, 0xF0)), 2.7: bytes(range(0xF0, 0xF8))}
 """What a character of two, three or four bytes weighs, by the byte it begins with."""
 UNCOUNTED = b" " + bytes(range(0x80, 0x100))
-LONG_RUN = regex(r"[!-~]{28,}")
+LONG_RUN = regex(r"[!#-~]{28,}")
 SPACES = regex(r" {2,}")
 WORD = regex(r"[^\W\d_]+")
 LONG_WORD = regex(r"[^\W\d_]{9,}")

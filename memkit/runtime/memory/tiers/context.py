@@ -15,8 +15,8 @@ Message: TypeAlias = dict[str, Any]
 
 CONTEXT = ContextSettings()
 NO_SECTIONS = CoreSettings()
-MESSAGE_OVERHEAD = 4
-"""Tokens that a chat format spends on each message besides its text."""
+MESSAGE_OVERHEAD = 7
+"""Tokens that a request's JSON spends on each message besides its role and text."""
 CORE_SHARE = 0.6
 """Of the budget; core beyond it is shown shortened."""
 SUMMARY_SHARE = 0.15
@@ -238,14 +238,22 @@ def is_spoken(message: Mapping[str, Any]) -> bool:
 
 
 def message_texts(message: Mapping[str, Any]) -> list[str]:
-    """Return every text of ``message`` that reaches the model."""
-    texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
+    """Return every text of ``message`` as a request carries it."""
+    texts = [as_sent(str(message.get(key) or "")) for key in ("role", "content", "name", "tool_call_id")]
     return texts + [call_text(call) for call in message.get("tool_calls") or ()]
 
 
+def as_sent(text: str) -> str:
+    """Return ``text`` as it stands in a request's JSON."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def call_text(call: Mapping[str, Any]) -> str:
-    """Return a tool call as it reaches the model."""
-    return json.dumps(call, ensure_ascii=False, default=str)
+    """Return a tool call as a request carries it: its arguments are JSON in a string."""
+    arguments = json.dumps(call.get("args"), ensure_ascii=False, default=str)
+    function = {"name": call.get("name"), "arguments": arguments}
+    sent = {"id": call.get("id"), "type": "function", "function": function}
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
 
 
 def groups(messages: Sequence[Message]) -> list[list[Message]]:
@@ -267,10 +275,13 @@ def fitted(messages: Sequence[Message], tokens: int, context: MainContext) -> li
         bare = [{**message, "content": ""} for message in messages]
     room = tokens - sum(map(context.message_tokens, bare))
     texts = [str(message.get("content") or "") for message in messages]
-    share = fair_share([context.count(text) for text in texts], room)
+
+    def count(text: str) -> int:
+        return context.count(as_sent(text))
+
+    share = fair_share(list(map(count, texts)), room)
     return [
-        {**message, "content": shortened(text, share, context.count)}
-        for message, text in zip(messages, texts, strict=True)
+        {**message, "content": shortened(text, share, count)} for message, text in zip(messages, texts, strict=True)
     ]
 
 

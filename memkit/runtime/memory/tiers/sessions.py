@@ -32,9 +32,11 @@ class SessionTurn:
     """To or by which of the user's agents, where there are several."""
     taint: tuple[str, ...] = ()
     """What may have steered it."""
+    parents: tuple[str, ...] = ()
+    """Records that stood in the prompt it was said under."""
 
 
-OPTIONAL = ("agent_id", "taint")
+OPTIONAL = ("agent_id", "taint", "parents")
 
 
 def line_of(turn: SessionTurn, sealer: Sealer) -> bytes:
@@ -53,7 +55,9 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[SessionTurn]:
     for line in content.split(b"\n"):
         try:
             data: Any = shown(json.loads(line), sealer)
-            turn = SessionTurn(**{**data, "taint": tuple(map(str, data.get("taint") or ()))})
+            turn = SessionTurn(
+                **{**data, **{key: tuple(map(str, data.get(key) or ())) for key in ("taint", "parents")}}
+            )
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
         if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
@@ -177,6 +181,8 @@ class Kept:
     """What the model cost so far: tokens and requests."""
     taint: tuple[str, ...] = ()
     """What may have steered what stands in the prompt."""
+    drawn: int = 0
+    """The last turn of which what lasts was drawn."""
 
 
 class SessionFile:
@@ -203,7 +209,8 @@ class SessionFile:
             main.restore(data.get("messages", []), data.get("summary", ""))
         told: dict[str, Any] = {key: data.get(key) for key in (*TITLE, "working")}
         usage, taint = _counts(data.get("usage")), tuple(data.get("taint", ()))
-        return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint)
+        drawn = drawn if type(drawn := data.get("drawn")) is int else 0
+        return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint, drawn=drawn)
 
     def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
@@ -213,6 +220,7 @@ class SessionFile:
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {"usage": dict(kept.usage)} if kept.usage else {}
         data |= {"taint": list(map(mask, kept.taint))} if kept.taint else {}
+        data |= {"drawn": kept.drawn} if kept.drawn else {}
         data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
         if kept.working is not None:
             data["working"] = masked_tree(kept.working)
@@ -235,6 +243,11 @@ class SessionFile:
         if is_new:
             self._write(content)
         return is_new
+
+    @property
+    def path(self) -> Path:
+        """Return the file."""
+        return self._path
 
     def exists(self) -> bool:
         """Return whether anything is kept of this session."""

@@ -1,4 +1,4 @@
-"""What a model is told about the five memory tools, and the check of what it hands them."""
+"""What a model is told about the memory tools, and the check of what it hands them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -46,11 +46,11 @@ SPECS: tuple[dict[str, Any], ...] = (
     _tool(
         "archival_memory_search",
         "Look in long-term memory before you answer what depends on the user, earlier sessions or decisions. Cite the "
-        "ids of the records you use.",
+        "ids you use.",
         ("query",),
-        query=_text("Words of the record; without any, the newest are listed."),
+        query=_text("Without words, the newest are listed."),
         top_k=TOP_K,
-        type={"type": "string", "description": "Only records of this type, such as goal."},
+        type={"type": "string", "description": "Such as goal."},
         as_of=_text("What was true on this day."),
     ),
     _tool(
@@ -71,10 +71,17 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "conversation_search",
-        "Look in what was said in earlier sessions and in turns that you no longer see.",
+        "Look in earlier sessions and in turns that you no longer see.",
         ("query",),
         query={"type": "string"},
         limit=TOP_K,
+    ),
+    _tool(
+        "memory_value",
+        "Keep an exact value under a key, or read it.",
+        ("key",),
+        key={"type": "string"},
+        value={"type": "string"},
     ),
 )
 ALIASES = {

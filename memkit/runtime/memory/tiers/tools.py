@@ -1,4 +1,4 @@
-"""The five memory tools as an agent uses them, stamped by the host with user, session and turn."""
+"""The memory tools as an agent uses them, stamped by the host with user, session and turn."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
 from ..settings import MemorySettings
 from ..words.wording import content_words
 from .context import MainContext, Message
-from .fence import fence, fence_turns
+from .fence import fence, fence_turns, visible
 from .recall import RecallMemory, asks_for_beginning
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, specs_with
@@ -96,6 +96,14 @@ class ToolArchive(Protocol):
 
     def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
         """Return the live constraints that hold now, sure enough for a prompt."""
+
+    def value(
+        self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> Record | None:
+        """Return the newest clean record with this key."""
+
+    def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
+        """Offer ``draft`` as the exact value under ``key``."""
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the core sections of this user's agent."""
@@ -258,6 +266,31 @@ class MemoryTools:
                 taken["passing"] = said
         return self._concluded("archival_memory_insert", decision, **taken)
 
+    def memory_value(self, key: str, value: str | None = None) -> Record | str | None:
+        """Return the record whose text is the exact value under ``key``, or put ``value`` there and return its id.
+
+        None where no clean record has the key; raises Refused with the gate's reasons.
+        """
+        if value is None:
+            found = self.archive.value(self.user_id, key, session_id=self.session_id, agent_id=self.agent_id)
+            self._recall({found.id: found} if found else {})
+            self._record("value_read", key=mask(key), ids=[found.id] if found else [])
+            return found
+        origin = self._stamped()
+        draft = draft_from_tool(value, origin, type="fact", today=self.archive.today())._replace(tags=())
+        decision = self.archive.put(key, draft, origin, consented=self.consented())
+        return self._concluded("memory_value", decision, key=mask(key))
+
+    def note_drawn(self, decision: Decision, text: str) -> None:
+        """Tell of a piece that was drawn from earlier turns what became of it."""
+        reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+        if decision.decision != "refused":
+            self._record("extracted", id=decision.id, decision=decision.decision, reasons=reasons, text=mask(text))
+
+    def program_origin(self) -> Origin:
+        """Return where what is drawn from this session comes from, before its turns are named."""
+        return self._program()._replace(actor=self.speaker)
+
     def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
         """Return where records come from that an answer cites."""
         found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
@@ -399,11 +432,14 @@ class MemoryTools:
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
         taint = union(*(turn.taint for turn in turns))
         self.note_taint(taint)
-        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown, taint=list(taint))
+        under = union(*(turn.parents for turn in turns))
+        self.note_recalled(under)
+        more = {"paged_in": shown, "taint": list(taint)} | ({"parents": list(under)} if under else {})
+        self._record("conversation_search", query=mask(query), found=len(turns), **more)
         return turns
 
     def specs(self) -> list[dict[str, Any]]:
-        """Return name, description and JSON schema of the five tools."""
+        """Return name, description and JSON schema of each tool."""
         return [dict(spec) for spec in specs_with(self.main.core)]
 
     def call(self, name: str, args: Mapping[str, Any]) -> str:
@@ -427,6 +463,8 @@ class MemoryTools:
             return fence_turns(self.conversation_search(**checked))
         if name == "archival_memory_insert":
             return self._told_insert(self.archival_memory_insert(**checked))
+        if name == "memory_value":
+            return self._told_value(checked["key"], self.memory_value(**checked))
         return str(getattr(self, name)(**checked))
 
     def _inserted_apart(self, pieces: Sequence[str], args: Mapping[str, Any]) -> str:
@@ -451,6 +489,11 @@ class MemoryTools:
     def _told_insert(self, record_id: str) -> str:
         return f"{self.events[-1]['decision']}: [{record_id}]" + _taken(self.events[-1]) + _why(self.events[-1])
 
+    def _told_value(self, key: str, found: Record | str | None) -> str:
+        if isinstance(found, str):
+            return self._told_insert(found)
+        return fence([found]) if found else f"Nothing clean is kept under {visible(key)}."
+
     def _first_id(self, name: str, args: Mapping[str, Any]) -> str | None:
         if self._key is None or name not in WRITING:
             return None
@@ -462,7 +505,7 @@ class MemoryTools:
         decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
         if decision is None:
             return None
-        if name == "archival_memory_insert":
+        if "section" not in args:
             return self._told_insert(self._concluded(name, decision))
         self.reload_core()
         return self._told_edit(name, decision, str(args["section"]))
@@ -611,7 +654,8 @@ class MemoryTools:
             if self._was_kept(role, bounded):
                 return
             taint = tuple(message.get("taint") or ())
-            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint)
+            under = () if role == "user" else union(self._origin.parents, tuple(self._recalled))
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint, under)
 
     def _was_kept(self, role: str, text: str) -> bool:
         """Return whether recall memory has this of a turn that is played again, once for each time it has it."""
@@ -624,7 +668,7 @@ class MemoryTools:
 
 OUTCOME = "outcome"
 """The operation by which the loop tells what came of a task."""
-WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", OUTCOME})
+WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "memory_value", OUTCOME})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
 
 

@@ -226,6 +226,19 @@ def names(text: str) -> list[str]:
     return query_terms(" ".join(found for found in CAPITAL.findall(text) if found[0].isupper()))
 
 
+LINKING = frozenset(("my", "our", "the", "makes", "builds", "produces", "manufactures", "develops", "sells", "offers"))
+
+
+def may_relate(text: str) -> bool:
+    """Return whether ``text`` may say how two things hang together: it names two, or one of the user's own affairs.
+
+    >>> may_relate("Bob is the CTO of Acme"), may_relate("Ada drinks tea"), may_relate("i like tea")
+    (True, False, False)
+    """
+    named = [word for word in text.split() if word[0].isupper() and word not in ("The", "A", "An", "It", "This")]
+    return len(named) > 1 or (len(named) == 1 and not LINKING.isdisjoint(text.lower().split()))
+
+
 def _pieces(word: str, *, singles: bool) -> Iterator[str]:
     if word.isascii() or not re.search(UNSPACED, word):
         yield stem(word)

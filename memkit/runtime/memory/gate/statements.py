@@ -9,14 +9,15 @@ where nothing around it says that it is a joke, a quotation, a supposition or so
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
+from itertools import combinations
 from typing import NamedTuple
 
-from memkit.llm.rules.reading import is_question, key_stems
-from memkit.runtime.memory.gate.facts import facts
-from memkit.runtime.memory.words.dates import dated
-from memkit.runtime.memory.words.text import regex
-from memkit.runtime.memory.words.wording import hedged_wording, sentences, transient_wording
+from ..words.dates import dated
+from ..words.text import regex, stem
+from ..words.wording import hedged_wording, sentences, transient_wording
+from .facts import facts
 
 LEAP_DAY = date(2024, 2, 29)
 MOST_READ = 1200
@@ -264,6 +265,49 @@ INTRODUCED = regex(
 """A greeting with the name of who greets, which elsewhere might be anything: "I'm Confused", "I'm Ishmael"."""
 
 
+ASKING = regex(
+    r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when|why|which|how|do|"
+    r"does|did|is|are|am|was|were|can|could|would|will|should|have i|has my|tell me|list|show me|any idea|"
+    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|where's|"
+    r"who's|when's|how's|i wonder)(?![\w-])",
+    re.IGNORECASE,
+)
+FILLER = regex(
+    r"a|an|and|am|are|about|any|anything|everything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|it|if|"
+    r"know|me|mine|my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|where|"
+    r"which|who|whom|whose|why|will|with|you|your|again|still|now|say|said|told|mention|mentioned|kind|sort|many|much|"
+    r"often|who's|where's|when's|should|would|i'm|ever|get|got|by|so|as|these|those|some|most|all|show|list"
+)
+
+
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence asks something.
+
+    >>> is_question("remind me what my cat is called"), is_question("remind me to feed the cat")
+    (True, False)
+    """
+    return ASKING.search(sentence.strip()) is not None
+
+
+def key_words(text: str) -> list[str]:
+    """Return the words of a question that carry its meaning, in order.
+
+    >>> key_words("What did Alice say about the harbour?")
+    ['alice', 'harbour']
+    """
+    words = (word.removesuffix("'s") for word in re.findall(r"[\w'.+#@-]*[\w+#]", text.lower().replace("’", "'")))
+    return [word for word in words if not FILLER.fullmatch(word)]
+
+
+def key_stems(text: str) -> set[str]:
+    """Return the stems of the words that carry the meaning of ``text``.
+
+    >>> sorted(key_stems("Where are my dogs?"))
+    ['dog']
+    """
+    return {stem(word) for word in key_words(text)}
+
+
 class Slot(NamedTuple):
     """What a statement is about, and what it says of it."""
 
@@ -345,6 +389,31 @@ def read_statements(sentence: str) -> list[PlainStatement]:
         return []
     told = [_statement(one, marker is not None) for one in facts(body)]
     return told if all(one.slot for one in told) else []
+
+
+STILL_PLAYED = 6
+"""So many messages back a game of make-believe still goes on."""
+
+
+def read_message(said: Sequence[str], text: str, earlier: Sequence[str] = ()) -> list[list[PlainStatement]]:
+    """Return what each sentence ``said`` in a message states; nothing of any where something in it is doubtful.
+
+    Args:
+        said: The sentences that count, in their order.
+        text: The whole message.
+        earlier: What was said before, for a game of make-believe that still goes on.
+
+    >>> [[one.text for one in told] for one in [read_message(["I like tea", "How are you?"], "")] for told in one]
+    [['I like tea'], []]
+    >>> read_message(["I like tea", "Not."], "")
+    [[], []]
+    """
+    told = [read_statements(sentence) for sentence in said]
+    sure = all(one or is_question(sentence) for one, sentence in zip(told, said, strict=True)) and not is_doubtful(text)
+    sure = sure and not any(map(MAKE_BELIEVE.search, earlier[-STILL_PLAYED:]))
+    slots = [one.slot for statements in told for one in statements if one.slot]
+    sure = sure and not any(one.same(other) and one != other for one, other in combinations(slots, 2))
+    return told if sure else [[] for _ in told]
 
 
 def _statement(text: str, corrects: bool) -> PlainStatement:

@@ -1,0 +1,93 @@
+"""``memkit backend``: where memory lies, and the way from files to a server and back."""
+
+from __future__ import annotations
+
+import click
+
+from memkit.cli.output import Front, MemkitGroup, diagnostic
+from memkit.cli.persons import require_person
+from memkit.store.trust import Trust
+from memkit.terminal import one_line
+from memkit.use_cases.backend import Move, TierPlace
+
+
+@click.group("backend", cls=MemkitGroup)
+def backend() -> None:
+    """Say where memory lies, and move it to a server or back to files."""
+
+
+@backend.command("status")
+@click.pass_obj
+def status(front: Front) -> None:
+    """Say where long-term memory and the short-lived tiers lie, and whether they are served. No password is shown."""
+    from memkit.use_cases.backend import backend_status
+
+    found = backend_status(front.workspace)
+    archive = {"kind": found.archive.kind, "url": found.archive.url, "records": found.archive.records}
+    data = {
+        "archive": archive | {"heads": found.archive.heads},
+        "working": {"kind": found.working.kind, "url": found.working.url},
+        "ok": found.ok,
+    }
+    lines = [
+        f"archive  {_place(found.archive)}, {found.archive.records:,} records",
+        f"working  {_place(found.working)}",
+    ]
+    findings = [diagnostic("backend_away", fault) for fault in (found.archive.fault, found.working.fault) if fault]
+    front.answer(data, [*lines, *(one["message"] for one in findings)], ok=found.ok, diagnostics=findings)
+
+
+def _place(tier: TierPlace) -> str:
+    return one_line(tier.url) if tier.url else tier.kind
+
+
+@backend.command("migrate")
+@click.option("--url", required=True, metavar="OWNER_URL", help="The database, for the role that owns the tables.")
+@click.option("--role", required=True, help="The role that serves: it owns nothing and sees one user at a time.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and change nothing.")
+@click.pass_obj
+def migrate(front: Front, url: str, role: str, dry_run: bool) -> None:
+    """Make the tables of an archive in PostgreSQL, or bring them to this version, and grant ROLE what it needs."""
+    from memkit.runtime.backends.schema import VERSION
+    from memkit.use_cases.backend import make_tables
+
+    require_person("'memkit backend migrate'")
+    shown, statements = make_tables(url, role, dry_run=dry_run)
+    data = {"url": shown, "role": role, "version": VERSION, "statements": statements, "dry_run": dry_run}
+    done = f"{shown}: version {VERSION}, served by {one_line(role)}."
+    front.answer(data, [f"{statement};" for statement in statements] if dry_run else done)
+
+
+@backend.command("move")
+@click.option("--to", required=True, metavar="URL|files|$NAME", help="Where memory goes; $NAME holds the whole URL.")
+@click.option("--tier", type=click.Choice(["archive", "working"]), default="archive", show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what would be moved, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
+    """Bring all memory to another back end, prove that it is there, and name it in memkit.yaml.
+
+    The old side serves until then, and is emptied. A move that was interrupted goes on when it is asked for again.
+    """
+    from memkit.use_cases import backend as carried
+
+    if not dry_run:
+        require_person("'memkit backend move'")
+
+    def confirm(plan: Move) -> None:
+        told = f"All memory goes from {plan.origin} to {plan.target}, and the old side is emptied. Move it?"
+        front.confirm(one_line(told), yes=yes)
+
+    with Trust(front.workspace.root).in_step(front.note):
+        carry = carried.move_archive if tier == "archive" else carried.move_working
+        moved = carry(front.workspace, to, confirm=confirm, dry_run=dry_run)
+    if "@" in to and to.rpartition("@")[0].count(":") > 1 and not dry_run:
+        front.note("memkit.yaml names a password now, and git keeps it: put the URL in a variable and give $NAME.")
+    data = {
+        "from": moved.origin, "to": moved.target, "records": moved.records, "users": moved.users,
+        "verified": moved.verified,
+    }  # fmt: skip
+    verb = "Would move" if dry_run else "Moved"
+    front.answer(
+        data, f"{verb} {moved.records:,} records of {moved.users:,} users from {moved.origin} to {moved.target}."
+    )

@@ -1,0 +1,89 @@
+"""``memkit graph``: who and what memory tells of, and how they hang together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from memkit.cli.memory.options import Date
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User
+from memkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from memkit.use_cases.relations import GraphQuestion
+
+user_option = click.option("--user", type=User(), help="Whose memory (default: the store's user, else everybody's).")
+as_of_option = click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+svg_option = click.option("--svg", is_flag=True, help="Print it as an SVG drawing.")
+mermaid_option = click.option("--mermaid", is_flag=True, help="Print it in Mermaid's language, for Markdown pages.")
+
+
+@click.group("graph", cls=MemkitGroup)
+def graph() -> None:
+    """Show how the people and things that memory tells of hang together."""
+
+
+@graph.command("show", cls=MemkitCommand)
+@user_option
+@as_of_option
+@svg_option
+@mermaid_option
+@click.pass_obj
+def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
+    """Show every relation that records tell: who, how, whom, from when to when, and in which record."""
+    from memkit.use_cases.relations import GraphQuestion
+
+    _answer(front, user, GraphQuestion(as_of=as_of), svg=svg, mermaid=mermaid)
+
+
+@graph.command("around", cls=MemkitCommand)
+@click.argument("name")
+@click.option("--steps", type=click.IntRange(1, 2), default=1, show_default=True, help="How far away.")
+@user_option
+@as_of_option
+@svg_option
+@mermaid_option
+@click.pass_obj
+def around(front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
+    """Show what hangs together with NAME, such as Anna or "my sister"."""
+    from memkit.use_cases.relations import GraphQuestion
+
+    _answer(front, user, GraphQuestion(around=name, steps=steps, as_of=as_of), svg=svg, mermaid=mermaid)
+
+
+@graph.command("path", cls=MemkitCommand)
+@click.argument("start", metavar="NAME")
+@click.argument("goal", metavar="NAME")
+@user_option
+@as_of_option
+@svg_option
+@mermaid_option
+@click.pass_obj
+def path(front: Front, start: str, goal: str, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
+    """Show the shortest way from one NAME to another."""
+    from memkit.use_cases.relations import GraphQuestion
+
+    _answer(front, user, GraphQuestion(between=(start, goal), as_of=as_of), svg=svg, mermaid=mermaid)
+
+
+def _answer(front: Front, user: str | None, question: GraphQuestion, *, svg: bool, mermaid: bool) -> None:
+    from memkit.use_cases.relations import look_at_relations, relation_drawing, relation_lines
+
+    if svg and mermaid:
+        raise UsageError("Only one drawing can be printed: give --svg or --mermaid.")
+    if (svg or mermaid) and front.json:
+        raise UsageError("A drawing cannot be printed within --json: leave out one of them.")
+    found = look_at_relations(front.workspace, user or front.workspace.settings["user"], question)
+    if not found.nodes:
+        nothing = "Nothing leads from one to the other." if question.between else "No record tells a relation."
+        front.answer(found.to_data(), nothing, ok=False)
+    if svg or mermaid:
+        from memkit.drawing.interface import draw
+
+        drawing = draw(relation_drawing(found, question.title), "svg" if svg else "mermaid")
+        if drawing.folded:
+            front.note(drawing.folded)
+        front.answer(found.to_data(), drawing.text.rstrip("\n").split("\n"))
+        return
+    front.answer(found.to_data(), relation_lines(found))

@@ -1,0 +1,238 @@
+"""The lines of one log brought into another, in the order of their chains, and proof that they are the same.
+
+A log on a server keeps what is shared in chains of its own, because not everybody may read the others. So a chain that
+holds both is parted on its way there: what its links say of another chain's line is linked anew, as an erasure does.
+What a line says never changes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple, NoReturn, Protocol
+
+from ..memory.index.chains import shard_order
+from ..memory.log.files import make_private
+from ..memory.log.links import claimed_link, linked, parent_of
+from ..memory.log.log import Log, ShardStat, SharedShards, Users, shard_writer, split_lines
+from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
+from ..memory.record.errors import ArchiveError, InvalidRecord
+from ..memory.record.lines import JSON, decode_line, encode_data, encode_line, parse_time
+from ..memory.record.record import SHARED, corpus_of, unplaced
+from .interface import SHARING
+
+READ_AT_ONCE = 4 << 20
+WRITTEN_AT_ONCE = 5_000
+"""Lines that are kept in one go, and told of."""
+
+
+class ChainLine(NamedTuple):
+    """A line on its way."""
+
+    writer: str
+    user: str
+    shared: bool
+    line: bytes
+    data: Mapping[str, JSON]
+
+    @property
+    def chain(self) -> tuple[str, str]:
+        """Return which chain it stands in."""
+        return self.writer, self.user
+
+
+class Sink(Protocol):
+    """Takes lines in; the same lines again are known."""
+
+    def take(self, one: ChainLine) -> None:
+        """Keep a line at the end of its chain."""
+
+    def flush(self) -> None:
+        """See to it that everything taken is kept."""
+
+
+class Passage:
+    """How far the lines of a log were brought, so that it can go on with those that came since."""
+
+    def __init__(self, log: Log, *, parts: bool, key: bytes | None) -> None:
+        """Begin at the beginning.
+
+        Args:
+            log: What is read.
+            parts: Whether what is shared goes into chains of its own.
+            key: By which this clone knows again what it linked anew.
+        """
+        self._log = log
+        self._parts = parts
+        self._key = key
+        self._reached: dict[str, int] = {}
+        self._tips: dict[tuple[str, str], bytes] = {}
+        """The newest lines of the chains of what is shared."""
+        self._instead: dict[bytes, bytes] = {}
+        """For links of lines that went into another chain, or were linked anew: what stands there instead."""
+        self.lines = 0
+
+    def rest(self) -> Iterator[ChainLine]:
+        """Yield the lines that were not read yet; a torn last line is left to its writer.
+
+        Raises:
+            InvalidRecord: One cannot be read, so it cannot be brought anywhere.
+        """
+        for shard in sorted(self._log.shards(), key=shard_order):
+            writer, buffer = shard_writer(shard)[0], b""
+            start = self._reached.get(shard, 0)
+            while chunk := self._log.read(shard, start + len(buffer), READ_AT_ONCE):
+                buffer += chunk
+                found, size = split_lines(buffer)
+                if not found and len(buffer) > READ_AT_ONCE:
+                    break
+                for offset, line in found:
+                    yield self._placed(writer, line, f"{shard}, byte {start + offset}")
+                start, buffer = start + size, buffer[size:]
+                if not found:
+                    break
+            self._reached[shard] = start
+
+    def _placed(self, writer: str, line: bytes, place: str) -> ChainLine:
+        try:
+            data = decode_line(line)
+            user, corpus = str(data["user_id"]), corpus_of(data)
+        except (InvalidRecord, KeyError) as error:
+            raise InvalidRecord(f"{place}: {error} 'memkit fsck --fix' sets it aside; then move.") from None
+        self.lines += 1
+        shared = corpus == SHARED
+        whole = line if line.endswith(b"\n") else line + b"\n"
+        if not self._parts:
+            return ChainLine(writer, user, shared, whole, data)
+        named = writer if not shared or writer.endswith(SHARING) else writer + SHARING
+        return self._parted(ChainLine(named, user, shared, whole, data), is_moved=named != writer)
+
+    def _parted(self, one: ChainLine, *, is_moved: bool) -> ChainLine:
+        own, parent = claimed_link(one.data), parent_of(one.data)
+        if not own:
+            return one
+        stands = self._instead.get(parent, parent)
+        if is_moved:
+            self._instead[own] = stands  # whoever names it, names the one before it in their own chain
+            stands = self._tips.get(one.chain, b"")
+        elif stands == parent:
+            return one
+        placed, link = linked(one.data, stands, key=self._key, by="move")
+        if is_moved:
+            self._tips[one.chain] = link.own
+        else:
+            self._instead[own] = link.own
+        return one._replace(line=encode_line(placed), data=placed)
+
+
+class Digests:
+    """What stands for all that some chains say, whoever links them."""
+
+    def __init__(self) -> None:
+        self.chains: dict[tuple[str, str], bytes] = {}
+        """For each writer and user."""
+        self.records = 0
+
+    def note(self, one: ChainLine) -> None:
+        """Take the next line of a chain in."""
+        text = encode_data(unplaced(one.data)).encode("utf-8", "surrogatepass")
+        before = self.chains.get(one.chain, b"")
+        self.chains[one.chain] = blake2b(before + text, digest_size=16, person=b"memkit: move").digest()
+        self.records += "op" not in one.data
+
+    @property
+    def users(self) -> set[str]:
+        """Return whom the lines are about."""
+        return {user for _, user in self.chains}
+
+
+class FilesSink:
+    """Writes shards into a folder of its own, to be put in the store when all of them are whole."""
+
+    def __init__(self, folder: Path) -> None:
+        make_private(folder)
+        self._folder = folder
+        self._months: dict[tuple[str, str], str] = {}
+        """The month of the newest line of each chain: what stands later in a chain stands in no earlier month."""
+        self._parts: dict[tuple[str, str], int] = {}
+        self._waiting: dict[Path, bytearray] = {}
+        self._size = 0
+
+    def take(self, one: ChainLine) -> None:
+        """Keep a line in the shard of its writer and month."""
+        said = str(one.data.get("at") or one.data.get("created_at") or "")
+        month = max(f"{parse_time(said):%Y-%m}", self._months.get(one.chain, ""))
+        self._months[one.chain] = month
+        part = self._parts.setdefault((month, one.writer), 1)
+        path = self._folder / month / shard_name(one.writer, part)
+        held = self._waiting.get(path, b"")
+        if (end := (path.stat().st_size if path.exists() else 0) + len(held)) and end + len(one.line) > SHARD_LIMIT:
+            self._parts[month, one.writer] = part + 1
+            path = path.with_name(shard_name(one.writer, part + 1))
+        self._waiting.setdefault(path, bytearray()).extend(one.line)
+        self._size += len(one.line)
+        if self._size > READ_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was taken, and sync it."""
+        for path, lines in self._waiting.items():
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+        self._waiting, self._size = {}, 0
+
+    def put(self, archive: Path) -> None:
+        """Put the shards where the store has its own."""
+        for path in sorted(self._folder.glob("*/*.jsonl")):
+            place = archive / path.relative_to(self._folder)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(place)
+            sync_folder(place.parent)
+
+    def written(self) -> Log:
+        """Return the shards as a log, to be read."""
+        return _FolderLog(self._folder)
+
+
+class _FolderLog(SharedShards):
+    """The shards of a folder, for reading."""
+
+    witness = None
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
+        found = sorted(self._folder.glob("*/*.jsonl"))
+        return {f"{path.parent.name}/{path.name}": ShardStat(path.stat().st_size, 0, 0) for path in found}
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        with (self._folder / shard).open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+    def batch(self, users: Users = None) -> NoReturn:
+        raise ArchiveError("These shards are only read.")
+
+
+def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
+    """Bring what is left of one log into another, and tell now and then how many lines there were."""
+    for one in course.rest():
+        note(one)
+        sink.take(one)
+        if course.lines % WRITTEN_AT_ONCE == 0:
+            tell(course.lines)
+    sink.flush()
+
+
+def digests_of(log: Log) -> Digests:
+    """Return what stands for all lines of a log, after reading them."""
+    found, course = Digests(), Passage(log, parts=False, key=None)
+    for one in course.rest():
+        found.note(one)
+    return found

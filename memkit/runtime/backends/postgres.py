@@ -1,0 +1,632 @@
+"""An archive in PostgreSQL: the lines of each writer about each user as a shard of their own.
+
+An acknowledgement is a commit. A change holds an advisory lock for each of its users until then, so that changes about
+different users never wait for each other. A connection that is lost while a change is committed leaves open whether it
+was; it is asked again under the same locks, and a line that stands where it was to stand is not written again.
+
+A question costs one round trip: how often anything about its user, or what is shared, changed. Where that is as it was,
+the index of this instance is, too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
+
+import psycopg
+from psycopg import errors
+
+from ..memory.log.clone import lock_file, state_folder
+from ..memory.log.files import locked
+from ..memory.log.links import claimed_link, linked, parent_of
+from ..memory.log.log import ShardStat, Span, Tip, Users, Written
+from ..memory.log.shards import checked_writer, clone_name
+from ..memory.log.witness import Witness
+from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
+from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
+from ..memory.record.record import SHARED, corpus_of
+from .interface import SHARING, BackendAway, BackendUnfit, Instance, masked, without_secrets
+from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
+
+Answer = TypeVar("Answer")
+OF_ALL = "shared@"
+"""Begins the names of the shards of what somebody shared."""
+PATIENCE = 15.0
+"""Seconds in which a server that was there, or is starting, may come back."""
+CONNECT_SECONDS, LOCK_SECONDS = 10, 30
+KNOWN_USERS = 10_000
+"""So many users' shards are remembered by name."""
+
+
+def folder_of(user_id: str) -> str:
+    """Return what the names of the shards about a user begin with."""
+    return quote(user_id, safe="", errors="surrogatepass") + "/"
+
+
+def owner_of(shard: str) -> tuple[str, str]:
+    """Return whom a shard is about, and its writer."""
+    folder, _, name = shard.partition("/")
+    return unquote(folder.removeprefix(OF_ALL)), name.removesuffix(".jsonl")
+
+
+class _Listed(NamedTuple):
+    version: int
+    shards: Mapping[str, ShardStat]
+
+
+class PostgresServer:
+    """One connection to a database, opened when it is needed and anew when it was lost."""
+
+    def __init__(self, url: str, *, serves: bool = True) -> None:
+        """Name a server; one that does not serve memory yet may have no tables."""
+        self.shown = without_secrets(url)
+        self._url = url
+        self._serves = serves
+        self._connection: psycopg.Connection[Any] | None = None
+        self._served = False
+        self._process = 0
+
+    def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        """Return what ``ask`` makes of a connection; after one that was lost, of a new one.
+
+        Raises:
+            BackendAway: The server stays away, or lets nobody in.
+            BackendUnfit: The tables are not ours, or the role may not use them.
+        """
+        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                return self._translated(lambda: ask(self._open()))
+            except _Lost as lost:
+                self.drop()
+                if time.monotonic() > deadline or not (self._served or lost.may_come):
+                    raise BackendAway(
+                        f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
+                    ) from None
+            time.sleep(pause)
+            pause = min(1.0, pause * 2)
+
+    def drop(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            with suppress(Exception):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> psycopg.Connection[Any]:
+        if self._connection is not None and self._process != os.getpid():
+            self._connection = None  # a child must not speak on its parent's socket, nor close it
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(
+                self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="memkit",
+                prepare_threshold=None, options=f"-c lock_timeout={LOCK_SECONDS}s",
+            )  # fmt: skip
+            self._process = os.getpid()
+            if self._serves:
+                require_version(version_of(self._connection))
+            self._served = True
+        return self._connection
+
+    def _translated(self, ask: Callable[[], Answer]) -> Answer:
+        """Return what ``ask`` does; what the server says becomes an error that somebody can act on."""
+        try:
+            return ask()
+        except psycopg.Error as error:
+            self.drop()  # with it goes the transaction that failed
+            raise self._explained(error) from None
+        except UnicodeEncodeError as error:
+            self.drop()
+            raise InvalidRecord(f"PostgreSQL cannot keep this: {error.reason}.") from None
+
+    def _explained(self, error: psycopg.Error) -> Exception:
+        said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".") + "."
+        match error:
+            case errors.SerializationFailure() | errors.DeadlockDetected():
+                return _Lost(said, may_come=True)
+            case errors.ReadOnlySqlTransaction():
+                return _Lost("it only reads now: another server is the primary.", may_come=True)
+            case errors.UniqueViolation():
+                return BackendAway(_MEANWHILE)
+            case errors.LockNotAvailable():
+                return StoreLocked(
+                    f"Another writer held the lock in {self.shown} for more than {LOCK_SECONDS} seconds. Try again."
+                )
+            case errors.DiskFull() | errors.OutOfMemory():
+                return StoreFull(f"The server at {self.shown} has no room: {said} Nothing was stored.")
+            case errors.InsufficientPrivilege():
+                return BackendUnfit(
+                    f"The role may not use the tables at {self.shown}: {said} "
+                    "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
+                )
+            case psycopg.OperationalError() | psycopg.InterfaceError():
+                coming = isinstance(error, errors.CannotConnectNow | errors.TooManyConnections | errors.AdminShutdown)
+                return _Lost(said, may_come=coming)
+            case psycopg.DataError():
+                return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
+        return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
+
+
+class _Lost(Exception):
+    """The connection is gone, or what was asked was undone as a whole."""
+
+    def __init__(self, told: str, *, may_come: bool) -> None:
+        super().__init__(told)
+        self.told = told
+        self.may_come = may_come
+
+
+class PostgresLog:
+    """The lines of many users in one database."""
+
+    def __init__(self, url: str, instance: Instance) -> None:
+        self.server = PostgresServer(url)
+        self.witness: Witness | None = Witness(instance.root, has_heads=False)
+        self._name = instance.name
+        self._root = instance.root
+        self._writer = ""
+        self._listed: OrderedDict[str, _Listed] = OrderedDict()
+        """The shards about each user as they were when they were last asked for; under nobody's name what is shared."""
+        self.open_batch: PostgresBatch | None = None
+
+    @property
+    def cache(self) -> str:
+        """Return a name for what an index of this database is kept under."""
+        return "postgresql-" + blake2b(self.server.shown.encode(), digest_size=8).hexdigest()
+
+    @property
+    def writer(self) -> str:
+        """Return by whose name this clone writes."""
+        if not self._writer:
+            state = state_folder(self._root)
+            is_new = not (state / "writer").exists()  # who holds the lock already may ask for a name that is there
+            with locked(lock_file(self._root), timeout=LOCK_SECONDS) if is_new else nullcontext():
+                self._writer = clone_name(state, checked_writer)
+        return self._writer
+
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
+        """Return the shards of what is shared and of ``users``."""
+        if users is None:
+            return self._every_shard()
+        wanted = tuple(dict.fromkeys(("", *users)))
+        held = self.open_batch.versions if self.open_batch is not None else {}
+        versions = held if held.keys() >= set(wanted) else self._asked(lambda one: _versions(one, wanted))
+        stale = [user for user in wanted if self._version_known(user) != versions.get(user, 0)]
+        for user in stale:
+            found = self._asked(lambda one, user=user: _shards(one, user))  # type: ignore[misc]
+            self._listed[user] = _Listed(versions.get(user, 0), found)
+        shards: dict[str, ShardStat] = {}
+        for user in wanted:
+            self._listed.move_to_end(user)
+            shards |= self._listed[user].shards
+        while len(self._listed) > max(KNOWN_USERS, len(wanted)):
+            self._listed.popitem(last=False)
+        return shards
+
+    def folders(self, users: Users) -> Sequence[str] | None:
+        """Return what the names of those shards begin with."""
+        return None if users is None else (OF_ALL, *map(folder_of, users))
+
+    def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
+        """Return whether a shard is the one that it was: lines of one are never changed."""
+        return before.inode == after.inode and before.size <= after.size
+
+    def users(self) -> list[str]:
+        """Return everybody of whom there are lines of their own."""
+        query = f"SELECT DISTINCT user_id FROM {SCHEMA}.chains WHERE NOT shared"
+        return [str(row[0]) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+
+    def tips(self) -> list[Tip]:
+        """Return how far every chain is."""
+        query = f"SELECT writer, user_id, lines, tip FROM {SCHEMA}.chains WHERE tip <> ''"
+        return [Tip(*row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a shard; one that is gone has none."""
+        user, writer = owner_of(shard)
+        key = (user, writer)
+        query, values = f"SELECT position, line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s", [*key]
+        if offset:
+            query += f""" AND position >= (SELECT coalesce(max(position), 0) FROM {SCHEMA}.lines
+                          WHERE user_id=%s AND writer=%s AND position <= %s)"""
+            values += [*key, offset]  # type: ignore[list-item]
+        if size >= 0:
+            query, values = f"{query} AND position < %s", [*values, offset + size]  # type: ignore[list-item]
+        rows = self._asked(lambda one: _in_one(one, SETTING, user, f"{query} ORDER BY position", values))
+        first = offset - rows[0][0] if rows else 0
+        return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
+
+    @staticmethod
+    def owner(url: str) -> PostgresServer:
+        """Return the server for the owner of its tables, who may have to make them."""
+        return PostgresServer(url, serves=False)
+
+    @property
+    def shown(self) -> str:
+        """Return where it lies, as anybody may see it."""
+        return self.server.shown
+
+    @contextmanager
+    def batch(self, users: Users = None) -> Iterator[PostgresBatch]:
+        """Hold the locks of ``users``, or that of the whole archive, and give a batch."""
+        with _mine(self, PostgresBatch(self, users)) as batch:
+            yield batch
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let every writer wait, also where the memory went elsewhere already."""
+        with _mine(self, PostgresBatch(self, None, is_asked=False)):
+            yield
+
+    def count(self) -> int:
+        """Return how many records there are, whatever became of them."""
+        query = f"SELECT coalesce(sum(records), 0) FROM {SCHEMA}.chains"
+        return int(self._asked(lambda one: _in_one(one, LISTING, "on", query))[0][0])
+
+    def extent(self) -> list[tuple[str, str, int, int]]:
+        """Return user, writer, size and epoch of every chain."""
+        query = f"SELECT user_id, writer, bytes, epoch FROM {SCHEMA}.chains"
+        return [tuple(row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+
+    def load(self, insert: Callable[[psycopg.Connection[Any]], None]) -> None:
+        """Let ``insert`` write in one transaction, while nobody else does."""
+
+        def loaded(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
+                with connection.pipeline():
+                    insert(connection)
+
+        self._asked(loaded)
+
+    def claim(self, moved_to: str = "") -> None:
+        """Write down that the database holds this store's memory, or where it went; nobody is served then."""
+        query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
+        self._asked(lambda one: one.execute(query, (self._name, moved_to)))
+
+    def clear(self) -> None:
+        """Delete every line: they were brought elsewhere, and proven to be there."""
+        for user in dict.fromkeys(user for user, *_ in self.extent()):
+            self._asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
+
+    def held(self, user_id: str) -> bytes:
+        """Return the lines about a user, and all that is shared."""
+        return b"".join(map(self.read, self.shards([user_id])))
+
+    def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
+        """Delete every line about a user, and what others said of what they had shared, whose chains close up.
+
+        Args:
+            user_id: Who it is.
+            owns: Says whether a line belongs to them.
+            key: By which this clone knows again what it linked anew.
+        """
+
+        def erased(connection: psycopg.Connection[Any]) -> None:
+            with connection.transaction():
+                _erased(connection, user_id)
+                for shard in _shards(connection, ""):
+                    _close_up(connection, *owner_of(shard), owns, key)
+
+        self._asked(erased)
+        self.forget([user_id])
+
+    def forget(self, users: Sequence[str]) -> None:
+        """Ask anew for the shards about ``users``, and for what is shared."""
+        for user in ("", *users):
+            self._listed.pop(user, None)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.server.drop()
+
+    def require_own(self, name: str, moved_to: str) -> None:
+        """Raise ``BackendUnfit`` where the database is another store's, or its memory went elsewhere."""
+        if moved_to:
+            raise BackendUnfit(
+                f"The memory at {self.server.shown} was moved to {moved_to}: take over the store's newer memkit.yaml."
+            )
+        if name and self._name and name != self._name:
+            raise BackendUnfit(f"The database at {self.server.shown} holds the memory of {name!r:.60}, another store.")
+
+    def _asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        return self.open_batch.asked(ask) if self.open_batch is not None else self.server.asked(ask)
+
+    def _version_known(self, user: str) -> int:
+        known = self._listed.get(user)
+        return known.version if known else -1
+
+    def _every_shard(self) -> dict[str, ShardStat]:
+        query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
+        return _named(self._asked(lambda one: _in_one(one, LISTING, "on", query)))
+
+
+@contextmanager
+def _mine(log: PostgresLog, batch: PostgresBatch) -> Iterator[PostgresBatch]:
+    if log.open_batch is not None:
+        raise ArchiveError("A change of this archive is open already.")
+    try:
+        batch.begin()
+        log.open_batch = batch
+        yield batch
+    finally:
+        log.open_batch = None
+        batch.end()
+
+
+class Staged(NamedTuple):
+    """Lines of one chain, in their order."""
+
+    user: str
+    writer: str
+    shared: bool
+    epoch: int
+    start: int
+    lines: list[bytes]
+    placed: list[Mapping[str, JSON]]
+    """What they say."""
+
+    @property
+    def end(self) -> int:
+        """Return where the next line begins."""
+        return self.start + sum(map(len, self.lines))
+
+
+class PostgresBatch:
+    """Lines on their way to the database; the locks of their users are held."""
+
+    def __init__(self, log: PostgresLog, users: Users, *, is_asked: bool = True) -> None:
+        self.writer = log.writer
+        self._log = log
+        self._users = users
+        self._staged: dict[str, Staged] = {}
+        self.versions: dict[str, int] = {}
+        """How often the shards of each user, and what is shared, had changed when the locks were taken."""
+        self._is_held = False
+        self._is_asked = is_asked
+        """Whether the database has to be the one that serves the store."""
+
+    def begin(self) -> None:
+        """Take the locks."""
+        self.versions = self._log.server.asked(self._locked)
+
+    def end(self) -> None:
+        """Let go of the locks, if they are held still; what was not flushed is not written."""
+        if self._is_held:
+            self._is_held = False
+            try:
+                self._log.server.asked(lambda one: one.execute("ROLLBACK"))
+            except ArchiveError:
+                self._log.server.drop()
+
+    def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        """Return what ``ask`` makes of the connection on which the locks are held."""
+        if not self._is_held:
+            return self._log.server.asked(ask)
+
+        def held(connection: psycopg.Connection[Any]) -> Answer:
+            is_new = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            if is_new and self._locked(connection) != self.versions:
+                raise BackendAway(_MEANWHILE)
+            return ask(connection)
+
+        return self._log.server.asked(held)
+
+    def writer_in(self, corpus: str) -> str:
+        """Return by whose name lines of this corpus are written."""
+        return self.writer + SHARING if corpus == SHARED else self.writer
+
+    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
+        """Return where ``line``, which says ``data``, will lie."""
+        user, corpus = str(data.get("user_id", "")), corpus_of(data)
+        if "\0" in user:
+            raise InvalidRecord("The name of a user holds a NUL, which PostgreSQL keeps nowhere.")
+        shard = f"{OF_ALL if corpus == SHARED else ''}{folder_of(user)}{self.writer_in(corpus)}.jsonl"
+        staged = self._staged.get(shard)
+        if staged is None:
+            known = self._log.shards([user]).get(shard)
+            epoch, start = (known.inode, known.size) if known else (new_epoch(), 0)
+            staged = Staged(user, self.writer_in(corpus), corpus == SHARED, epoch, start, [], [])
+            self._staged[shard] = staged
+        offset = staged.end
+        staged.lines.append(line)
+        staged.placed.append(decode_line(line))
+        return Span(shard, offset, len(line))
+
+    def flush(self) -> Mapping[str, Written]:
+        """Write what was staged and commit; when this returns, the lines are in the database, once."""
+        if not self._staged:
+            return {}
+        self._log.server.asked(self._written)
+        self._is_held = False
+        written = {}
+        for shard, staged in self._staged.items():
+            stat = ShardStat(staged.end, 0, staged.epoch)
+            written[shard] = Written(staged.start, b"".join(staged.lines), stat)
+        self._log.forget([staged.user for staged in self._staged.values()])
+        self._staged = {}
+        return written
+
+    def _locked(self, connection: psycopg.Connection[Any]) -> dict[str, int]:
+        """Begin, take the locks in one order, and return how often everything had changed then, in one round trip."""
+        if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+        how = "pg_advisory_xact_lock_shared" if self._users is not None else "pg_advisory_xact_lock"
+        query = f"SELECT user_id, version FROM {SCHEMA}.changes"
+        wanted = None if self._users is None else ["", *self._users]
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            connection.execute(f"SELECT {how}(%s)", (_lock_of(""),))
+            for lock in sorted({_lock_of(user) for user in self._users or ()}):
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
+            connection.execute("SELECT set_config(%s, 'on', true)", (LISTING,))
+            asked = query if wanted is None else f"{query} WHERE user_id = ANY(%s)"
+            found = connection.execute(asked, None if wanted is None else (wanted,))
+            connection.execute("SELECT set_config(%s, '', true)", (LISTING,))
+            store = connection.execute(f"SELECT name, moved_to FROM {SCHEMA}.store")
+        self._is_held = True
+        if self._is_asked:
+            self._log.require_own(*(store.fetchone() or ("", "")))
+        return dict.fromkeys(wanted or (), 0) | dict(found.fetchall())
+
+    def _written(self, connection: psycopg.Connection[Any]) -> None:
+        """Write everything and commit, unless an attempt whose answer was lost did."""
+        if connection.info.transaction_status != psycopg.pq.TransactionStatus.INTRANS:
+            versions = self._locked(connection)
+            if self._stands(connection):
+                connection.execute("ROLLBACK")
+                return
+            if versions != self.versions:
+                raise BackendAway(_MEANWHILE)
+        with connection.pipeline():
+            insert_all(connection, self._staged.values())
+            connection.execute("COMMIT")
+
+    def _stands(self, connection: psycopg.Connection[Any]) -> bool:
+        """Return whether the lines are there already."""
+        for staged in self._staged.values():
+            query = f"SELECT line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s AND position=%s"
+            connection.execute("SELECT set_config(%s, %s, true)", (SETTING, staged.user))
+            row = connection.execute(query, (staged.user, staged.writer, staged.start)).fetchone()
+            if row is not None and row[0].encode() + b"\n" == staged.lines[0]:
+                return True
+        return False
+
+
+_MEANWHILE = "The connection was lost, and somebody else wrote meanwhile. Nothing was stored; try again."
+_CHANGED = f"""INSERT INTO {SCHEMA}.changes AS before VALUES(%s, 1)
+               ON CONFLICT(user_id) DO UPDATE SET version = before.version + 1"""
+
+
+def insert_all(connection: psycopg.Connection[Any], many: Iterable[Staged]) -> None:
+    """Write lines, how far their chains are then, and that there is something new."""
+    touched: dict[str, str] = {}
+    for staged in many:
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, staged.user))
+        _insert(connection, staged)
+        touched |= {staged.user: staged.user} | ({"": staged.user} if staged.shared else {})
+    for user, owner in touched.items():
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, owner))
+        connection.execute(_CHANGED, (user,))
+
+
+def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
+    positions, place = [], staged.start
+    for line in staged.lines:
+        positions.append(place)
+        place += len(line)
+    texts = [line[:-1].decode() for line in staged.lines]
+    ids = [str(one.get("id", "")) for one in staged.placed]
+    chain, records = (staged.user, staged.writer, staged.shared), sum("op" not in one for one in staged.placed)
+    connection.execute(
+        f"""INSERT INTO {SCHEMA}.lines(user_id, writer, shared, position, id, line)
+            SELECT %s, %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])""",
+        (*chain, positions, ids, texts),
+    )
+    connection.execute(
+        f"""INSERT INTO {SCHEMA}.chains AS before VALUES(%s, %s, %s, %s, %s, %s, %s, %s)
+            ON CONFLICT(user_id, writer) DO UPDATE SET bytes = excluded.bytes, lines = before.lines + excluded.lines,
+            records = before.records + excluded.records, tip = excluded.tip""",
+        (*chain, place, len(texts), records, claimed_link(staged.placed[-1]).hex(), staged.epoch),
+    )
+
+
+def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict[str, int]:
+    own = next((user for user in users if user), "nobody")
+    query = f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
+    if sum(map(bool, users)) < 2:
+        return dict(_in_one(connection, SETTING, own, query, [list(users)]))
+    return dict(_in_one(connection, LISTING, "on", query, [list(users)]))
+
+
+def _shards(connection: psycopg.Connection[Any], user: str) -> dict[str, ShardStat]:
+    whose = "NOT shared AND user_id = %s" if user else "shared AND %s = ''"
+    query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains WHERE {whose}"
+    return _named(_in_one(connection, SETTING, user or "nobody", query, [user]))
+
+
+def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
+    return {
+        f"{OF_ALL if shared else ''}{folder_of(user)}{writer}.jsonl": ShardStat(size, 0, epoch)
+        for user, writer, shared, size, epoch in rows
+    }
+
+
+def _in_one(
+    connection: psycopg.Connection[Any], setting: str, value: str, query: str, values: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query that sees what a setting lets it see, in one round trip."""
+    inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+    if "\0" in value:
+        return []
+    with connection.pipeline():
+        if not inside:
+            connection.execute("BEGIN")
+        connection.execute("SELECT set_config(%s, %s, true)", (setting, value))
+        found = connection.execute(query, values)
+        # A setting holds until the end of a transaction, and a change goes on after this question.
+        connection.execute("SELECT set_config(%s, '', true)" if inside else "COMMIT", (setting,) if inside else None)
+    return found.fetchall()
+
+
+def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
+    inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+    with nullcontext() if inside else connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
+        gone = connection.execute(f"DELETE FROM {SCHEMA}.lines WHERE user_id=%s", (user_id,)).rowcount
+        connection.execute(f"DELETE FROM {SCHEMA}.chains WHERE user_id=%s", (user_id,))
+        for user in (user_id, ""):
+            connection.execute(_CHANGED, (user,))
+    return gone
+
+
+def _close_up(
+    connection: psycopg.Connection[Any],
+    user: str,
+    writer: str,
+    owns: Callable[[Mapping[str, JSON]], bool],
+    key: bytes | None,
+) -> None:
+    """Write a chain of shared lines anew without those that go; nothing where it has none."""
+    chain = (user, writer)
+    query = f"SELECT line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s ORDER BY position"
+    lines = [decode_line(text.encode()) for (text,) in _in_one(connection, SETTING, user, query, chain)]
+    kept = Staged(user, writer, True, new_epoch(), 0, [], [])
+    instead: dict[bytes, bytes] = {}
+    for data in lines:
+        own, parent = claimed_link(data), parent_of(data)
+        place = instead.get(parent, parent)
+        if owns(data):
+            instead[own] = place
+            continue
+        if own and place != parent:
+            data, link = linked(data, place, key=key, by="erase")
+            instead[own] = link.own
+        kept.lines.append(encode_line(data))
+        kept.placed.append(data)
+    if len(kept.lines) == len(lines):
+        return
+    connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user))
+    for table in ("lines", "chains"):
+        connection.execute(f"DELETE FROM {SCHEMA}.{table} WHERE user_id=%s AND writer=%s", chain)
+    if kept.lines:
+        insert_all(connection, [kept])
+    else:
+        connection.execute(_CHANGED, ("",))
+
+
+def _lock_of(user: str) -> int:
+    """Return the number by which writers about a user wait for each other; nobody's is that of the whole archive."""
+    mark = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8, person=b"memkit: user").digest()
+    return int.from_bytes(mark, signed=True)
+
+
+def new_epoch() -> int:
+    """Return a number by which one life of a chain is told from the next."""
+    return int.from_bytes(os.urandom(7))

@@ -1,0 +1,161 @@
+"""Code given to interpreters: what it hands to a shell, and what it destroys by its own language's means.
+
+The code is not understood. A string that reads as a command counts as one where the code calls a shell at all, and a
+call that deletes or empties counts as the command that does the same; what is put together while the program runs is
+not seen, and where that shows it is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+
+from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What a command runs in its turn: words, or shell text."""
+
+    words: tuple[ShellWord, ...] = ()
+    text: ShellWord | None = None
+    doubt: ShellDoubt | None = None
+    surely: bool = True
+    """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
+    read: bool = False
+    """Whether the text is what the command was given to read, which nothing inside it reads again."""
+
+
+INTERPRETER = re.compile(
+    r"(i?python|pypy|micropython|perl|ruby|j?irb|node|nodejs|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh|expect|osascript"
+    r"|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|iex|emacs|swift|ghci)[\d.]*"
+)
+_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
+_TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
+"""A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
+_STRING = re.compile(_TEXT, re.DOTALL)
+_WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
+_BARE_WORDS = re.compile(
+    r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
+    r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+_NOTHING = r"b?(?:''|\"\")\s*\)"
+_LANGUAGES: tuple[tuple[str, str, str], ...] = (
+    (
+        r"i?python[\d.]*|pypy[\d.]*|micropython",
+        r"\brmtree\b(?!\s*['\"])|\bremove_tree\s*\(|\bsend2trash\b|\.(?:unlink|rmdir|removedirs)\s*\("
+        r"|\bfrom\s+os\s+import[^;\n]{0,200}\b(?:remove|unlink|rmdir|removedirs|truncate)\b"
+        r"|__import__\(\s*['\"]os['\"]\s*\)\s*\.\s*(?:remove|truncate)\b",
+        rf"\.truncate\s*\(|open\s*\([^()]{{0,200}}['\"]w[+b]*['\"]\s*\)\s*\.\s*close|\.write_(?:text|bytes)\(\s*{_NOTHING}",
+    ),
+    (
+        r"node|nodejs|bun|deno",
+        r"\b(?:rmSync|rmdirSync|unlinkSync|rimraf\w*|removeSync|emptyDirSync)\b|\bDeno\s*\.\s*remove"
+        r"|(?:\bfs\b|promises\b|require\([^()]{1,40}\))[^;\n]{0,40}\.\s*(?:rm|rmdir|unlink|remove)\s*\("
+        r"|\bimport\s*\{[^}]{0,80}\b(?:rm|rmdir|unlink)\b[^}]{0,80}\}|\brm\s*\(",
+        rf"\btruncate(?:Sync)?\s*\(|\bwriteFile(?:Sync)?\s*\([^,()]{{1,200}},\s*{_NOTHING}",
+    ),
+    (r"perl[\d.]*", r"\b(?:unlink|rmtree|remove_tree|rmdir)\b", r"\btruncate\b"),
+    (
+        r"ruby[\d.]*|irb|jirb",
+        r"\b(?:File|Dir|FileUtils)\s*(?:\.|::)\s*(?:delete|unlink|rmdir|rmtree|rm\w*|remove_\w+|safe_unlink)\b"
+        r"|\brm_rf?\b|\.(?:rmtree|rmdir|unlink)\b",
+        r"\.truncate\b",
+    ),
+    (
+        r"php[\d.]*",
+        r"\b(?:unlink|rmdir)\s*\(",
+        rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}",
+    ),
+    (r"lua[\d.]*|luajit", r"\bos\s*\.\s*remove\b", r"(?!)"),
+    (r"r|rscript", r"\b(?:unlink|file\.remove|file_delete|dir_delete)\s*\(", r"(?!)"),
+    (r"julia", r"\brm\s*\(", r"\btruncate\s*\("),
+    (r"groovy|scala|kotlin|jshell", r"\.\s*delete(?:Dir|OnExit|IfExists|Recursively|\w*Directory)?\s*\(", r"(?!)"),
+    (r"elixir|iex", r"\bFile\.rm(?:_rf|dir)?!?", r"(?!)"),
+    (r"emacs", r"\bdelete-(?:file|directory)\b", r"(?!)"),
+    (r"n?vim?|ex", r"\bdelete\s*\(", r"(?!)"),
+    (r"tclsh[\d.]*|expect", r"\bfile\s+delete\b", r"(?!)"),
+    (r"osascript", r"\b(?:delete|empty\s+(?:the\s+)?trash)\b", r"(?!)"),
+    (r"swift", r"\b(?:removeItem|unlink)\s*\(", r"(?!)"),
+)
+"""Interpreters, and of their language what deletes as ``rm -rf`` does, and what empties as ``truncate -s 0`` does."""
+
+_OS_NAMES = re.compile(r"\bimport\s+os\s+as\s+(\w+)")
+_MADE = re.compile(
+    r"(?:(?<![.\w])(?:exec|eval|compile)|\b(?:instance_eval|class_eval))\s*\(\s*(?![\s'\"()\d])\w[\w.]*\s*[(\[.+]"
+    r"|\bgetattr\s*\([^,()]{1,80}(?:\([^()]{0,80}\))?[^,()]{0,20},\s*(?!['\"][\w ]+['\"]\s*[,)])"
+    r"|\b(?:marshal|pickle)\s*\.\s*loads\b|\bnew\s+Function\b|\bfrom(?:Hex|hex|CharCode)\b[^;\n]{0,80}\b(?:eval|exec)\b"
+)
+"""Code that runs what it makes while it runs."""
+_LITERAL_CODE = re.compile(rf"\b(?:exec|eval|compile)\s*\(\s*(?:r|b|f)?({_TEXT})", re.DOTALL)
+_SHOWN_STRINGS = 8
+_MOST_CODE = 400_000
+
+
+@dataclass(frozen=True)
+class _Language:
+    deletes: str
+    empties: str
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+        found = ((self.deletes, ("rm", "-r", "-f")), (self.empties, ("truncate", "-s", "0")))
+        return tuple((re.compile(pattern), command) for pattern, command in found)
+
+
+@lru_cache(maxsize=64)
+def _language(name: str) -> _Language | None:
+    for programs, deletes, empties in _LANGUAGES:
+        if re.fullmatch(programs, name):
+            return _Language(deletes, empties)
+    return None
+
+
+def has_language(name: str) -> bool:
+    """Return whether a program runs code in a language that is known here."""
+    return _language(name) is not None
+
+
+def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
+    """Yield what code for the interpreter ``name`` may hand to a shell, and the commands that do what it does."""
+    if len(code) > _MOST_CODE:
+        yield Inner(doubt=ShellDoubt(RUN_TIME, "more code than is read"))
+        return
+    yield from _done_by(name, code)
+    for found in islice(_LITERAL_CODE.finditer(code), 20) if depth < 2 else ():
+        yield from in_code(name, _ESCAPED.sub(r"\1", found.group(1)[1:-1]), depth + 1)
+    if not _CALLS_SHELL.search(code):
+        return
+    yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
+    for found in _BARE_WORDS.finditer(code):
+        yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
+    for found in _WORD_LIST.finditer(code):
+        yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
+
+
+def _done_by(name: str, code: str) -> Iterator[Inner]:
+    language = _language(name)
+    if language is None:
+        return
+    for pattern, command in language.patterns:
+        if pattern.search(code) or (command[0] == "rm" and "python" in name and _removes_by_os(code)):
+            strings = islice(strings_of(code), _SHOWN_STRINGS)
+            yield Inner(words=tuple(map(literal, (*command, *strings))), surely=False)
+    if _MADE.search(code):
+        yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} runs code that it makes while it runs"))
+
+
+def _removes_by_os(code: str) -> bool:
+    names = "|".join(["os", *map(re.escape, islice(_OS_NAMES.findall(code), 10))])
+    return re.search(rf"\b(?:{names})\s*\.\s*(?:remove|unlink|rmdir|removedirs|truncate)\b", code) is not None
+
+
+def strings_of(code: str) -> Iterator[str]:
+    """Yield the strings that stand in code, whatever its language."""
+    for found in _STRING.finditer(code):
+        yield _ESCAPED.sub(r"\1", found.group()[1:-1])

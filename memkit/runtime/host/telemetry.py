@@ -1,0 +1,226 @@
+"""Spans and metrics of what an agent does, by the OpenTelemetry API, from the events that its account is kept by.
+
+Whoever puts rooms together imports this where the program uses OpenTelemetry, so that its API is there by then. Names
+are those of the GenAI conventions. No text leaves unless the environment says so, and then masked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from ..loop.config import Host
+from ..loop.reply import Event, Listener
+from ..memory.gate.secrets import mask
+
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+OPERATIONS: Mapping[str, str] = {
+    "retrieved": "search_memory", "looked back": "search_memory",
+    "write": "create_memory", "quarantine": "create_memory", "refusal": "create_memory",
+    "merge": "update_memory", "supersede": "update_memory", "core": "update_memory", "update": "update_memory",
+    "confirm": "update_memory", "contradict": "update_memory", "approve": "update_memory",
+    "restore": "update_memory", "allow": "update_memory",
+    "forget": "delete_memory", "reject": "delete_memory", "retire": "delete_memory", "revoke": "delete_memory",
+    "plan": "plan",
+}  # fmt: skip
+"""Event of the account → operation of the conventions."""
+GATE: Mapping[str, str] = {"write": "admitted", "merge": "merged", "quarantine": "quarantined", "refusal": "refused"}
+"""Event → what the write gate decided."""
+OWN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+"""An id that memkit made; one that an import brought may be anybody's name."""
+TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+VERDICTS = frozenset({"deny", "ask", "warn", "allow"})
+TOKENS = ("input", "output")
+
+
+@cache
+def telemetry() -> Telemetry | None:
+    """Return what tells OpenTelemetry, the same for the whole program; None where its API is not there."""
+    try:
+        return Telemetry()
+    except ImportError:
+        return None
+
+
+def traced(host: Host) -> Host:
+    """Return ``host``, whose turns are told to OpenTelemetry as well."""
+    told = telemetry()
+    if told is None:
+        return host
+    keeps = host.observe
+
+    def observe(event: dict[str, Any]) -> None:
+        told.account(event)
+        if keeps is not None:
+            keeps(event)
+
+    return Host(host.approve, host.settle, host.listen, observe, told.watcher())
+
+
+class Telemetry:
+    """Makes spans and metrics of events; what goes wrong here never reaches the agent."""
+
+    def __init__(self) -> None:
+        """Find the API; raises ``ImportError`` where it is not there."""
+        from opentelemetry import context, metrics, trace
+
+        self._trace, self._context = trace, context
+        self._tracer = trace.get_tracer("memkit")
+        meter = metrics.get_meter("memkit")
+        self._seconds = meter.create_histogram("gen_ai.client.operation.duration", "s")
+        self._tokens = meter.create_histogram("gen_ai.client.token.usage", "{token}")
+        self._gate = meter.create_counter("memkit.gate.decisions")
+        self._verdicts = meter.create_counter("memkit.policy.verdicts")
+        self._recalled = meter.create_counter("memkit.recall.records")
+
+    def account(self, event: Mapping[str, Any]) -> None:
+        """Tell one event of the account, as the audit log has it."""
+        with suppress(Exception):
+            self._account(event)
+
+    def watcher(self) -> Listener:
+        """Return what is told of one agent's turns while they happen."""
+        watching = _Turns(self)
+
+        def watch(event: Event) -> None:
+            with suppress(Exception):
+                watching.told(event)
+
+        return watch
+
+    def _account(self, event: Mapping[str, Any]) -> None:
+        kind = str(event.get("event"))
+        ids = [id for id in event.get("ids") or () if isinstance(id, str)]
+        if kind in GATE:
+            self._gate.add(1, {"decision": GATE[kind]})
+        if kind in ("retrieved", "injected", "cited"):
+            self._recalled.add(len(ids), {"stage": kind})
+        if kind == "policy" and event.get("decision") in VERDICTS:
+            self._verdicts.add(1, {"decision": event["decision"]})
+            self._trace.get_current_span().add_event("memkit.policy", {"memkit.decision": event["decision"]})
+        operation = OPERATIONS.get(kind)
+        if operation is None:
+            return
+        told: dict[str, Any] = {"gen_ai.operation.name": operation}
+        if operation == "search_memory":
+            told["gen_ai.memory.record.count"] = len(ids)
+            if captures() and event.get("query"):
+                told["gen_ai.memory.query.text"] = mask(str(event["query"]))
+        elif operation.endswith("_memory") and ids and OWN_ID.fullmatch(ids[0]):
+            told["gen_ai.memory.record.id"] = ids[0]
+        if kind in GATE:
+            told["memkit.decision"] = GATE[kind]
+        self.begin(operation, told).end()
+
+    # ------------------------------------------------------------------ what turns are told by
+
+    def begin(self, name: str, told: Mapping[str, Any], under: Any = None) -> Any:
+        """Return a span that has begun, below another one or what the host is doing."""
+        parent = None if under is None else self._trace.set_span_in_context(under)
+        return self._tracer.start_span(name, context=parent, attributes=told)
+
+    def enter(self, span: Any) -> Any:
+        """Let what happens in this thread lie below a span; returns what ``leave`` takes."""
+        return self._context.attach(self._trace.set_span_in_context(span))
+
+    def leave(self, token: Any) -> None:
+        """Take that back."""
+        self._context.detach(token)
+
+    def end(self, span: Any, name: str, began: float, error: str = "") -> None:
+        """End a span, with what kind of error it ended by, and count how long it took."""
+        told = {"gen_ai.operation.name": name}
+        if error:
+            told["error.type"] = error
+            span.set_attribute("error.type", error)
+            span.set_status(self._trace.StatusCode.ERROR)
+        span.end()
+        self._seconds.record(time.perf_counter() - began, told)
+
+    def spend(self, usage: Mapping[str, Any]) -> None:
+        """Count the tokens of one answer."""
+        for kind in TOKENS:
+            if isinstance(count := usage.get(kind), int):
+                self._tokens.record(count, {"gen_ai.operation.name": "chat", "gen_ai.token.type": kind})
+
+
+class _Turns:
+    """The spans of one agent: a turn, and below it what the model was asked and which tools ran."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._turn: tuple[Any, Any, float] | None = None
+        self._asked: tuple[Any, float] | None = None
+        self._calls: dict[str, tuple[Any, float]] = {}
+        self._guard = threading.Lock()
+
+    def told(self, event: Event) -> None:
+        """Begin or end a span by an event."""
+        with self._guard:
+            known = getattr(self, f"_{event.kind}", None)
+            if known is not None:
+                known(event.data)
+
+    def _turn_opened(self, data: Mapping[str, Any]) -> None:
+        self._end("abandoned")
+        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "memkit"}
+        if captures() and data.get("text"):
+            told["gen_ai.input.messages"] = mask(str(data["text"]))
+        span = self._telemetry.begin("invoke_agent memkit", told)
+        self._turn = (span, self._telemetry.enter(span), time.perf_counter())
+
+    def _turn_closed(self, data: Mapping[str, Any]) -> None:
+        if self._turn and captures() and data.get("message"):
+            self._turn[0].set_attribute("gen_ai.output.messages", mask(str(data["message"])))
+        self._end("turn_failed" if "error" in data else "")
+
+    def _end(self, error: str) -> None:
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        if self._asked is not None:
+            self._telemetry.end(self._asked[0], "chat", self._asked[1], error or "abandoned")
+        for span, began in self._calls.values():
+            self._telemetry.end(span, "execute_tool", began, error or "abandoned")
+        self._asked, self._calls = None, {}
+        self._telemetry.leave(turn[1])
+        self._telemetry.end(turn[0], "invoke_agent", turn[2], error)
+
+    def _model_asked(self, data: Mapping[str, Any]) -> None:
+        if self._turn:
+            span = self._telemetry.begin("chat", {"gen_ai.operation.name": "chat"}, self._turn[0])
+            self._asked = (span, time.perf_counter())
+
+    def _model_answered(self, data: Mapping[str, Any]) -> None:
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            usage = data.get("usage") or {}
+            for kind in TOKENS:
+                if isinstance(usage.get(kind), int):
+                    asked[0].set_attribute(f"gen_ai.usage.{kind}_tokens", usage[kind])
+            self._telemetry.spend(usage)
+            self._telemetry.end(asked[0], "chat", asked[1])
+
+    def _call_started(self, data: Mapping[str, Any]) -> None:
+        if self._turn:
+            name = str(data["name"])
+            shown = name if TOOL.fullmatch(name) else "other"
+            told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": shown}
+            span = self._telemetry.begin(f"execute_tool {shown}", told, self._turn[0])
+            self._calls[str(data["id"])] = (span, time.perf_counter())
+
+    def _call_finished(self, data: Mapping[str, Any]) -> None:
+        call = self._calls.pop(str(data["id"]), None)
+        if call is not None:
+            self._telemetry.end(call[0], "execute_tool", call[1], "tool_error" if data.get("error") else "")
+
+
+def captures() -> bool:
+    """Return whether the environment lets text leave."""
+    return os.environ.get(CAPTURE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")

@@ -1,0 +1,577 @@
+"""Who and what hangs together: the graph that the relations of records make, walked one or two steps at a time.
+
+It is derived and never truth: its rows follow the records, and who is who is decided when somebody asks, from what is
+told then. One name is one thing, unless two are told apart by whose they are ("my sister Anna", "my colleague Anna"):
+then what is said of the bare name is said of neither. Other names of a thing are followed; what outside text may have
+steered lends no name, closes nothing and is walked by nobody.
+"""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import NamedTuple
+
+from ..record.lines import normal_time
+from ..words.relations import ABOUT, ALIAS, LEFT, ORGANISATION, PERSON, PLACE, Mention, name_key
+
+SELF = "="
+"""Begins the key of a user, whom records call "I"."""
+MOST_STEPS = 12
+"""Between two things; a longer way says nothing about either."""
+ENDABLE = frozenset(("works for", "lives in"))
+"""What ends when another of its kind is told to have begun, or when somebody is told to have left."""
+KINDS = (ORGANISATION, PLACE, PERSON)
+"""Of what a thing is called, the first of these holds."""
+
+
+COLUMNS = """relations.document, s_name, s_role, s_shown, label, family, s_kind, o_kind, moves, relations.ended, o_name,
+             o_role, o_shown, since, until, gives, told, begins, tainted, stranger, records.id"""
+ASKED_AT_ONCE = 400
+
+
+class RelationRow(NamedTuple):
+    """One relation that a record tells."""
+
+    document: int
+    s_name: str
+    s_role: str
+    s_shown: str
+    label: str
+    family: str
+    s_kind: str
+    o_kind: str
+    moves: int
+    ended: int
+    o_name: str
+    o_role: str
+    o_shown: str
+    since: str
+    """The first day on which it holds, as a bare date; nothing where it always did."""
+    until: str
+    gives: str
+    """The role that the subject has by it."""
+    told: str
+    begins: str
+    """Since when the record counts as true, where it took another one's place."""
+    tainted: int
+    stranger: str
+    """Who shared it, where nobody checked it."""
+    id: str
+    """The record's."""
+
+    @property
+    def subject(self) -> Mention:
+        """Return who or what it is about."""
+        return Mention(self.s_name, self.s_role, self.s_shown)
+
+    @property
+    def object(self) -> Mention:
+        """Return what that hangs together with."""
+        return Mention(self.o_name, self.o_role, self.o_shown)
+
+
+class UnknownName(Exception):
+    """Say that nothing in a graph has a name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name)
+        self.name, self.known = name, known
+
+
+class Entity(NamedTuple):
+    """Somebody or something that records tell of."""
+
+    id: str
+    name: str
+    kind: str = "thing"
+    """person | organisation | place | thing"""
+
+
+class Tie(NamedTuple):
+    """How one thing hangs together with another, and which records say so."""
+
+    source: str
+    target: str
+    relation: str
+    record_ids: tuple[str, ...]
+    valid_from: str | None = None
+    valid_until: str | None = None
+    tainted: bool = False
+    """Whether outside text may have steered every record that says so: shown, and walked by nobody."""
+    family: str = ""
+
+    def holds(self, since: str, until: str) -> bool:
+        """Return whether it holds at some moment between two days."""
+        return (self.valid_from or "") <= until and since <= (self.valid_until or "9999")
+
+
+class RelationGraph(NamedTuple):
+    """Things and the ties between them."""
+
+    nodes: tuple[Entity, ...] = ()
+    edges: tuple[Tie, ...] = ()
+
+    def to_data(self) -> dict[str, object]:
+        """Return it as commands and tools answer with it."""
+        return {
+            "nodes": [one._asdict() for one in self.nodes],
+            "edges": [
+                {
+                    "from": tie.source, "to": tie.target, "relation": tie.relation, "record_ids": [*tie.record_ids],
+                    "valid_from": tie.valid_from, "valid_until": tie.valid_until,
+                    **({"tainted": True} if tie.tainted else {}),
+                }
+                for tie in self.edges
+            ],
+        }  # fmt: skip
+
+
+class MemoryGraph:
+    """The relations of one user's records and the shared ones, as they are told at one moment."""
+
+    def __init__(
+        self,
+        databases: Sequence[sqlite3.Connection],
+        user_id: str,
+        *,
+        as_of: datetime | None = None,
+        is_foreign: Callable[[str], bool] = lambda record_id: False,
+    ) -> None:
+        """Walk what lies in ``databases``; ``is_foreign`` says of a record that nobody here vouches for its writer."""
+        self.user_id = user_id
+        self._databases = databases
+        self._moment = normal_time(as_of) if as_of else ""
+        self._day = self._moment[:10]
+        self._is_foreign = is_foreign
+        self._aliases: dict[str, tuple[str, ...]] = {}
+        self._qualifiers: dict[str, set[str]] = {}
+        self._holders: dict[str, tuple[str, ...]] = {}
+        self._titles: dict[str, str] = {}
+        self._kinds: dict[str, set[str]] = defaultdict(set)
+
+    # ------------------------------------------------------------------ what is asked
+
+    def whole(self) -> RelationGraph:
+        """Return everything."""
+        return self._drawn(self._ties(list(self._clean(all_rows(sql, self._moment) for sql in self._databases))))
+
+    def find(self, text: str) -> list[str]:
+        """Return the ids of what a mention such as "Anna" or "my sister" may mean, the surest first."""
+        from ..words.relations import mention
+
+        meant = mention(text, self.user_id)
+        if meant.name:
+            return self._called(meant.name) if not meant.role else [self._id(meant)]
+        return self.holders(meant.role)
+
+    def known(self) -> list[str]:
+        """Return the names of everything, to suggest one of."""
+        return sorted({entity.name for entity in self.whole().nodes})
+
+    def around(self, ids: Collection[str], steps: int = 1) -> RelationGraph:
+        """Return what is at most so many steps away."""
+        seen, frontier, ties = set(ids), set(ids), dict[Tie, None]()
+        for _ in range(steps):
+            found = self.touching(frontier)
+            ties.update(dict.fromkeys(found))
+            frontier = {end for tie in found if not tie.tainted for end in (tie.source, tie.target)} - seen
+            seen |= frontier
+        return self._drawn(ties, ids)
+
+    def path(self, start: Collection[str], goal: Collection[str]) -> RelationGraph:
+        """Return the shortest way between two things, from both sides at once; nothing where there is none."""
+        sides: list[dict[str, Tie | None]] = [dict.fromkeys(start), dict.fromkeys(goal)]
+        fronts = [set(start), set(goal)]
+        met = fronts[0] & fronts[1]
+        for _ in range(MOST_STEPS):
+            if met or not all(fronts):
+                break
+            side = 0 if len(fronts[0]) <= len(fronts[1]) else 1
+            reached: dict[str, Tie | None] = {}
+            for tie in self.touching(fronts[side], closing=bool(self._day)):
+                for here, there in ((tie.source, tie.target), (tie.target, tie.source)):
+                    if not tie.tainted and here in fronts[side] and there not in sides[side]:
+                        reached.setdefault(there, tie)
+            sides[side] |= reached
+            fronts[side] = set(reached)
+            met = fronts[side] & sides[1 - side].keys()
+        if not met:
+            return RelationGraph()
+        middle = min(met)
+        ways = [list(_walked(side, middle)) for side in sides]
+        return self._drawn([*reversed(ways[0]), *ways[1]], [middle] if not any(ways) else ())
+
+    def touching(self, ids: Collection[str], *, closing: bool = True) -> list[Tie]:
+        """Return the ties of some things, those that hold at the moment that is asked about."""
+        wanted = set(ids)
+        names = {name for id in wanted for name in self._names(id)}
+        rows = self._rows(s_name=names, o_name=names)
+        self._look_up(rows)
+        roles = {role for id in wanted if _is_role(id) for role in self._roles_meant(id.partition(" (")[0])}
+        for row in rows:
+            if row.gives and (id := self._id(row.subject)) in wanted:
+                roles |= {role for role in (row.gives, _wider(row.gives)) if self._role_holders(role) == (id,)}
+        if roles:
+            known = set(rows)
+            rows += [row for row in self._rows(s_role=roles, o_role=roles) if row not in known]
+            self._look_up(rows)
+        return self._ties([row for row in rows if self._ends(row) & wanted], closing=closing)
+
+    def intervals(self, said: Mapping[str, object]) -> list[tuple[str, str]]:
+        """Return when a relation held, as far as records say, such as that of "when I lived in Lisbon"."""
+        from ..words.relations import stated
+
+        found = []
+        for one in stated(said, self.user_id):
+            ends = set(self.find_mention(one.subject)), set(self.find_mention(one.object))
+            for tie in self.touching(ends[0]) if all(ends) else ():
+                if tie.source in ends[0] and tie.target in ends[1] and tie.family == one.verb.question:
+                    found.append((tie.valid_from or "", tie.valid_until or "9999"))
+        return [(since, until) for since, until in found if since or until != "9999"]
+
+    def holders(self, role: str) -> list[str]:
+        """Return who is told to be somebody's such and such; where nobody is named, the one without a name."""
+        return [*self._role_holders(role)] or self._roles_meant(role)[:1]
+
+    def find_mention(self, meant: Mention) -> list[str]:
+        """Return the ids of what a mention may mean."""
+        if meant.name:
+            return [self._id(meant)] if meant.role else self._called(meant.name)
+        return self.holders(meant.role)
+
+    def names_told(self, names: Iterable[str]) -> set[str]:
+        """Return those names that something here has."""
+        wanted = list(names)
+        return {name for sql in self._databases for name in names_among(sql, wanted)}
+
+    def spoken(self, id: str) -> tuple[str, ...]:
+        """Return the names by which texts may speak of something; none where another thing shares them."""
+        names = [name for name in self._names(id) if not name.startswith(SELF)]
+        return () if "(" in id or any(len(self._told_apart(name)) > 1 for name in names) else tuple(names)
+
+    def title(self, id: str) -> str:
+        """Return what a thing is called."""
+        return self._titles.get(id, id.removeprefix(SELF))
+
+    # ------------------------------------------------------------------ who is who
+
+    def _id(self, one: Mention) -> str:
+        """Return the id of what a mention means."""
+        if not one.name:
+            held = self._role_holders(one.role)
+            return held[0] if len(held) == 1 else one.role
+        canonical = self._canonical(one.name)
+        groups = self._told_apart(one.name)
+        if one.role and len(groups) > 1:
+            mine = next((group for group in groups if one.role in group), {one.role})
+            return f"{canonical} ({min(mine, key=len)})"
+        return canonical
+
+    def _called(self, name: str) -> list[str]:
+        """Return everything that has a name."""
+        key = name if name.startswith(SELF) else name_key(name)
+        if not self.names_told([key]):
+            return []
+        groups = self._told_apart(key)
+        apart = [f"{self._canonical(key)} ({min(group, key=len)})" for group in groups] if len(groups) > 1 else []
+        return [*apart, self._canonical(key)]
+
+    def _told_apart(self, name: str) -> list[set[str]]:
+        """Return by what those of one name are told apart: "my sister" and "my older sister" may be the same."""
+        if name not in self._qualifiers:
+            self._qualify([name])
+        groups: list[set[str]] = []
+        for role in sorted(self._qualifiers[name], key=len):
+            owner, _, what = role.rpartition("/")
+            for group in groups:
+                if any(one.rpartition("/")[0] == owner and what.endswith(one.rpartition("/")[2]) for one in group):
+                    group.add(role)
+                    break
+            else:
+                groups.append({role})
+        return groups
+
+    def _qualify(self, names: Collection[str]) -> None:
+        wanted = [name for name in names if name not in self._qualifiers]
+        self._qualifiers |= {name: set() for name in wanted}
+        for row in self._rows("s_role!=''", s_name=wanted) + self._rows("o_role!=''", o_name=wanted):
+            for name, role in ((row.s_name, row.s_role), (row.o_name, row.o_role)):
+                if role and name in self._qualifiers and not self._is_tainted(row):
+                    self._qualifiers[name].add(role)
+
+    def _canonical(self, name: str) -> str:
+        return min(self._same(name), key=lambda one: (not one.startswith(SELF), one))
+
+    def _same(self, name: str) -> tuple[str, ...]:
+        """Return all names of a thing, this one among them."""
+        if name not in self._aliases:
+            self._join([name])
+        return self._aliases[name]
+
+    def _join(self, names: Collection[str]) -> None:
+        """Look up the other names of things, level by level."""
+        todo = {name for name in names if name not in self._aliases}
+        links: dict[str, set[str]] = defaultdict(set)
+        seen, frontier, named = set(todo), set(todo), list[RelationRow]()
+        while frontier:
+            found: set[str] = set()
+            for row in self._rows(f"label='{ALIAS.label}'", s_name=frontier, o_name=frontier):
+                named.append(row)
+                if not self._is_tainted(row) and row.s_name and row.o_name:
+                    links[row.s_name].add(row.o_name)
+                    links[row.o_name].add(row.s_name)
+                    found |= {row.s_name, row.o_name}
+            frontier = found - seen
+            seen |= frontier
+        for name in seen:
+            if name not in self._aliases:
+                joined = _component(name, links)
+                self._aliases |= dict.fromkeys(joined, tuple(sorted(joined)))
+        for row in sorted(named, key=lambda row: row.told):
+            self._name(row)
+
+    def _role_holders(self, role: str) -> tuple[str, ...]:
+        """Return the ids of all who are told to be somebody's such and such."""
+        if role not in self._holders:
+            self._holders[role] = ()  # whoever is told of in a circle is told of as nobody
+            roles = self._roles_meant(role)
+            held = (row for row in self._rows(gives=roles) if row.s_name and not self._is_tainted(row))
+            self._holders[role] = tuple(dict.fromkeys(self._id(row.subject) for row in held))
+        return self._holders[role]
+
+    def _roles_meant(self, role: str) -> list[str]:
+        """Return the roles that say the same: those of the owner's other names, and narrower ones."""
+        owner, _, what = role.rpartition("/")
+        owners = [owner]
+        if "/" in owner:
+            owners += [name for id in self._role_holders(owner) for name in self._names(id)]
+        elif owner:
+            owners = [*self._same(owner)]
+            told = self._rows("gives!=''", s_name=owners)
+            owners += [row.gives for row in told if row.gives and "/" in row.gives and not self._is_tainted(row)]
+        asked = [f"{one}/{what}" for one in dict.fromkeys(owners)]
+        return [found for sql in self._databases for found in roles_like(sql, asked)]
+
+    def _names(self, id: str) -> tuple[str, ...]:
+        """Return the names of a thing by its id."""
+        return () if _is_role(id) else self._same(id.partition(" (")[0])
+
+    # ------------------------------------------------------------------ rows and ties
+
+    def _rows(self, only: str = "", /, **wanted: Collection[str]) -> list[RelationRow]:
+        """Return rows by what stands in some columns, each once; ``only`` narrows them further."""
+        found: dict[tuple[object, ...], RelationRow] = {}
+        for number, sql in enumerate(self._databases):
+            for column, values in wanted.items():
+                for row in rows_where(sql, column, values, self._moment, only) if values else ():
+                    found[number, *row] = row
+        return list(self._clean([found.values()]))
+
+    def _clean(self, rows: Iterable[Iterable[RelationRow]]) -> Iterator[RelationRow]:
+        """Yield the rows that hold at the moment that is asked about."""
+        for some in rows:
+            for row in some:
+                if not self._moment or row.begins <= self._moment:
+                    yield row
+
+    def _is_tainted(self, row: RelationRow) -> bool:
+        return bool(row.tainted) or row.stranger not in ("", self.user_id) or self._is_foreign(row.id)
+
+    def _ends(self, row: RelationRow) -> set[str]:
+        return {self._id(row.subject), self._id(row.object)} if row.label != ABOUT.label else {self._id(row.subject)}
+
+    def _look_up(self, rows: Collection[RelationRow]) -> None:
+        """Look up at once what the ends of many rows are called besides."""
+        names = {name for row in rows for name in (row.s_name, row.o_name) if name}
+        self._join(names)
+        self._qualify(names)
+
+    def _ties(self, rows: Sequence[RelationRow], *, closing: bool = True) -> list[Tie]:
+        """Return what rows say together: each tie once, ended where something told later ends it."""
+        self._look_up(rows)
+        mine = list(rows)
+        if closing:  # what ends a tie may be told of its source alone
+            subjects = {row.s_name for row in rows if row.family in ENDABLE and row.s_name}
+            known = set(rows)
+            ending = [row for row in self._rows(s_name=subjects) if row.moves or row.label == LEFT]
+            rows = [*rows, *(row for row in ending if row not in known)]
+            self._look_up(rows)
+        ordered = sorted(rows, key=lambda row: (row.told, row.id))
+        pairs = {(self._id(row.subject), self._id(row.object)) for row in mine if row.label not in (ABOUT.label, LEFT)}
+        told: dict[tuple[str, str, str], list[Tie]] = defaultdict(list)
+        homes: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
+        for row in ordered:
+            self._name(row)
+            if row.label in (ABOUT.label, ALIAS.label):
+                continue
+            source, target, tainted = self._id(row.subject), self._id(row.object), self._is_tainted(row)
+            if source == target:
+                continue
+            if row.label == LEFT:
+                for family in ENDABLE if not tainted else ():
+                    told[source, target, family] = [
+                        _ended(tie, row.until or row.told[:10], row.id)
+                        for tie in told.get((source, target, family), ())
+                    ]
+                continue
+            key = source, target, row.family
+            fresh = Tie(source, target, row.label, (row.id,), row.since or None, row.until or None, tainted, row.family)
+            if row.moves and not tainted:
+                for other in homes[source, row.family]:
+                    day = _day_before(row.since or row.told[:10])
+                    told[other] = [_ended(tie, day, "") for tie in told[other] if other != key] or told[other]
+            _join_tie(told[key], fresh)
+            homes[source, row.family].append(key)
+        found = [tie for ties in told.values() for tie in ties if (tie.source, tie.target) in pairs]
+        return [tie for tie in found if not self._day or tie.holds(self._day, self._day)]
+
+    def _name(self, row: RelationRow) -> None:
+        """Note what the ends of a row are and what they are called; of several names the one that was told last."""
+        for one, kind, is_end in ((row.subject, row.s_kind, False), (row.object, row.o_kind, True)):
+            if not one.name and not one.role:
+                continue
+            id = self._id(one)
+            self._kinds[id].add(kind)
+            role = id if "/" in id and "(" not in id else id.partition(" (")[2][:-1]
+            if id.startswith(SELF) and not role:
+                self._titles[id] = id[1:]
+            elif role:
+                shown = _role_shown(role, self.user_id)
+                self._titles[id] = f"{one.shown} ({shown})" if "(" in id else shown
+            elif id not in self._titles or (row.label == ALIAS.label and is_end and not self._is_tainted(row)):
+                self._titles[id] = one.shown
+
+    def _drawn(self, ties: Iterable[Tie], more: Iterable[str] = ()) -> RelationGraph:
+        found = list(ties)
+        ids = dict.fromkeys([*more, *(end for tie in found for end in (tie.source, tie.target))])
+        for row in self._rows(s_name=[n for id in ids if id not in self._titles for n in self._names(id)]):
+            self._name(row)
+        nodes = [Entity(id, self.title(id), self._kind(id, self._kinds[id])) for id in ids]
+        return RelationGraph(tuple(nodes), tuple(found))
+
+    def _kind(self, id: str, told: Collection[str]) -> str:
+        if id.startswith(SELF) and "/" not in id:
+            return PERSON
+        return next((kind for kind in KINDS if kind in told), "thing")
+
+
+def _walked(side: Mapping[str, Tie | None], end: str) -> Iterator[Tie]:
+    """Yield the ties from ``end`` back to where a side began."""
+    while (tie := side[end]) is not None:
+        yield tie
+        end = tie.target if tie.source == end else tie.source
+
+
+def _component(name: str, links: Mapping[str, set[str]]) -> set[str]:
+    found, waiting = {name}, [name]
+    while waiting:
+        for other in links.get(waiting.pop(), ()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def _is_role(id: str) -> bool:
+    """Return whether a thing has no name here, and is known by whose what it is."""
+    return "/" in id.partition(" (")[0]
+
+
+def _wider(role: str) -> str:
+    """Return a role without what narrows it: of "my older sister" "my sister"."""
+    owner, _, what = role.rpartition("/")
+    return f"{owner}/{what.split()[-1]}" if what else role
+
+
+def _ended(tie: Tie, day: str, record_id: str) -> Tie:
+    """Return a tie that held until a day at the most, as one more record may say."""
+    if tie.valid_until or (tie.valid_from or "") > day:
+        return tie
+    ids = (*tie.record_ids, record_id) if record_id and record_id not in tie.record_ids else tie.record_ids
+    return tie._replace(valid_until=day, record_ids=ids)
+
+
+def _join_tie(ties: list[Tie], fresh: Tie) -> None:
+    """Add to the ties between two things what one more record says: of the same one, or of another time."""
+    for place, tie in enumerate(ties):
+        if tie.tainted is not fresh.tainted or fresh.record_ids[0] in tie.record_ids:
+            continue
+        since, until = tie.valid_from, tie.valid_until
+        agree = fresh.valid_from in (None, since) or since is None
+        ends = fresh.valid_until in (None, until) or until is None
+        if agree and ends and (not until or not fresh.valid_from or fresh.valid_from <= until):
+            ties[place] = tie._replace(
+                record_ids=(*tie.record_ids, *fresh.record_ids), valid_from=since or fresh.valid_from,
+                valid_until=until or fresh.valid_until,
+                relation=fresh.relation if fresh.valid_until else tie.relation,
+            )  # fmt: skip
+            return
+    ties.append(fresh)
+
+
+def _day_before(day: str) -> str:
+    return (datetime.fromisoformat(day) - timedelta(days=1)).date().isoformat()
+
+
+def _role_shown(role: str, user_id: str) -> str:
+    """Return a role as people say it: ``=ada/sister`` is *ada's sister*."""
+    owner, _, what = role.rpartition("/")
+    if not owner:
+        return role.removeprefix(SELF)
+    return f"{_role_shown(owner, user_id)}'s {what}"
+
+
+def rows_where(
+    sql: sqlite3.Connection, column: str, values: Collection[str], moment: str = "", only: str = ""
+) -> Iterator[RelationRow]:
+    """Yield the relations of live records whose ``column`` is one of ``values``, or of those live at a moment.
+
+    ``only`` is a condition that the program itself writes.
+    """
+    state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
+    extra = f" AND {only}" if only else ""
+    ordered = iter(sorted(values))
+    while some := list(islice(ordered, ASKED_AT_ONCE)):
+        held = f"{column} IN ({','.join('?' * len(some))})"
+        # Without this, SQLite would not know that an index of the rows with a role serves.
+        held += f" AND {column}!=''" if column in ("gives", "s_role", "o_role") else ""
+        query = f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {held}{extra} AND {state}"
+        for row in sql.execute(query, (*some, *([moment] if moment else []))):
+            yield RelationRow(*row)
+
+
+def all_rows(sql: sqlite3.Connection, moment: str = "") -> Iterator[RelationRow]:
+    """Yield every relation of live records, or of those live at a moment."""
+    state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
+    query = (
+        f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {state} ORDER BY told, records.id"
+    )
+    for row in sql.execute(query, (moment,) if moment else ()):
+        yield RelationRow(*row)
+
+
+def roles_like(sql: sqlite3.Connection, roles: Sequence[str]) -> list[str]:
+    """Return the roles that are told of these or of a narrower kind: of ``=ada/sister`` also ``=ada/older sister``."""
+    found: dict[str, None] = {}
+    for role in roles:
+        owner, _, what = role.rpartition("/")
+        low, high = f"{owner}/", f"{owner}0"  # a slash and what follows it
+        for column in ("gives", "s_role", "o_role"):
+            query = f"SELECT DISTINCT {column} FROM relations WHERE {column}!='' AND {column}>=? AND {column}<?"
+            for (told,) in sql.execute(query, (low, high)):
+                if told == role or (told.startswith(low) and told.endswith(f" {what}") and "/" not in told[len(low) :]):
+                    found[told] = None
+    return list(found)
+
+
+def names_among(sql: sqlite3.Connection, names: Iterable[str]) -> set[str]:
+    """Return those of ``names`` that something told of here has."""
+    wanted, found = sorted(set(names)), set[str]()
+    for column in ("s_name", "o_name"):
+        for start in range(0, len(wanted), ASKED_AT_ONCE):
+            some = wanted[start : start + ASKED_AT_ONCE]
+            query = f"SELECT DISTINCT {column} FROM relations WHERE {column} IN ({','.join('?' * len(some))})"
+            found |= {row[0] for row in sql.execute(query, some)}
+    return found

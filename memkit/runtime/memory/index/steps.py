@@ -1,0 +1,208 @@
+"""Recall by relations: what is one or two steps away from who and what a question names.
+
+"What does my sister's employer make?" names nobody. "My sister" is Anna, who works for Siemens, and what is told of
+Siemens answers without a word in common. A step that the question asks for (*employer*: works for) counts more than any
+other, and what did not hold at the time that it asks about ("when I lived in Lisbon") is no answer.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from ..words.dates import dated
+from ..words.relations import LEADS_TO, SAME_ROLE, relations
+from ..words.text import STOP_WORDS, query_terms, regex, tokens
+from ..words.text import words as spoken
+from .graph import SELF, MemoryGraph, Tie
+
+ASKED, BESIDE = 0.95, 0.45
+"""What a step counts that the question asks for, and one that it does not."""
+ONE_OF_SEVERAL = 0.8
+"""How surely each of two sisters is meant by "my sister"."""
+PAST = 0.7
+"""What is over counts so much, unless the question asks about that time."""
+LEAST = 0.15
+"""What counts less is not worth a look: two steps that nobody asked for still are."""
+MENTIONED = 0.9
+"""How much a record counts that names a thing, against one that says how it hangs together."""
+MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
+SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
+HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
+"""Roles that lead."""
+CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
+
+
+class Reached(NamedTuple):
+    """A record that relations lead to."""
+
+    id: str
+    weight: float
+    """From 0 to 1: how surely it is meant."""
+
+
+class Steps(NamedTuple):
+    """Where the relations of a question lead."""
+
+    records: tuple[Reached, ...] = ()
+    past: frozenset[str] = frozenset()
+    """Records that say what did not hold at the time that the question asks about."""
+
+
+Mentioning = Callable[[Sequence[str], int], Sequence[tuple[str, Sequence[str]]]]
+"""Returns ids and words of the newest live records that hold some tokens."""
+
+
+def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, most: int) -> Steps:
+    """Return the records that relations lead to from what ``query`` names, the surest first."""
+    asked, interval = _time_asked(query, graph, today)
+    said = spoken(asked)
+    meant = _named(said, graph)
+    if not meant.weights:
+        return Steps()
+    wanted = {SAME_ROLE.get(word, word) for word in said if word not in meant.read}
+    walk = _Walk(wanted, interval, today.isoformat())
+    weights, direct = meant.weights, meant.direct
+    ties = walk.all_steps(weights, graph)
+    found: dict[str, float] = {}
+    for tie, weight in ties.items():
+        for id in tie.record_ids:
+            found[id] = max(found.get(id, 0.0), weight)
+    content = set(query_terms(asked))
+    reached = sorted(walk.weights.items(), key=lambda item: (-item[1], item[0]))
+    for id, weight in reached[:MOST_ENTITIES]:
+        if id in direct or id.startswith(SELF) or weight < LEAST:
+            continue  # who is named in the question is found by that word
+        for name in graph.spoken(id):
+            for record_id, held in mentioning(tokens(name), MOST_MENTIONS):
+                share = len(content & set(held)) / (len(content) or 1)
+                count = weight * MENTIONED * (0.6 + 0.4 * share)
+                found[record_id] = max(found.get(record_id, 0.0), count)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    past = walk.past - {id for tie in ties for id in tie.record_ids}
+    kept = [Reached(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
+    return Steps(tuple(kept[:most]), frozenset(past))
+
+
+class _Walk:
+    """Steps along ties, and how surely each thing is meant that they lead to."""
+
+    def __init__(self, wanted: set[str], interval: tuple[str, str] | None, today: str) -> None:
+        self.weights: dict[str, float] = {}
+        self.past: set[str] = set()
+        self._wanted = wanted
+        self._interval = interval
+        self._today = today
+
+    def all_steps(self, start: Mapping[str, float], graph: MemoryGraph) -> dict[Tie, float]:
+        """Return the ties that are walked, each with what it counts."""
+        self.weights = dict(start)
+        frontier, found = dict(start), dict[Tie, float]()
+        for number in range(MOST_STEPS):
+            reached: dict[str, float] = {}
+            for tie, weight in self._counted(frontier, graph, only_asked=number == MOST_STEPS - 1):
+                if weight > found.get(tie, 0.0):
+                    found[tie] = weight
+                for end in (tie.source, tie.target):
+                    if weight > self.weights.get(end, 0.0) and not end.startswith(SELF):
+                        reached[end] = self.weights[end] = weight
+            best = sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:MOST_ENTITIES]
+            frontier = {id: weight for id, weight in best if weight * BESIDE >= LEAST}
+            if not frontier:
+                break
+        return found
+
+    def _counted(
+        self, frontier: Mapping[str, float], graph: MemoryGraph, *, only_asked: bool
+    ) -> Iterator[tuple[Tie, float]]:
+        for tie in graph.touching(frontier):
+            if tie.tainted:
+                continue
+            if self._interval and not tie.holds(*self._interval):
+                self.past.update(tie.record_ids)
+                continue
+            is_over = not self._interval and (tie.valid_until or "9999") < self._today
+            is_asked = self._asks(tie)
+            for end in (tie.source, tie.target):
+                if end not in frontier or (not is_asked and (only_asked or end.startswith(SELF))):
+                    continue
+                yield tie, frontier[end] * (ASKED if is_asked else BESIDE) * (PAST if is_over else 1.0)
+
+    def _asks(self, tie: Tie) -> bool:
+        """Return whether the question asks for a step, by a word of its own or one that leads to it."""
+        told = {SAME_ROLE.get(word, word) for word in spoken(tie.relation)} - STOP_WORDS
+        if not HEADS.isdisjoint(told):
+            told |= LEADS_TO["leads"]
+        return not self._wanted.isdisjoint(told) or not self._wanted.isdisjoint(LEADS_TO.get(tie.family, frozenset()))
+
+
+def _time_asked(query: str, graph: MemoryGraph, today: date) -> tuple[str, tuple[str, str] | None]:
+    """Return a question without the clause that says what time it is about, and that time as two days."""
+    if clause := CLAUSE.search(query):
+        told = clause["said"].strip(" .?!")
+        read = relations(told) or relations(told[:1].upper() + told[1:])
+        found = [time for one in read for time in graph.intervals(one.to_data())]
+        if found:
+            return query.replace(clause[0], ""), (min(since for since, _ in found), max(until for _, until in found))
+    named = dated(query, today).words
+    if len(named) == 1 and len(named[0]) == len("d_2024"):
+        year = named[0][2:]
+        return query, (f"{year}-01-01", f"{year}-12-31")
+    return query, None
+
+
+class _Meant(NamedTuple):
+    """What the words of a question name."""
+
+    weights: dict[str, float]
+    """How surely each thing is meant."""
+    direct: set[str]
+    """What is called by a name of its own."""
+    read: set[str]
+    """Words that said whose what somebody is, and ask for nothing more."""
+
+
+def _named(said: Sequence[str], graph: MemoryGraph) -> _Meant:
+    spans = {
+        " ".join(said[place : place + size]): (place, size)
+        for size in range(1, MOST_NAMES + 1)
+        for place in range(len(said) - size + 1)
+        if size > 1 or said[place] not in STOP_WORDS
+    }
+    known = graph.names_told(spans)
+    found = _Meant({}, set(), set())
+    taken: set[int] = set()
+    for name in sorted(known, key=lambda one: -spans[one][1]):
+        place, size = spans[name]
+        if taken.isdisjoint(range(place, place + size)):
+            taken |= set(range(place, place + size))
+            meant = graph.find(name)
+            for one in meant:
+                _add_owned(found, one, said[place + size :], graph)
+            found.direct.update(meant)
+            for id in meant:
+                found.weights.setdefault(id, 1.0 if len(meant) == 1 else BESIDE)
+    myself = f"{SELF}{graph.user_id}"
+    for place, word in enumerate(said):
+        if word in ("my", "our"):
+            _add_owned(found, myself, said[place + 1 :], graph)
+    if not SPEAKER.isdisjoint(said):
+        found.weights.setdefault(myself, 1.0)
+    return found
+
+
+def _add_owned(found: _Meant, owner: str, rest: Sequence[str], graph: MemoryGraph) -> None:
+    """Add who or what is meant by the words behind an owner: "sister", "older sister", "CTO"."""
+    key = owner.partition(" (")[0]
+    for size in (3, 2, 1):
+        what = list(rest[:size])
+        if len(what) == size:
+            what[-1] = SAME_ROLE.get(what[-1], what[-1])
+            if held := graph.holders(f"{key}/{' '.join(what)}"):
+                for id in held:
+                    found.weights[id] = 1.0 if len(held) == 1 else ONE_OF_SEVERAL
+                    # What is told of the bare name may be told of this one.
+                    if "(" in id:
+                        found.weights.setdefault(id.partition(" (")[0], BESIDE)
+                    _add_owned(found, id, rest[size:], graph)
+                found.read.update(rest[:size])
+                return

@@ -1,0 +1,207 @@
+"""Reflection: what many records say together, in levels, each a summary that names the records it was drawn from.
+
+A *session* is told by what it was about, a *topic* by how it hangs together with others, a *profile* by what is told of
+the user; a level may be drawn from the one below. Rules only put together what records say; ``infer`` may find better
+words, for the same records. A conclusion holds as long as what it was drawn from: once a parent is corrected, rejected,
+taken back or over, it is stale, and no search returns it.
+
+Only clean live records of the user alone are drawn from. Nothing here writes: an ``ArchiveChange`` offers the plan to
+the gate, in the name of a program and with the least trust of the parents.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from ..index.graph import RelationGraph, Tie
+from ..record.lines import JSON
+from ..record.record import Draft, Record, is_valid
+from ..tiers.budget import first_sentence
+
+LEVELS = ("session", "topic", "profile")
+LEVEL = "reflection"
+"""Key of a conclusion; its value is the level."""
+OF = "reflects"
+"""Key of what a conclusion is about: a session, the id of a thing, or the user."""
+FEWEST = 3
+"""Fewer records say nothing together that they do not say alone."""
+MOST_PARENTS = 40
+MOST_TOLD = 8
+LONGEST = 160
+
+Infer = Callable[[str, Sequence[Record]], str | None]
+"""Says of a topic in fewer words what records say together, or None where that failed."""
+
+
+class Conclusion(NamedTuple):
+    """What some records say together."""
+
+    level: str
+    of: str
+    draft: Draft
+    parents: tuple[str, ...]
+    """The records that it was drawn from."""
+    below: tuple[tuple[str, str], ...] = ()
+    """Level and subject of the conclusions that it was drawn from."""
+    inferred: bool = False
+    """Whether a model found the words, which a person has checked no more than any other words of a model."""
+
+
+class Reflection(NamedTuple):
+    """What a reflection would write down, and which conclusions it would take back."""
+
+    conclusions: tuple[Conclusion, ...] = ()
+    stale: tuple[Record, ...] = ()
+    """Conclusions that hold no more, and that nothing takes the place of."""
+
+    def __bool__(self) -> bool:
+        """Return whether there is anything to do."""
+        return any(self)
+
+
+class Concluded(NamedTuple):
+    """A conclusion that was written down."""
+
+    id: str
+    conclusion: Conclusion
+
+
+class Reflected(NamedTuple):
+    """What a reflection did."""
+
+    drawn: tuple[Concluded, ...] = ()
+    stale: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """What the gate did not admit, one sentence each, without repeating it."""
+
+
+def is_conclusion(record: Record) -> bool:
+    """Return whether a record was drawn from others."""
+    return record.extra.get(LEVEL) in LEVELS
+
+
+def reflection(
+    records: Iterable[Record],
+    graph: RelationGraph,
+    user_id: str,
+    now: datetime,
+    *,
+    is_stale: Callable[[Record], bool],
+    infer: Infer | None = None,
+) -> Reflection:
+    """Return what the clean live ``records`` of a user say together that no standing conclusion says already."""
+    own = [one for one in records if one.user_id == user_id and not one.taint and one.scope == "user"]
+    standing = {(str(one.extra[LEVEL]), str(one.extra.get(OF))): one for one in own if is_conclusion(one)}
+    told = [one for one in own if not is_conclusion(one) and is_valid(one, now)]
+    found = [*_sessions(told, graph), *_topics(told, graph, user_id, now), *_profiles(told, graph, user_id, now)]
+    made = {(one.level, one.of) for one in found}
+    fresh = []
+    for one in found:
+        old = standing.get((one.level, one.of))
+        if old and set(old.parents) >= set(one.parents) and not is_stale(old):
+            continue
+        by_id = {record.id: record for record in told}
+        words = infer(one.of, [by_id[id] for id in one.parents]) if infer else None
+        draft = one.draft._replace(text=words or one.draft.text, supersedes=old.id if old else None)
+        fresh.append(one._replace(draft=draft, inferred=words is not None))
+    gone = tuple(one for key, one in standing.items() if key not in made and is_stale(one))
+    return Reflection(tuple(fresh), gone)
+
+
+def _conclusion(
+    level: str, of: str, text: str, parents: Sequence[Record], below: Iterable[tuple[str, str]] = ()
+) -> Conclusion:
+    extra: dict[str, JSON] = {LEVEL: level, OF: of}
+    kept = sorted(parents, key=lambda one: one.id)[-MOST_PARENTS:]
+    draft = Draft(
+        text=text,
+        type="summary",
+        tags=(LEVEL, level),
+        confidence=min(record.confidence for record in kept),
+        importance=max(record.importance for record in kept),
+        source="learned",
+        extra=extra,
+    )
+    return Conclusion(level, of, draft, tuple(record.id for record in kept), tuple(below))
+
+
+def _sessions(records: Sequence[Record], graph: RelationGraph) -> Iterator[Conclusion]:
+    """Yield of each session that left several records what it was about."""
+    names = _names_by_record(graph)
+    sessions: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.session_id:
+            sessions[record.session_id].append(record)
+    for session, told in sorted(sessions.items()):
+        counts = Counter(name for record in told for name in names.get(record.id, ()))
+        about = [name for name, _ in counts.most_common(MOST_TOLD)]
+        if len(told) >= FEWEST and about:
+            days = sorted({record.created_at[:10] for record in told})
+            when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+            text = f"Session {session} ({when}) was about {_listed(about)}: {len(told)} records."
+            yield _conclusion("session", session, text, told)
+
+
+def _topics(records: Sequence[Record], graph: RelationGraph, user_id: str, now: datetime) -> Iterator[Conclusion]:
+    """Yield of everybody and everything that several records tell of how it hangs together with others."""
+    by_id = {record.id: record for record in records}
+    names = {node.id: node.name for node in graph.nodes}
+    ties: dict[str, list[Tie]] = defaultdict(list)
+    for tie in _standing(graph, by_id, now):
+        ties[tie.source].append(tie)
+        ties[tie.target].append(tie)
+    for id, own in sorted(ties.items()):
+        parents = {one: by_id[one] for tie in own for one in tie.record_ids if one in by_id}
+        if len(parents) >= FEWEST and id != f"={user_id}":
+            told = dict.fromkeys(_said(tie, id, names) for tie in own)
+            yield _conclusion("topic", id, f"{names[id]}: {'; '.join([*told][:MOST_TOLD])}.", [*parents.values()])
+
+
+def _profiles(records: Sequence[Record], graph: RelationGraph, user_id: str, now: datetime) -> Iterator[Conclusion]:
+    """Yield what the records tell of the user: how they hang together with others, and what they prefer."""
+    by_id = {record.id: record for record in records}
+    names = {node.id: node.name for node in graph.nodes}
+    me = f"={user_id}"
+    ties = [tie for tie in _standing(graph, by_id, now) if me in (tie.source, tie.target)]
+    wishes = [one for one in records if one.type in ("preference", "constraint", "goal")][-MOST_TOLD:]
+    parents = {one: by_id[one] for tie in ties for one in tie.record_ids if one in by_id}
+    parents |= {one.id: one for one in wishes}
+    if len(parents) < FEWEST:
+        return
+    told = [*dict.fromkeys(_said(tie, me, names) for tie in ties)][: 2 * MOST_TOLD]
+    told += [first_sentence(one.text).rstrip(".")[:LONGEST] for one in wishes]
+    others = {end for tie in ties for end in (tie.source, tie.target)} - {me}
+    text = f"What is told of {user_id}: {'; '.join(told)}."
+    yield _conclusion("profile", user_id, text, [*parents.values()], [("topic", id) for id in sorted(others)])
+
+
+def _standing(graph: RelationGraph, by_id: Mapping[str, Record], now: datetime) -> Iterator[Tie]:
+    """Yield the ties that hold now and that records say which may be drawn from."""
+    today = now.date().isoformat()
+    for tie in graph.edges:
+        if not tie.tainted and tie.holds(today, today) and all(id in by_id for id in tie.record_ids):
+            yield tie
+
+
+def _said(tie: Tie, id: str, names: Mapping[str, str]) -> str:
+    """Return a tie as it is said of one of its ends."""
+    since = f" (since {tie.valid_from})" if tie.valid_from else ""
+    source = "" if tie.source == id else f"{names[tie.source]} "
+    if tie.relation.endswith(" of"):
+        what = tie.relation.removesuffix(" of")
+        return f"{source}is {names[tie.target]}'s {what.removeprefix('is a ')}{since}"
+    return f"{source}{tie.relation} {names[tie.target]}{since}"
+
+
+def _names_by_record(graph: RelationGraph) -> dict[str, list[str]]:
+    names = {node.id: node.name for node in graph.nodes if not (node.id.startswith("=") and "/" not in node.id)}
+    found: dict[str, list[str]] = defaultdict(list)
+    for tie in graph.edges:
+        for id in tie.record_ids if not tie.tainted else ():
+            found[id] += [names[end] for end in (tie.source, tie.target) if end in names]
+    return {id: list(dict.fromkeys(told)) for id, told in found.items()}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

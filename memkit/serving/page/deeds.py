@@ -1,0 +1,209 @@
+"""What can be done on the page: each deed calls the use case of the command of its name, and says what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memkit.errors import NegativeAnswer, UsageError
+from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.record.record import Draft
+from memkit.serving.page.visits import Visit
+from memkit.use_cases.memory import (
+    decision_lines,
+    mark_entry,
+    remember,
+    resolve_question,
+    restore_record,
+    supersede_record,
+    update_record,
+)
+from memkit.use_cases.recall import find_record
+from memkit.workspace import Workspace
+
+Given = Mapping[str, str]
+"""The fields of a form."""
+LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a deed, for a person, and where to go on."""
+
+    text: str
+    room: str = ""
+    """Empty: back to the room of the form."""
+    id: str | None = None
+    shown: Mapping[str, Any] | None = None
+    """What is shown at once instead of going on, such as a certificate."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One thing that can be done."""
+
+    work: Callable[[Workspace, Visit, Given], Done]
+    scope: str = "write"
+    operators: bool = False
+    at_desk: bool = True
+
+
+def seat_of(workspace: Workspace, visit: Visit) -> Workspace:
+    """Return the store as open for whoever visits: a person who is vouched for, or a client."""
+    return workspace if visit.caller is None else workspace.opened_for(visit.caller.origin)
+
+
+def _reason(given: Given) -> str:
+    return given.get("reason", "").strip()[:LONGEST_REASON]
+
+
+def _text(given: Given) -> str:
+    text = given.get("text", "").strip()
+    if not text:
+        raise UsageError("An empty fact cannot be recalled. Give it some text.")
+    return text
+
+
+def _told(decision: Decision, room: str = "memory") -> Done:
+    return Done(" ".join(line.strip() for line in decision_lines(decision)), room, decision.id)
+
+
+def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
+    """Return a record that the visitor may change, as they saw it."""
+    stored = find_record(workspace.archive, given.get("id", ""), visit.user)
+    if stored.record.user_id != visit.user:
+        raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
+    seen = given.get("seen", "")
+    if seen and seen != digest_of(stored.status, stored.record.text):
+        raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
+    return stored
+
+
+def digest_of(status: str, text: str) -> str:
+    """Return what a form carries of what its reader saw, so that a stale page decides about nothing new."""
+    from hashlib import blake2b
+
+    return blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _add(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    seat = seat_of(workspace, visit)
+    draft = Draft(text=_text(given), importance=workspace.settings["importance"])
+    consented = visit.caller is None or workspace.archive.consent(visit.user) is True
+    return _told(remember(seat, draft, user=visit.user, consented=consented))
+
+
+def _correct(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    stored = _own(workspace, visit, given)
+    consented = visit.caller is None or workspace.archive.consent(visit.user) is True
+    done = supersede_record(
+        seat_of(workspace, visit), stored, _text(given), reason=_reason(given), consented=consented
+    )  # fmt: skip
+    return _told(done)
+
+
+def _marked(op: str) -> Callable[[Workspace, Visit, Given], Done]:
+    def mark(workspace: Workspace, visit: Visit, given: Given) -> Done:
+        stored = _own(workspace, visit, given)
+        id = stored.record.id
+        now = mark_entry(seat_of(workspace, visit), op, id, user=visit.user, reason=_reason(given))
+        if now.proposal:
+            return Done(f"{op}: this waits for a person who may approve it.", "memory", id)
+        back = f" Live again: {', '.join(now.revived)}." if now.revived else ""
+        return Done(f"{op}: it is {now.status}{' already' if now.already else ''}.{back}", "memory", id)
+
+    return mark
+
+
+def _restore(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    stored = _own(workspace, visit, given)
+    now = restore_record(seat_of(workspace, visit), stored, reason=_reason(given))
+    return Done(f"restore: it is {now.status}.", "memory", stored.record.id)
+
+
+def _tag(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    stored = _own(workspace, visit, given)
+    tags = [tag for tag in (part.strip() for part in given.get("tags", "").split(",")) if tag]
+    waits = update_record(seat_of(workspace, visit), stored, {"tags": tags}, reason=_reason(given))
+    told = "The new tags wait for a person." if waits else "The tags are changed."
+    return Done(told, "memory", stored.record.id)
+
+
+def _decide(op: str) -> Callable[[Workspace, Visit, Given], Done]:
+    def decide(workspace: Workspace, visit: Visit, given: Given) -> Done:
+        id = given.get("id", "")
+        waits = {one.id: one for one in workspace.archive.waiting(user_id=visit.user)}
+        if id not in waits:
+            raise NegativeAnswer("This waits no more: somebody decided about it. Nothing was done.")
+        if given.get("seen", "") != digest_of(waits[id].kind, waits[id].text):
+            raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
+        now = mark_entry(workspace, op, id, user=visit.user, reason=_reason(given))
+        return Done(f"{op}: it is {now.status}.", "waiting")
+
+    return decide
+
+
+def _resolve(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    since = given.get("since", "").strip() or None
+    done = resolve_question(workspace, given.get("id", ""), user=visit.user, since=since, reason=_reason(given))
+    ended = f"; {len(done.ended)} became history" if done.ended else ""
+    return Done(f"It holds since {done.since[:10]}{ended}.", "waiting")
+
+
+def _consent(granted: bool) -> Callable[[Workspace, Visit, Given], Done]:
+    def agree(workspace: Workspace, visit: Visit, given: Given) -> Done:
+        workspace.archive.set_consent(visit.user, granted, workspace.person(visit.user))
+        workspace.commit_memory()
+        return Done(f"Consent of {visit.user}: {'granted' if granted else 'withdrawn'}.", "people")
+
+    return agree
+
+
+def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    from memkit.use_cases.erase_user import erase_user
+
+    if given.get("name", "") != visit.user:
+        raise UsageError("To erase everything, write the user's name as it stands there. Nothing was changed.")
+    done = erase_user(workspace, visit.user, confirm=lambda plan: None)
+    certificate = done.certificate.read_text("utf-8") if done.certificate else "{}"
+    shown = {
+        "certificate": json.dumps(json.loads(certificate), indent=1, ensure_ascii=False),
+        "proven": done.proven, "removed": dict(done.removed),
+    }  # fmt: skip
+    return Done(f"Everything held on {visit.user} is erased.", "people", shown=shown)
+
+
+def _say(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    """Say something to the store's agent, in a store of its own as another program would have it open."""
+    from memkit.agent import Setting
+    from memkit.use_cases.open_chat import open_chat
+    from memkit.workspace import open_workspace
+
+    with open_workspace(workspace.root, clock=workspace.clock) as own:
+        agent = open_chat(own, Setting(user=visit.user, session=given.get("id", "")))
+        agent.step(_text(given))
+        session = agent.setting.session
+        own.end_batch()
+    return Done("", "talks", session)
+
+
+DEEDS: Mapping[str, Deed] = {
+    "add": Deed(_add),
+    "correct": Deed(_correct),
+    "confirm": Deed(_marked("confirm")),
+    "forget": Deed(_marked("forget")),
+    "reject": Deed(_marked("reject")),
+    "restore": Deed(_restore, "review"),
+    "tag": Deed(_tag),
+    "release": Deed(_marked("approve"), "review"),
+    "approve": Deed(_decide("approve"), "review"),
+    "turn-down": Deed(_decide("reject"), "review"),
+    "resolve": Deed(_resolve, "review"),
+    "grant": Deed(_consent(granted=True), "review"),
+    "withdraw": Deed(_consent(granted=False), "review"),
+    "say": Deed(_say, "review", at_desk=False),
+    "erase": Deed(_erase, "review", operators=True),
+}
+"""By the name that a form posts to."""

@@ -1,0 +1,590 @@
+"""The rooms of the page: what each shows, from the same use cases as the command line, as plain values for a template.
+
+No room writes, and none asks for more than it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+from memkit.errors import MemkitError, NotFound, UsageError
+from memkit.review.pages import markdown
+from memkit.review.text import bounded, end_name, lint_summary, subject_title, summary
+from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import parse_time
+from memkit.runtime.memory.record.record import TYPES, Record, has_expired
+from memkit.serving.page.deeds import digest_of
+from memkit.serving.page.visits import Visit
+from memkit.skills.sheet import skill_body
+from memkit.store.allowances import own_tools
+from memkit.terminal import one_line
+from memkit.use_cases.accounts import blame_record, explain_record
+from memkit.use_cases.health import examine_health
+from memkit.use_cases.policies import check_policy, checked_data, list_policies
+from memkit.use_cases.recall import core_sections, find_record, record_data
+from memkit.use_cases.review import review_commits
+from memkit.use_cases.skills import find_skills, list_skills, show_skill
+from memkit.workspace import Workspace
+
+SHOWN = 50
+"""Records of one page of a list."""
+CHAIN = 20
+"""Records that one is followed back, or forward, over."""
+COMMITS = 40
+STATUSES = ("live", "quarantined", "superseded", "retired", "rejected")
+LONGEST_TEXT = 20_000
+"""Characters of one text that a page shows."""
+MOST_WAITING = 200
+MOST_CHANGES = 50
+MOST_SAID = 200
+MOST_TIES = 200
+MOST_DRAWN = 200
+"""Things in one picture; more of them nobody can read, and the table has them."""
+BESIDE: Mapping[str, str] = {
+    "retrieved": "found", "injected": "shown to the model", "cited": "cited", "recall_skipped": "nothing was looked up",
+    "write": "kept", "merge": "merged", "quarantine": "held back", "refusal": "refused", "supersede": "replaced",
+    "core": "edited core memory", "reject": "rejected", "policy": "policy",
+}  # fmt: skip
+"""Events of a turn as the page calls them."""
+
+Asked = Mapping[str, str]
+"""What a visitor asked for: the query of the address."""
+Shown = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Room:
+    """One part of the page."""
+
+    name: str
+    title: str
+    look: Callable[[Workspace, Visit, Asked, str | None], Shown]
+    """What it shows, of the whole or of one thing that is named."""
+    at_desk: bool = True
+    """Whether it reads memory, which requests do one at a time."""
+    operators: bool = False
+    """Whether it shows what concerns every user, and is for who started the server alone."""
+    in_menu: bool = True
+
+
+def brief(record: Record, now: Any = None) -> Shown:
+    """Return what a list shows of a record."""
+    expired = now is not None and has_expired(record, now)
+    return {
+        "id": record.id, "text": shortened(record.text, 600), "type": record.type, "trust": record.trust,
+        "confidence": record.confidence, "day": record.created_at[:10], "tags": list(record.tags)[:12],
+        "taint": list(record.taint), "actor": record.actor, "shared": record.scope == "shared", "expired": expired,
+        "sealed": record.is_sealed,
+    }  # fmt: skip
+
+
+def shortened(text: str, most: int = LONGEST_TEXT) -> str:
+    """Return a text that is not too long for a page, and says so where it was."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
+
+# Today.
+
+
+def today(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return what was learned last, what waits, what stands open, and what is always in the prompt."""
+    archive, now = workspace.archive, workspace.clock()
+    newest = archive.browse(visit.user, limit=12)
+    week = (now - timedelta(days=7)).date().isoformat()
+    waits = archive.waiting(user_id=visit.user)
+    return {
+        "newest": [brief(one, now) for one in newest],
+        "recent": sum(one.created_at >= week for one in newest),
+        "waiting": len(waits),
+        "open": len(archive.open_questions(user_id=visit.user)),
+        "core": [(section, shortened(text)) for section, text in core_sections(workspace, visit.user).items() if text],
+        "consent": archive.consent(visit.user),
+        "damage": [one_line(f"{one.path}: {one.message}", 200) for one in workspace.damage[:5]],
+    }
+
+
+# Memory.
+
+
+def memory(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return records that fit a question or filters, or with a name one record's whole life."""
+    if name is not None:
+        return life(workspace, visit, asked, name)
+    query, kind, tag = asked.get("q", "").strip(), asked.get("type", ""), asked.get("tag", "").strip()
+    status = asked.get("status", "") or "live"
+    _one_of("status", status, STATUSES)
+    types = (_one_of("type", kind, TYPES),) if kind else ()
+    tags = (tag,) if tag else ()
+    shown: Shown = {"q": query, "type": kind, "tag": tag, "status": status, "types": TYPES, "statuses": STATUSES}
+    now = workspace.clock()
+    if query:
+        report = _looked_up(workspace, visit, query, types, tags)
+        return shown | {
+            "hits": [brief(hit.record, now) | {"score": hit.score} for hit in report.hits],
+            "abstained": report.abstained, "more": None,
+        }  # fmt: skip
+    found = workspace.archive.browse(
+        visit.user, status=status, types=types, tags=tags, before=asked.get("before") or None, limit=SHOWN + 1
+    )
+    more = found[SHOWN - 1].id if len(found) > SHOWN else None
+    return shown | {"hits": [brief(one, now) for one in found[:SHOWN]], "abstained": False, "more": more}
+
+
+def _looked_up(workspace: Workspace, visit: Visit, query: str, types: Sequence[str], tags: Sequence[str]) -> Any:
+    """Search without counting it as a use: looking at a page changes no ranking. The audit log has it."""
+    archive = workspace.archive
+    archive.leaves_traces, before = False, archive.leaves_traces
+    try:
+        report = archive.search(query, user_id=visit.user, k=SHOWN, types=tuple(types), tags=tuple(tags))
+    finally:
+        archive.leaves_traces = before
+    workspace.audit.append(
+        {
+            "event": "looked back", "user_id": visit.user, "actor": _actor(visit), "query": mask(query),
+            "ids": [hit.id for hit in report.hits], "token": visit.token,
+        }
+    )  # fmt: skip
+    return report
+
+
+def _actor(visit: Visit) -> str:
+    return visit.caller.origin.actor if visit.caller else "person"
+
+
+def _one_of(what: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise UsageError(f"There is no {what} {value!r:.60}. There are {', '.join(known)}.")
+    return value
+
+
+def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
+    """Return everything about one record: who, when, why, what it replaced, what replaced it, and its recalls."""
+    stored = find_record(workspace.archive, name, visit.user)
+    record = stored.record
+    account = explain_record(workspace, name, user=visit.user)
+    data = record_data(stored, workspace.clock())
+    hidden = ("text", "history", "salt", "link", "id", "status", "superseded_by", "tags")
+    shown: Shown = {
+        "record": brief(record, workspace.clock()) | {"text": shortened(record.text), "tags": list(record.tags)[:200]},
+        "status": stored.status,
+        "mark": digest_of(stored.status, record.text),
+        "is_own": record.user_id == visit.user,
+        "session": record.session_id if record.user_id == visit.user else None,
+        "history": [dict(event) for event in stored.history],
+        "fields": [
+            (key, _plain(value)) for key, value in data.items() if key not in hidden and value not in (None, "")
+        ],
+        "earlier": _chain(workspace, visit, record.supersedes, lambda one: one.record.supersedes),
+        "later": _chain(workspace, visit, stored.superseded_by, lambda one: one.superseded_by),
+        "parents": list(record.parents)[:CHAIN],
+        "recalls": [
+            {"kind": kind, **occasion}
+            for kind in ("retrieved", "injected", "cited")
+            for occasion in getattr(account, kind)[-20:]
+        ],
+        "counts": {kind: len(getattr(account, kind)) for kind in ("retrieved", "injected", "cited", "lost")},
+        "lines": None,
+    }
+    if asked.get("commits"):
+        with suppress(MemkitError):
+            shown["lines"] = blame_record(workspace, name, user=visit.user)
+    return shown
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return shortened(", ".join(map(str, islice(value, 200))), 2000)
+    return shortened(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value), 2000)
+
+
+def _chain(workspace: Workspace, visit: Visit, id: str | None, following: Callable[[Any], str | None]) -> list[Shown]:
+    found: list[Shown] = []
+    seen: set[str] = set()
+    while id is not None and id not in seen and len(found) < CHAIN:
+        seen.add(id)
+        stored = workspace.archive.get(id, user_id=visit.user)
+        if stored is None:
+            break
+        found.append(brief(stored.record) | {"status": stored.status})
+        id = following(stored)
+    return found
+
+
+# Waiting.
+
+
+def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return what a person has to decide: writes that were held back, open questions, and drafts on branches."""
+    archive = workspace.archive
+    held = archive.waiting(user_id=visit.user)
+    questions = []
+    for one in archive.open_questions(user_id=visit.user, most=1000)[:MOST_WAITING]:
+        records = [stored for id in one.ids if (stored := archive.get(id, user_id=visit.user))]
+        questions.append({
+            "why": one.why, "kind": one.kind,
+            "records": [brief(each.record) | {"status": each.status} for each in records],
+        })  # fmt: skip
+    return {
+        "held": [
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "text": shortened(one.text, 2000),
+                "taint": one.taint,
+                "mark": digest_of(one.kind, one.text),
+            }
+            for one in held[:MOST_WAITING]
+        ],
+        "held_count": len(held),
+        "questions": questions,
+        "drafts": _drafts(workspace) if visit.is_operator else [],
+    }
+
+
+def _drafts(workspace: Workspace) -> list[Shown]:
+    """Return the branches that memkit wrote for a person to review."""
+    form = "%(refname:short)%09%(committerdate:short)%09%(subject)"
+    with suppress(MemkitError):
+        lines = workspace.git.run(
+            "for-each-ref", f"--format={form}", "--no-merged=HEAD", "refs/heads/memkit"
+        ).splitlines()
+        fields = [line.split("\t", 2) for line in lines[:MOST_WAITING]]
+        return [{"branch": one[0], "day": one[1], "subject": one[2]} for one in fields if len(one) == 3]
+    return []
+
+
+# Time.
+
+
+def time(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return what was true at a day, and what was believed at a commit."""
+    as_of, at = asked.get("as_of", "").strip(), asked.get("at", "").strip()
+    day = _day(as_of)
+    commits = _commits(workspace)
+    present = workspace.clock().date().isoformat()
+    shown: Shown = {
+        "as_of": as_of,
+        "at": at,
+        "commits": commits,
+        "today": present,
+        "hits": None,
+        "core": [],
+        "count": 0,
+    }
+    oldest = commits[-1]["day"] if commits else present
+    shown |= {"oldest": min(oldest, as_of or oldest)}
+    if not as_of and not at:
+        return shown
+    with Workspace(workspace.root, clock=workspace.clock) as own:
+        own.tells_damage = False
+        archive = own.archive_at(at or None)
+        found = [
+            one for one in archive.records(user_id=visit.user, as_of=day) if day or not has_expired(one, own.clock())
+        ]
+        newest = sorted(found, key=lambda one: one.id, reverse=True)
+        core = archive.core_sections(visit.user) if not as_of else {}
+    return shown | {
+        "hits": [brief(one) for one in newest[:SHOWN]], "count": len(found),
+        "core": [(section, shortened(text)) for section, text in core.items() if text],
+    }  # fmt: skip
+
+
+def _day(said: str) -> str | None:
+    if not said:
+        return None
+    try:
+        parse_time(said)
+    except InvalidRecord:
+        raise UsageError(f"{said!r:.60} is no day, such as 2026-11-30.") from None
+    return said
+
+
+def _commits(workspace: Workspace) -> list[Shown]:
+    """Return the latest commits, newest first; none where the store lies in no repository."""
+    with suppress(MemkitError):
+        form = "%H%x09%cs%x09%an%x09%s"
+        said = workspace.git.run("log", f"-{COMMITS}", f"--format={form}", "--", ".")
+        rows = [line.split("\t", 3) for line in said.splitlines()]
+        return [{"id": one[0], "day": one[1], "author": one[2], "subject": one[3]} for one in rows if len(one) == 4]
+    return []
+
+
+# Changes.
+
+
+def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the review of two commits by meaning, or of what is in no commit yet."""
+    commits = _commits(workspace)
+    before, after = asked.get("from", "").strip(), asked.get("to", "").strip()
+    for said in (before, after):
+        if said.startswith("-") or ".." in said or any(char.isspace() for char in said):
+            raise UsageError(f"{said!r:.60} is no commit.")
+    span = f"{before or 'HEAD'}..{after}" if after else before or None
+    shown: Shown = {"commits": commits, "from_": before, "to": after, "review": None, "fault": "", "markdown": ""}
+    try:
+        found = review_commits(workspace.root, span)
+    except MemkitError as error:
+        return shown | {"fault": str(error)}
+    subjects = [(one, subject_title(one), *bounded(one.changes, MOST_CHANGES)) for one in found.difference.subjects]
+    return shown | {
+        "review": found, "subjects": subjects[:200], "more": max(0, len(subjects) - 200),
+        "before": end_name(found.difference.before), "after": end_name(found.difference.after),
+        "summary": summary(found.difference), "lint": lint_summary(found.lint),
+        "markdown": markdown(found, MOST_CHANGES),
+    }  # fmt: skip
+
+
+# Policies.
+
+
+def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the policies, their conflicts where those are asked for, and what they decide about a call."""
+    shown: Shown = {"policies": [], "fault": "", "conflicts": None, "tool": "", "args": "{}", "verdict": None}
+    try:
+        found = list_policies(workspace.root)
+    except MemkitError as error:
+        return shown | {"fault": str(error)}
+    shown["policies"] = [
+        {
+            "name": one.name, "text": one.document.text,
+            **{key: one.data.get(key, "") for key in ("description", "rule", "effect", "enforcement", "rationale")},
+        }
+        for one, _ in found
+    ]  # fmt: skip
+    if asked.get("conflicts"):
+        from memkit.use_cases.policy_proofs import find_policy_conflicts
+
+        found_out = find_policy_conflicts(workspace.root).analysis.conflicts
+        shown["conflicts"] = [{"kind": one.kind, "policies": one.policies, "proof": one.proof} for one in found_out]
+    if tool := asked.get("tool", "").strip():
+        shown |= {"tool": tool, "args": asked.get("args", "")}
+        shown["verdict"] = checked_data(check_policy(workspace.root, tool, _arguments(asked.get("args", "")), {}))
+    return shown
+
+
+def _arguments(said: str) -> dict[str, Any]:
+    try:
+        found = json.loads(said or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError('Arguments are a JSON object, such as {"command": "ls"}.')
+    return found
+
+
+# Skills.
+
+
+def skills(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the skills, those that share words with a question, or one of them in full."""
+    query = asked.get("q", "").strip()
+    shown: Shown = {"q": query, "skills": [], "skill": None, "fault": ""}
+    try:
+        if name is not None:
+            skill = show_skill(workspace.root, name)
+            return shown | {"skill": skill, "body": shortened("\n".join(skill_body(skill)))}
+        found = [hit.skill for hit in find_skills(workspace.root, query, 50)] if query else list_skills(workspace.root)
+    except NotFound:
+        raise
+    except MemkitError as error:
+        return shown | {"fault": str(error)}
+    return shown | {"skills": found}
+
+
+# People.
+
+
+def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return what is held on the visitor's user, and what they agreed to."""
+    archive = workspace.archive
+    return {
+        "consent": archive.consent(visit.user),
+        "mode": workspace.settings["privacy.consent"],
+        "long_term": workspace.settings["privacy.long_term"],
+        "sessions": len(workspace.session_book.of(visit.user)),
+        "core": core_sections(workspace, visit.user),
+        "certificate": None,
+    }
+
+
+# Health.
+
+
+def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return what goes wrong with the memory of the visitor's user."""
+    found = examine_health(workspace, user=visit.user)
+    return {
+        "health": [
+            {
+                "kind": one.kind,
+                "meaning": one.meaning,
+                "command": one.command,
+                "ids": one.ids[:20],
+                "count": len(one.ids),
+            }
+            for one in found
+        ]
+    }
+
+
+# Relations.
+
+
+def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return who and what hangs together: all of it, what is around one, or the way between two."""
+    from memkit.drawing.interface import draw
+    from memkit.use_cases.relations import GraphQuestion, relation_drawing, walk_relations
+
+    around, to = asked.get("around", "").strip(), asked.get("to", "").strip()
+    steps, as_of = 2 if asked.get("steps") == "2" else 1, _day(asked.get("as_of", "").strip())
+    between = (around, to) if around and to else None
+    question = GraphQuestion(None if between else around or None, steps, between, as_of)
+    graph = walk_relations(workspace, visit.user, question)
+    names = {node.id: node.name for node in graph.nodes}
+    ties, tied = graph.edges[:MOST_TIES], {end for tie in graph.edges for end in (tie.source, tie.target)}
+    drawn = relation_drawing(graph, question.title) if 0 < len(graph.nodes) <= MOST_DRAWN else None
+    return {
+        "around": around, "to": to, "steps": steps, "as_of": as_of or "", "title": question.title,
+        "svg": draw(drawn, "svg").text if drawn else "", "nodes": len(graph.nodes), "count": len(graph.edges),
+        "ties": [
+            {
+                "from": names[tie.source], "to": names[tie.target], "relation": tie.relation, "ids": tie.record_ids[:5],
+                "since": tie.valid_from or "", "until": tie.valid_until or "", "tainted": tie.tainted,
+            }
+            for tie in ties
+        ],
+        "alone": sorted({node.name for node in graph.nodes if node.id not in tied})[:MOST_TIES],
+    }  # fmt: skip
+
+
+# Talks.
+
+
+def talks(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the conversations on this machine, or one of them with what was recalled and kept beside each turn."""
+    from memkit.use_cases.accounts import turn_events
+    from memkit.use_cases.sessions import show_session
+
+    shown: Shown = {"talks": [], "card": None, "turns": [], "answers": workspace.settings["provider"]}
+    if name is None:
+        return shown | {"talks": workspace.session_book.of(visit.user)[:SHOWN]}
+    account = show_session(workspace, name, user=visit.user)
+    session = account.card.session
+    turns: dict[int | None, Shown] = {}
+    for said in account.turns[-MOST_SAID:]:
+        turn = turns.setdefault(said.turn_id, {"id": said.turn_id, "said": [], "beside": []})
+        turn["said"].append({"role": said.role, "text": shortened(said.text, 4000), "taint": said.taint})
+    for event in turn_events(workspace, user=visit.user, session=session):
+        if event["turn_id"] in turns and event["event"] in BESIDE:
+            ids = [id for id in event.get("ids") or () if isinstance(id, str)]
+            told = {"what": BESIDE[event["event"]], "ids": ids[:8], "more": max(0, len(ids) - 8), "why": ""}
+            if event["event"] in ("policy", "recall_skipped", "refusal"):
+                told["why"] = one_line(str(event.get("decision") or event.get("reason") or ""), 120)
+            turns[event["turn_id"]]["beside"] += [told] if ids or told["why"] else []
+    return shown | {"card": account.card, "turns": list(turns.values()), "left": len(account.turns) > MOST_SAID}
+
+
+# Evolution.
+
+
+def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the runs of evolution on this machine, or one of them: its course, and where its best came from."""
+    from memkit.drawing.interface import to_svg
+    from memkit.evolution.account import account_of, course_of, status_of
+    from memkit.evolution.folder import RunFolder, runs_folder
+    from memkit.evolution.record import RECORD
+    from memkit.evolution.report import lineage_graph
+
+    folder = runs_folder(workspace.root)
+    found = {path.parent.name: RunFolder(path.parent) for path in sorted(folder.glob(f"*/{RECORD}"))[-SHOWN:]}
+    if name is None:
+        rows = []
+        for run in reversed(found.values()):
+            with suppress(MemkitError):
+                rows.append(status_of(account_of(run)))
+        return {"runs": rows, "run": None}
+    if name not in found:
+        raise NotFound(f"There is no run {name!r:.60} here.")
+    account = account_of(found[name])
+    has_best = account.checkpoint is not None and account.checkpoint.best is not None
+    steps = account.ancestry(account.best) if has_best else []
+    points = course_of(account.judged, minimize=account.record.settings.minimize)[-200:]
+    return {
+        "runs": [], "run": status_of(account), "svg": to_svg(lineage_graph(steps)) if steps else "",
+        "columns": ("generation", "judged", "scored", "best", "best so far"),
+        "rows": [["" if cell is None else f"{cell:.6g}" for cell in astuple(point)] for point in points],
+    }  # fmt: skip
+
+
+# Plans.
+
+
+def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the planning domains, and with a name one of them as a picture and as a table."""
+    from memkit.drawing.interface import to_svg
+    from memkit.drawing.planning import task_network
+    from memkit.use_cases.domains import list_domains, show_domain
+
+    shown: Shown = {"domains": [], "domain": None, "runs": [], "fault": ""}
+    try:
+        if name is not None:
+            known = {one.name: one for one in list_domains(workspace.root)}
+            if name not in known:
+                raise NotFound(f"There is no domain {name!r:.60} here.")
+            network = task_network(show_domain(name, workspace.root).domain)
+            labels = {node.id: node.label for node in network.nodes}
+            rows = [(labels[one.source], labels[one.target], one.label) for one in network.edges]
+            return shown | {"domain": known[name], "svg": to_svg(network), "network": network, "rows": rows}
+        from memkit.use_cases.carry_out_plan import plan_runs
+
+        runs = [
+            one for one in plan_runs(None, workspace).states(lambda told: None) if one.run.user in (None, visit.user)
+        ]
+        return shown | {"domains": list_domains(workspace.root), "runs": [one.to_data() for one in runs[-SHOWN:]]}
+    except NotFound:
+        raise
+    except MemkitError as error:
+        return shown | {"fault": str(error)}
+
+
+# Settings.
+
+
+def settings(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return every setting, its value and where that came from."""
+    rows = [
+        (one.key, shortened(json.dumps(one.value, ensure_ascii=False), 300), one.origin) for one in workspace.settings
+    ]
+    return {
+        "settings": rows,
+        "own_tools": sorted(str(one["name"]) for one in own_tools(workspace.root, workspace.settings["tools"])),
+    }
+
+
+ROOMS: Mapping[str, Room] = {
+    room.name: room
+    for room in (
+        Room("today", "Today", today),
+        Room("memory", "Memory", memory),
+        Room("relations", "Relations", relations),
+        Room("waiting", "Waiting", waiting),
+        Room("time", "Time", time, at_desk=False),
+        Room("changes", "Changes", changes, at_desk=False, operators=True),
+        Room("policies", "Policies", policies, at_desk=False),
+        Room("skills", "Skills", skills, at_desk=False),
+        Room("talks", "Talks", talks),
+        Room("plans", "Plans", plans, at_desk=False),
+        Room("evolution", "Evolution", evolution, at_desk=False, operators=True),
+        Room("health", "Health", health),
+        Room("people", "People", people),
+        Room("settings", "Settings", settings, at_desk=False, operators=True),
+    )
+}
+"""By name, in the order of the menu."""

