@@ -53,7 +53,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def vendors_own(
     sdist: Callable[[str], Path], store: Path, tmp_path: Path
 ) -> Callable[[str, str, list[str]], tuple[dict[str, str], int]]:
-    """Return a function that runs tests of a vendor with a ``conftest.py`` of ours beside them, and says what failed."""
+    """Return a function that runs a vendor's tests with a ``conftest.py`` of ours beside them, and says what failed."""
 
     def run(requirement: str, conftest: str, files: list[str]) -> tuple[dict[str, str], int]:
         root = tmp_path / "vendor"

@@ -409,7 +409,8 @@ DIRECT: dict[str, Twin] = {
 }
 """The ways into the archive itself, and the way back."""
 BRING_NOTHING = {
-    "undo", "memkit/integrations/anthropic.py:remove", "memkit/use_cases/memory.py:roll_back_core", "memkit/bench/measure.py:__init__",
+    "undo", "memkit/integrations/anthropic.py:remove", "memkit/use_cases/memory.py:roll_back_core",
+    "memkit/bench/measure.py:__init__",
 }  # fmt: skip
 """What brings no text in, whatever the gate says."""
 

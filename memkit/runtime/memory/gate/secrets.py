@@ -15,6 +15,8 @@ SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
 """What a finding is: a credential, a number about a person, or a way to reach one."""
 HIDDEN = frozenset({SECRET, PERSONAL})
 """What nobody else may read: neither in sessions nor in accounts of what happened."""
+SHORT = 500
+"""Characters up to which what was found in a text is kept for a while."""
 LONG = 10_000
 """Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
@@ -44,6 +46,10 @@ class SecretFinding(NamedTuple):
 
 def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
     """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
+    return list(_found_before(text, groups) if len(text) <= SHORT else _found(text, groups))
+
+
+def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
     plain, places = _readable(text)
     found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
     kept: list[SecretFinding] = []
@@ -53,8 +59,13 @@ def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFindi
         elif finding.end > kept[-1].end:
             kept[-1] = SecretFinding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
     if places is None:
-        return kept
-    return [SecretFinding(item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept]
+        return tuple(kept)
+    shown = ((item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept)
+    return tuple(SecretFinding(*one) for one in shown)
+
+
+_found_before = lru_cache(maxsize=256)(_found)
+"""One write looks at the same text for its document, its record and the lines of both."""
 
 
 def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:

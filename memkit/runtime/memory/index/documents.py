@@ -23,11 +23,22 @@ PIECE = 24_000
 """Characters of a value on one line: sealed, and each of them escaped, they still are fewer than a line may have."""
 END = "\U0010ffff"
 COLUMNS = "kind, space, name, number, id, at, until, record, value, more"
-IN_SPACE = "(space=:space OR (space>=:below AND space<:above) OR :space='')"
+IN_SPACE = "space>=:space AND space<:above AND (space=:space OR space>=:below)"
+ANYWHERE = ":space=:space AND :below=:below AND :above=:above"
 VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY number DESC, id DESC"
 FEW = 2000
 """So many documents are sorted; of more the newest are read in their order until there are enough."""
-COUNT = f"SELECT count(*) FROM (SELECT 1 FROM documents WHERE kind=:kind AND +latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
+BY_SPACE = "documents INDEXED BY documents_by_space"
+COUNT = f"SELECT count(*) FROM (SELECT 1 FROM {BY_SPACE} WHERE kind=:kind AND latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
+SPACES = """WITH RECURSIVE found(space) AS (
+              SELECT min(space) FROM documents WHERE kind=:kind UNION ALL
+              SELECT (SELECT min(space) FROM documents WHERE kind=:kind AND space>found.space)
+              FROM found WHERE found.space IS NOT NULL)
+            SELECT space FROM found WHERE space IS NOT NULL"""
+"""From one space to the next, without the documents between."""
+SHOWING = f"""SELECT 1 FROM {BY_SPACE} LEFT JOIN records ON records.id=record
+              WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL AND (until IS NULL OR until>?)
+              AND (record IS NULL OR status='live') LIMIT 1"""
 
 
 class StoredDocument(NamedTuple):
@@ -162,11 +173,12 @@ class Documents:
             return
         words = {f"w{place}": word for place, word in enumerate(holding)}
         held = "".join(f" AND (instr(value, :{name}) OR record IS NOT NULL)" for name in words)
-        # Of a few documents the space leads to them, of many the time; a plus keeps SQLite from the other way.
+        # Of a few documents the space leads to them, of many the time.
         few = within and int(self._sql.execute(COUNT, asked).fetchone()[0]) <= FEW
-        latest, order = ("+latest=1", "+at") if few else ("latest=1", "at")
-        query = f"""SELECT {COLUMNS}, (SELECT status FROM records WHERE records.id=record) FROM documents
-                    WHERE kind=:kind AND {latest} AND {IN_SPACE}{held} ORDER BY {order} DESC, id DESC"""
+        table, order = (BY_SPACE, "+at") if few else ("documents", "at")
+        where = IN_SPACE if within else ANYWHERE
+        query = f"""SELECT {COLUMNS}, (SELECT status FROM records WHERE records.id=record) FROM {table}
+                    WHERE kind=:kind AND latest=1 AND {where}{held} ORDER BY {order} DESC, id DESC"""
         for row in self._sql.execute(query, asked | words):
             if row[10] in (None, "live"):
                 if row[8] is not None and (row[6] is None or row[6] > self._now):
@@ -190,7 +202,8 @@ class Documents:
         return str(found) if found else None
 
     def _at(self, asked: dict[str, str], as_of: str) -> Iterator[StoredDocument]:
-        query = f"SELECT DISTINCT space, name FROM documents WHERE kind=:kind AND at<=:at AND {IN_SPACE}"
+        where = IN_SPACE if asked["space"] else ANYWHERE
+        query = f"SELECT DISTINCT space, name FROM documents WHERE kind=:kind AND at<=:at AND {where}"
         places = self._sql.execute(query, {**asked, "at": as_of}).fetchall()
         stood = (self.get(asked["kind"], space, name, as_of) for space, name in places)
         yield from sorted(filter(None, stood), key=lambda one: (one.at, one.id), reverse=True)
@@ -203,16 +216,12 @@ class Documents:
 
     def spaces(self, kind: str) -> list[str]:
         """Return the spaces that hold a document, in their order."""
-        query = "SELECT DISTINCT space FROM documents WHERE kind=? AND latest=1 AND value IS NOT NULL ORDER BY space"
-        found = [row[0] for row in self._sql.execute(query, (kind,)).fetchall()]
-        return [space for space in found if self._holds(kind, space)]
+        spaces = [row[0] for row in self._sql.execute(SPACES, {"kind": kind}).fetchall()]
+        return [space for space in spaces if self._holds(kind, space)]
 
     def _holds(self, kind: str, space: str) -> bool:
         # Most spaces show it by a document of which nothing else has to be asked.
-        query = """SELECT 1 FROM documents LEFT JOIN records ON records.id=record
-                   WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL
-                   AND (until IS NULL OR until>?) AND (record IS NULL OR status='live') LIMIT 1"""
-        if self._sql.execute(query, (kind, space, self._now)).fetchone():
+        if self._sql.execute(SHOWING, (kind, space, self._now)).fetchone():
             return True
         names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
         return any(self.get(kind, space, name) for (name,) in names.fetchall())
