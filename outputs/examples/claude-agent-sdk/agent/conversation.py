@@ -24,5 +24,5 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     endpoint = endpoint_of(rooms.settings, ANTHROPIC)
     with asyncio.Runner() as events, open_workplace() as workplace:
         claude = ClaudeActor(rooms, endpoint=endpoint, events=events, workplace=workplace)
-        with closing(rooms.session(claude)) as session:
+        with closing(rooms.session(claude, vendor=ANTHROPIC)) as session:
             yield session
