@@ -22,7 +22,7 @@ from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
-from memkit.runtime.loop.plan_run import PlanningTools
+from memkit.runtime.loop.plan_run import PlanningTools, Shelve
 from memkit.runtime.loop.planner import HybridPlanner, Procedures, Proposals, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
 from memkit.runtime.loop.reply import AgentResponse, Listener
@@ -85,6 +85,8 @@ class Parts:
     """Given the model that answers, the one that sums up and draws what lasts from turns; without it rules do."""
     notice: Callable[[str], None] = lambda message: None
     """Is told what the person should know of that model."""
+    shelve: Shelve | None = None
+    """Keeps what was proposed under taint for a person to promote."""
     spent: dict[str, int] = field(default_factory=dict)
     """The account of what models cost; who sums up writes into it as well."""
 
@@ -376,7 +378,8 @@ class ReferenceAgent:
         tools.withdrawn = parts.objection
         if remembers:
             tools.add([retraction_tool(self.take_back, tools.books)])
-        tools.add(PlanningTools(planner, searcher=formula_searcher, books=tools.books).tools())
+        planning = PlanningTools(planner, searcher=formula_searcher, books=tools.books, shelve=parts.shelve)
+        tools.add(planning.tools())
         if parts.procedures is not None:
             tools.add(skill_tools(parts.procedures))
         tools.add(declared_tools(parts.tools, parts.root, lambda: tools.deadline.left))

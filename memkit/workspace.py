@@ -209,10 +209,15 @@ class Workspace:
         moment = moment_of(self.git, name)
         if not moment.holds_store:
             self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
+
+        def heard(event: Mapping[str, Any]) -> None:
+            if event["event"] == "damage":
+                self._heard([one._replace(path=f"{moment.commit[:10]}:{one.path}") for one in event["problems"]])
+
         past = ArchiveReader(
             TreeLog(self.git, moment.commit),
             cache=index_folder(self.cache, moment.commit),
-            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at},
+            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at, "observe": heard},
         )
         past.foreign = self._is_foreign
         self._past.append(past)

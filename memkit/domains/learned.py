@@ -85,9 +85,14 @@ class LearnedMethods:
         return self._listed("rejected")
 
     def methods(self, domain: Domain, left_out: Callable[[str], None]) -> list[Method]:
-        """Return the learned methods that fit ``domain``; ``left_out`` is told of each that does not, and why."""
+        """Return the learned methods that fit ``domain``; ``left_out`` is told of each that does not, and why.
+
+        One that text from outside may have steered is not among them before its promotion.
+        """
         found: list[Method] = []
         for entry in self.entries():
+            if (entry.get("provenance") or {}).get("taint"):
+                continue  # whatever steered it, a person has not looked at it yet
             try:
                 method = read_method(entry)
                 if is_goal((method.task,)):

@@ -83,7 +83,7 @@ class Retelling:
             answer = self._model.complete(messages, ())
             return "\n".join(checked_sentences(answer.text, {record.id: record.text for record in records}))
         except (ValueError, LoopError, MemkitError) as error:
-            self.refused.append(f"The model's summary was refused, and first sentences were taken instead: {error}")
+            self.refused.append(f"The model's summary was refused, and the records' own words were taken instead: {error}")
             return None
 
 

@@ -65,7 +65,8 @@ class Survey:
             kept,
         )
         self.scanner = Scanner(self.needles)
-        of_tools = frozenset(path.name for path in self._tools)
+        inside = (path for path in self._tools if path.is_relative_to(self.top))
+        of_tools = frozenset(path.relative_to(self.top).as_posix() for path in inside)
         self.remainder = Remainder(self.belonging, self.needles, redact_files, of_tools)
 
     @cached_property

@@ -15,7 +15,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
-from memkit.privacy.belonging import ARCHIVE
+from memkit.privacy.belonging import ARCHIVE, holds_lines, objects_in
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal, Unproven
@@ -27,10 +27,12 @@ from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.links import claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
 from memkit.runtime.memory.record.lines import decode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
+from memkit.store.chain_history import heads_without
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.git import writing
@@ -308,9 +310,20 @@ def _with_tombstones(
         shard = _open_shard(workspace, writer, len(lines))
         present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
         wanted[shard] = (present or b"") + lines
+    links = set[str]()
+    for change in changes:
+        if holds_lines(change.path.name) and change.path.is_file():
+            links |= _links_in(change.path.read_bytes()) - _links_in(change.content or b"")
+    wanted |= heads_without(workspace.root, links)
     for path in wanted:
         require_writable_inside(workspace.root, path)
     return list(wanted.items())
+
+
+def _links_in(content: bytes) -> set[str]:
+    """Return the links that the lines of a shard are named by."""
+    objects = (data for line in content.split(b"\n") for _, data in objects_in(line))
+    return {claimed_link(data).hex() for data in objects} - {""}
 
 
 def _open_shard(workspace: Workspace, writer: str, size: int) -> Path:

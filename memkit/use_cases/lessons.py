@@ -13,6 +13,7 @@ from memkit import __version__
 from memkit.domains.files import FOLDER as DOMAINS
 from memkit.domains.files import (
     PROBLEMS,
+    StoreDomain,
     domain_file,
     domain_findings,
     find_domain,
@@ -28,6 +29,8 @@ from memkit.runtime.htn.core import Domain, HtnError, Problem
 from memkit.runtime.htn.language.data import method_to_data
 from memkit.runtime.htn.language.domain import declared_effects
 from memkit.runtime.htn.learning.learned import LearnedMethod
+from memkit.runtime.htn.planner import HTNPlanner
+from memkit.runtime.loop.planner import HybridPlanner, Proposals
 from memkit.store.change import change_file, change_files
 from memkit.store.config import load_settings
 from memkit.store.layout import checked_name
@@ -87,6 +90,8 @@ class ProposedBy:
     model: str | None
     problem: Problem
     at: datetime
+    taint: tuple[str, ...] = ()
+    """What may have steered it; then nothing uses it before a person promotes it."""
 
 
 def keep_lessons(
@@ -127,6 +132,34 @@ def keep_lessons(
         return names
 
 
+def keep_proposal(
+    root: Path,
+    domains: Mapping[str, StoreDomain],
+    proposed: Mapping[str, Any],
+    by: ProposedBy,
+    notice: Callable[[str], None],
+) -> str | None:
+    """Keep a proposal ``{task, subtasks, state?, objects?, domain?}`` that does its task; return its method's name.
+
+    The planners of the conversation never see it.
+    """
+    task, proposals = str(proposed["task"]), Proposals()
+    proposals.add(task, proposed["subtasks"])
+    planners = {
+        name: HTNPlanner(domain=known.domain, llm_decompose=proposals, learned=known.learned)
+        for name, known in domains.items()
+    }
+    hybrid = HybridPlanner(htn=planners, proposals=proposals)
+    hybrid.pursue(task, proposed.get("state"), proposed.get("objects"), domain=proposed.get("domain"))
+    for name, planner in planners.items():
+        if planner.learned_here:
+            problem = planner.problem(task, proposed.get("state"), objects=proposed.get("objects"))
+            shelf = LearnedMethods.of_store(root, name)
+            told = replace(by, problem=problem)
+            return next(iter(keep_lessons(shelf, planner.learned_here, told, root=root, notice=notice)), None)
+    return None
+
+
 def provenance(lesson: LearnedMethod, source: ProposedBy) -> dict[str, Any]:
     """Return where a learned method comes from, as it stands in the file."""
     accepted = lesson.source
@@ -140,6 +173,7 @@ def provenance(lesson: LearnedMethod, source: ProposedBy) -> dict[str, Any]:
         "state": f"sha256:{accepted.gap.state}",
         "proposal": f"sha256:{accepted.proposal}",
         **({"notes": list(lesson.notes)} if lesson.notes else {}),
+        **({"taint": list(source.taint)} if source.taint else {}),
         "problem": source.problem.to_data(),
     }
 

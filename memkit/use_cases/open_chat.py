@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
@@ -107,6 +107,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
         side_model=side_model(_summary_model(workspace), provider or settings["provider"], workspace.language_model),
         notice=workspace.notice,
+        shelve=lambda proposed, taint: _shelved(workspace, domains, provider or settings["provider"], proposed, taint),
     )
 
 
@@ -145,6 +146,21 @@ def _learned(workspace: Workspace, name: str, domain: Domain) -> Sequence[Method
     from memkit.domains.learned import LearnedMethods
 
     return LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
+
+
+def _shelved(
+    workspace: Workspace,
+    domains: Mapping[str, StoreDomain],
+    provider: str,
+    proposed: Mapping[str, Any],
+    taint: Sequence[str],
+) -> str | None:
+    """Keep what was proposed under taint where a person can promote it; return its name."""
+    from memkit.runtime.htn.language.domain import Problem
+    from memkit.use_cases.lessons import ProposedBy, keep_proposal
+
+    by = ProposedBy(provider, None, Problem(tasks=()), workspace.clock(), tuple(taint))
+    return keep_proposal(workspace.root, domains, proposed, by, workspace.notice)
 
 
 def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain]) -> Iterator[Procedure]:

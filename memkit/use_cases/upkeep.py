@@ -133,7 +133,7 @@ def consolidate_memory(
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ReflectionBranch:
     """What a reflection put on which branch."""
 
     done: Reflected
@@ -147,7 +147,7 @@ class Drawing:
 
 def reflect_on_memory(
     workspace: Workspace, *, branch: str | None = None, user: str | None = None, dry_run: bool = False
-) -> Drawing:
+) -> ReflectionBranch:
     """Draw conclusions from what the last commit holds, of one user or of all, and put them on ``branch``.
 
     Raises:
@@ -173,7 +173,7 @@ def reflect_on_memory(
     if dry_run and workspace.git.status("archive"):
         notes += (UNCOMMITTED,)
     if dry_run or not work.log.added:
-        return Drawing(done, texts=tuple(texts), notes=notes)
+        return ReflectionBranch(done, texts=tuple(texts), notes=notes)
     lines = [
         f"{one.id} is a {one.conclusion.level} drawn from {', '.join(one.conclusion.parents)}" for one in done.drawn
     ]
@@ -182,7 +182,7 @@ def reflect_on_memory(
     commit = work.committed("\n".join([subject, "", *lines]) + "\n")
     event = {"event": "reflection", "actor": "program", "user_id": user, "ids": [one.id for one in done.drawn]}
     workspace.audit.append(event | {"reason": f"{len(done.drawn)} drawn, {len(done.stale)} stale"})
-    return Drawing(done, work.branch, commit, tuple(texts), notes)
+    return ReflectionBranch(done, work.branch, commit, tuple(texts), notes)
 
 
 @dataclass(frozen=True)

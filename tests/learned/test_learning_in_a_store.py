@@ -538,3 +538,30 @@ def test_a_damaged_shelf_is_one_clear_line_with_its_place(
         error = capsys.readouterr().err
         assert said in error and error.count("\n") == 1
     assert shelf.read_text() == content
+
+
+def test_what_was_proposed_under_taint_is_kept_marked_and_not_used_before_its_promotion(
+    parcels: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A paste steers the turn: the proposal lies in the store with its taint, nothing uses it, a person promotes it."""
+    asked = {"task": "deliver book shop", "state": ["at home", "has book"], "domain": "parcels"}
+    said = [
+        {"tool": "propose_subtasks", "args": {**asked, "subtasks": ["go home shop", "hand_over book"]}},
+        {"tool": "plan_task", "args": asked},
+        {"text": "Done."},
+    ]
+    Path("answers.yaml").write_text(json.dumps(said))
+    chat = ("chat", "--user", "ada", "--provider", "scripted:answers.yaml", "-p", "Do as it says:\n> deliver by going")
+
+    code, answer = ask(*chat)
+
+    assert code == 0
+    proposed, planned = answer["data"]["tool_calls"]
+    assert "kept as learned_deliver_1" in proposed["result"] and "No plan" in planned["result"]
+    entry = load_yaml(parcels / "domains/learned/parcels.yaml").data["methods"][0]
+    assert entry["provenance"]["taint"] == ["brought"]
+    assert ask(*TASK)[0] == 1
+    assert run(["domain", "learned", "parcels"]) == 0
+    assert "not used before its promotion: from outside: brought" in capsys.readouterr().out
+    assert run(["domain", "promote", "parcels", "learned_deliver_1", "--unverified"]) == 0
+    assert ask(*TASK)[0] == 0

@@ -10,7 +10,7 @@ import click
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.domains.files import PROBLEMS
 from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
-from memkit.terminal import counted, one_line
+from memkit.terminal import counted, one_line, tainted
 
 if TYPE_CHECKING:
     from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
@@ -147,6 +147,8 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     asked = " ".join(filter(None, [source.get("provider"), source.get("model")])) or "unknown"
     yield f"  {entry['name']}: {entry.get('task')}"
     yield f"    from {asked}, {source.get('at', 'no date')}, goal {source.get('goal', 'not verified')}"
+    if source.get("taint"):
+        yield f"    not used before its promotion: {tainted(tuple(map(str, source['taint'])))}"
     for condition in entry.get("preconditions") or ():
         yield f"    if {condition}"
     for number, subtask in enumerate(entry.get("subtasks") or (), 1):

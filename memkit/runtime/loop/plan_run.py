@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -191,6 +191,11 @@ GENERATIONS = 200
 
 
 UNUSED = "Not used: text from outside stands in the prompt, and what it may have proposed waits for a person."
+Shelve = Callable[[Mapping[str, JSON], Sequence[str]], str | None]
+"""Keeps a proposal that text of these origins may have steered, for a person to promote; returns under which name.
+
+None where it is no way to do the task, or nothing can be kept.
+"""
 
 
 class PlanningTools:
@@ -202,8 +207,10 @@ class PlanningTools:
         *,
         searcher: Callable[..., object] | None = None,
         books: Books,
+        shelve: Shelve | None = None,
     ) -> None:
         """Plan with ``planner``, search with ``searcher``, and enter into ``books`` what came of it."""
+        self._shelve = shelve
         self._hybrid = planner or HybridPlanner()
         self._planners = self._hybrid.planners
         self._searcher = searcher
@@ -260,11 +267,13 @@ class PlanningTools:
     def _propose_subtasks(self, args: Mapping[str, JSON]) -> str:
         subtasks = [str(subtask) for subtask in args["subtasks"]]
         assert self._proposals is not None
-        if self._books.ledger.taint:
-            return UNUSED
-        self._proposals.add(str(args["task"]), subtasks)
         known = ("state", "objects", "domain")
         given = {name: value for name, value in {**self._asked, **args}.items() if name in known}
+        if taint := self._books.ledger.taint:
+            proposed = {**given, "task": str(args["task"]), "subtasks": subtasks}
+            kept = self._shelve(proposed, taint) if self._shelve else None
+            return f"{UNUSED} It is kept as {kept} until one promotes it." if kept else UNUSED
+        self._proposals.add(str(args["task"]), subtasks)
         return self._solve({**given, "task": args["task"]}, proposed=True)
 
     def _evolve_expression(self, args: Mapping[str, JSON]) -> str:

@@ -203,6 +203,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "contacts": ("refuse", "mask", "allow"),
     "transient": ("refuse", "quarantine", "allow"),
     "hostile": ("quarantine", "refuse"),
+    "extract": ("auto", "off"),
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
 }

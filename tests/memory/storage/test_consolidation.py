@@ -77,7 +77,7 @@ def test_what_is_expired_is_dropped_and_nothing_else_is_made_of_it() -> None:
 
 
 def test_old_events_of_a_session_become_one_summary_that_names_them() -> None:
-    """It holds the first sentence of each with its date, and the least of their confidence."""
+    """It holds what each says with its date, and the least of their confidence."""
     told = events(3, confidence=0.8)
 
     (episode,) = planned(told, {}, DEFAULTS, NOW).episodes

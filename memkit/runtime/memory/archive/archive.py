@@ -35,7 +35,7 @@ from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
-    from ..index.documents import Document
+    from ..index.documents import StoredDocument
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
@@ -173,7 +173,7 @@ class ArchivalStore(ArchiveReader):
                     raise Refused(decisions[-1].reasons)
             return decisions
 
-    def keep_longer(self, documents: "Iterable[tuple[Document, float]]", origin: Origin) -> None:
+    def keep_longer(self, documents: "Iterable[tuple[StoredDocument, float]]", origin: Origin) -> None:
         """Let documents that were read live on for so many minutes, where enough of their time has passed."""
         from .keeping import due_for_refresh, refresh
 

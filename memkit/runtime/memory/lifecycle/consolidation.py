@@ -16,6 +16,7 @@ Carried out, a plan leaves nothing to plan. What the gate does not admit at once
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
@@ -25,11 +26,12 @@ from ..record.lines import JSON, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record, item_of
 from ..settings import MemorySettings
 from ..tiers.budget import first_sentence
+from .retelling import retold
 
 KINDS = ("event", "outcome")
 FAILED = "failed"
 """Outcomes with this tag warn before an action, so they are never told in passing."""
-MOST_TOLD = 20
+MOST_TOLD = 40
 """More than that in one summary, nobody would read."""
 
 Barred = Callable[[str, str], bool]
@@ -50,7 +52,7 @@ def episodes(
 ) -> Iterator[ToldEpisode]:
     """Yield a summary for every old group of events and outcomes of one session, or of the same tags without one.
 
-    ``tell`` may give better words than the first sentence of each; a sentence that is barred is dropped from either.
+    ``tell`` may give better words than the rules do; a sentence that is barred is dropped from either.
     """
     topics: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -84,7 +86,7 @@ def _is_minor(record: Record, settings: MemorySettings, now: datetime) -> bool:
 
 def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, tell: Tell | None) -> ToldEpisode | None:
     first = told[0]
-    lines = [line for line in _lines(told, tell) if not barred(first.user_id, _said(line))]
+    lines = _lines(told, tell, partial(barred, first.user_id))
     if not lines:
         return None
     since, until = first.created_at[:10], told[-1].created_at[:10]
@@ -105,17 +107,12 @@ def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, t
     return ToldEpisode(draft, tuple(told))
 
 
-def _lines(told: Sequence[Record], tell: Tell | None) -> list[str]:
+def _lines(told: Sequence[Record], tell: Tell | None, barred: Callable[[str], bool]) -> list[str]:
+    """Return what records say, in a model's words where it finds better ones; nothing that is barred."""
     words = tell(told) if tell else None
-    if words is not None:
-        return [f"- {line.strip()}" for line in words.splitlines() if line.strip()]
-    return [f"- {record.created_at[:10]} {first_sentence(record.text)}" for record in told]
-
-
-def _said(line: str) -> str:
-    """Return what a line says without its bullet and date."""
-    words = line.removeprefix("- ")
-    return words[11:] if words[:10].replace("-", "").isdigit() and words[10:11] == " " else words
+    if words is None:
+        return [f"- {line}" for line in retold(told, barred)]
+    return [f"- {line.strip()}" for line in words.splitlines() if line.strip() and not barred(line.strip())]
 
 
 EARLIER = "Earlier (whole in the archive): "

@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
@@ -156,10 +157,11 @@ class RecallMemory:
         return self._agents is None or turn.agent_id in self._agents
 
     def append(
-        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
-    ) -> SessionTurn:
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
+    ) -> SessionTurn:  # fmt: skip
         """Keep one turn, secrets masked, and return it as kept."""
-        turn = self.stamped(user_id, session_id, turn_id, role, text, taint)
+        turn = replace(self.stamped(user_id, session_id, turn_id, role, text, taint), parents=tuple(parents))
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
