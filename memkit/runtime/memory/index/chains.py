@@ -132,13 +132,13 @@ class Chains:
             self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
         return int(row[0])
 
-    def judged(self, data: Mapping[str, JSON], shard: str, *, mixed: bool) -> ChainedLine | str:
+    def judged(self, data: Mapping[str, JSON], *, mixed: bool, key: bytes | None) -> ChainedLine | str:
         """Return a line as it is to be entered, or why it is withheld.
 
         Args:
             data: What the line says.
-            shard: Where it stands.
             mixed: Whether its writer has lines with links.
+            key: By which this clone knows the writer's lines again; None for everybody else's.
         """
         entry = entry_of(data)
         try:
@@ -147,7 +147,6 @@ class Chains:
             return str(error)
         if link is None:
             return _UNLINKED if mixed else entry
-        key = self.key_for(shard_writer(shard)[0])
         again = self._witness.relinking_key if self._witness and "relinked" in data else None
         if any(one is not None and is_own(data, link, one) for one in (key, again)):
             return entry._replace(link=link)
@@ -161,7 +160,8 @@ class Chains:
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
         """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
-        return not isinstance(self.judged(data, shard, mixed=self.has_links(shard_writer(shard)[0])), str)
+        writer = shard_writer(shard)[0]
+        return not isinstance(self.judged(data, mixed=self.has_links(writer), key=self.key_for(writer)), str)
 
     def has_links(self, writer: str) -> bool:
         """Return whether lines of a writer have links."""
