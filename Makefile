@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-room properties prove check outputs recording one-day matrix bench template-release clean
+.PHONY: help demo test test-room properties prove check outputs recording one-day matrix bench faults template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -60,6 +60,9 @@ matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
 	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+faults: $(STAMPS)/test ## Inject a kill, EIO and ENOSPC at every call that writes (needs strace; takes hours)
+	$(BIN)/python benchmarks/faults.py
 
 clean: ## Delete what the other targets made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

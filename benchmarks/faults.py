@@ -38,6 +38,7 @@ TAKING_ROOM = {"write", "pwrite64", "writev", "pwritev", "openat", "mkdir", "mkd
 WRITING = TAKING_ROOM | {"rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "truncate", "chmod",
                          "fchmod"}  # fmt: skip
 MAKING = re.compile(r"O_CREAT|O_WRONLY|O_RDWR|O_TRUNC")
+PIPE = re.compile(r"^[^(]*\(\d+<(pipe|socket):")
 CALL = re.compile(r"(?P<whose>\d* *)(?P<call>\w+)\(")
 MOVED, NEW, LATER = "Alice moved it to quokka street 99812", "Alice has a kite now", "Alice goes on"
 GIT = """#!/bin/sh
@@ -54,6 +55,8 @@ class Point(NamedTuple):
     process: int
     call: str
     number: int
+    to_pipe: bool = False
+    """Whether it writes to another process, which only a kill can disturb."""
 
 
 class Ended(NamedTuple):
@@ -137,13 +140,14 @@ class Trial:
         """Return every call that writes in a run of a command without faults."""
         self.put_back()
         found = set()
-        for process, lines in self.struck(words, "all", f"-e trace={','.join(sorted(WRITING))}")[1].items():
+        for process, lines in self.struck(words, "all", f"-y -e trace={','.join(sorted(WRITING))}")[1].items():
             seen: Counter[tuple[str, str]] = Counter()  # each process that a git starts counts for itself
             for match in filter(None, map(CALL.match, lines)):
                 seen[match["whose"], match["call"]] += 1
                 is_making = MAKING.search(match.string) and "/dev/null" not in match.string
                 if match["call"] != "openat" or is_making:
-                    found.add(Point(process, match["call"], seen[match["whose"], match["call"]]))
+                    to_pipe = PIPE.search(match.string) is not None
+                    found.add(Point(process, match["call"], seen[match["whose"], match["call"]], to_pipe))
         return sorted(found)
 
 
@@ -169,7 +173,7 @@ def wrongs(trial: Trial, command: str, fault: str, point: Point) -> list[str]:
     found = []
     is_killed = ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     if not is_killed and (ended.code not in (0, 1, 3) or "Traceback" in ended.said):
-        found.append(f"half: it ended with {ended.code}")
+        found.append(f"half: it ended with {ended}")
     if trial.texts("bob") != [BOB]:
         found.append(f"lost: Bob has {trial.texts('bob')}")
     has = trial.texts("alice")
@@ -208,7 +212,9 @@ def injected(fault: str, point: Point) -> str:
 
 def possible(fault: str, points: Sequence[Point]) -> list[Point]:
     """Return the points at which a fault can strike."""
-    return [point for point in points if fault != "ENOSPC" or point.call in TAKING_ROOM]
+    if fault == "SIGKILL":
+        return list(points)
+    return [one for one in points if not one.to_pipe and (fault != "ENOSPC" or one.call in TAKING_ROOM)]
 
 
 def sampled(points: Sequence[Point], each: int, chance: random.Random) -> list[Point]:
@@ -241,7 +247,7 @@ def main() -> None:
                 chosen = sampled(all_of_it, options.each, random.Random(options.seed))
                 began = time.monotonic()
                 wrong = [
-                    f"{command} {fault} {tuple(point)}: {why}"
+                    f"{command} {fault} {tuple(point[:3])}: {why}"
                     for point in chosen
                     for why in wrongs(trial, command, fault, point)
                 ]

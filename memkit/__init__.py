@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from memkit.errors import MemkitError as MemkitError
     from memkit.errors import NotFound as NotFound
     from memkit.errors import StoreNotFound as StoreNotFound
-    from memkit.library import Agent as Agent
     from memkit.library import AsyncStore as AsyncStore
     from memkit.library import Store as Store
+    from memkit.library import StoreAgent as StoreAgent
     from memkit.library import aopen_store as aopen_store
     from memkit.library import open_store as open_store
     from memkit.runtime.memory.record.errors import Refused as Refused
@@ -22,14 +22,22 @@ _HOMES = {
     "NotFound": "memkit.errors",
     "StoreNotFound": "memkit.errors",
     "Refused": "memkit.runtime.memory.record.errors",
-    "Agent": "memkit.library",
+    "StoreAgent": "memkit.library",
     "AsyncStore": "memkit.library",
     "Store": "memkit.library",
     "aopen_store": "memkit.library",
     "open_store": "memkit.library",
 }
 __all__ = [
-    "Agent", "AsyncStore", "MemkitError", "NotFound", "Refused", "Store", "StoreNotFound", "aopen_store", "open_store",
+    "AsyncStore",
+    "MemkitError",
+    "NotFound",
+    "Refused",
+    "Store",
+    "StoreAgent",
+    "StoreNotFound",
+    "aopen_store",
+    "open_store",
 ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ from memkit.store.audit import recordable
 
 if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
+    from memkit.runtime.backends.redis_state import RedisState
     from memkit.runtime.host.side_model import SideModel
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld
@@ -72,6 +73,8 @@ class Parts:
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
     """Hides on the disk what a session leaves there; without it that is in clear."""
+    shared: RedisState | None = None
+    """Where other instances find sessions and turns; only this machine has them without."""
     similar: Similar | None = None
     """Says how near turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
@@ -126,6 +129,8 @@ class ReferenceAgent:
         origin = Origin(actor="user", user_id=setting.user, session_id=setting.session, agent_id=setting.agent_id)
         self.consent = RecordedConsent(parts.archive, setting.user, origin)
         recall = RecallMemory(parts.sessions, parts.clock, *_recall_limits(parts), parts.sealer, similar=parts.similar)
+        if parts.shared is not None:
+            recall.share = parts.shared.push
         self.recall = recall.of_agent(setting.agent_id)
         self._side = self._side_model()
         summarise = self._side.summarise if self._side else None
@@ -159,6 +164,7 @@ class ReferenceAgent:
             parts.sealer or NoSealer(),
             extract=self._side.extract if self._side else None,
             instead="leave out --session and -c for a new one, or fork this one",
+            shared=parts.shared,
         )
         begun = Kept(0, name=setting.name, agent_id=setting.agent_id, started_at=to_text(parts.clock()))
         return Session(self._agent, terms, settings=parts.archive.settings, clock=parts.clock, begun=begun)

@@ -181,7 +181,7 @@ class Store:
         provider: str | None = None,
         model: str | None = None,
         consent: bool = False,
-    ) -> Agent:
+    ) -> StoreAgent:
         """Return the store's agent, ready to talk with a user.
 
         Args:
@@ -204,7 +204,7 @@ class Store:
             if consent and not opened.consent.granted():
                 self.workspace.archive.set_consent(user, True, self.workspace.person(user))
             self._wrote = True
-            return Agent(self, opened)
+            return StoreAgent(self, opened)
 
     def close(self) -> None:
         """Commit what was written, and release the store."""
@@ -241,7 +241,7 @@ class Store:
         self.close()
 
 
-class Agent:
+class StoreAgent:
     """The store's agent in one session."""
 
     def __init__(self, store: Store, agent: ReferenceAgent) -> None:
@@ -315,10 +315,10 @@ class AsyncStore:
         provider: str | None = None,
         model: str | None = None,
         consent: bool = False,
-    ) -> AsyncAgent:
+    ) -> AsyncStoreAgent:
         """Do what ``Store.agent`` does."""
         ready = partial(self._opened.agent, user=user, session=session, provider=provider, model=model, consent=consent)
-        return AsyncAgent(await self._beside(ready), self._beside)
+        return AsyncStoreAgent(await self._beside(ready), self._beside)
 
     async def close(self) -> None:
         """Commit what was written, and release the store."""
@@ -351,10 +351,12 @@ class AsyncStore:
         await self.close()
 
 
-class AsyncAgent:
+class AsyncStoreAgent:
     """The store's agent in one session, for asynchronous code."""
 
-    def __init__(self, agent: Agent, beside: Callable[[Callable[[], AgentResponse]], Awaitable[AgentResponse]]) -> None:
+    def __init__(
+        self, agent: StoreAgent, beside: Callable[[Callable[[], AgentResponse]], Awaitable[AgentResponse]]
+    ) -> None:
         self._agent = agent
         self._beside = beside
 
@@ -364,5 +366,5 @@ class AsyncAgent:
         return self._agent.session
 
     async def respond(self, text: str) -> AgentResponse:
-        """Do what ``Agent.respond`` does."""
+        """Do what ``StoreAgent.respond`` does."""
         return await self._beside(partial(self._agent.respond, text))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memkit.policies.live import LastGood, LiveGuard
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.backends.postgres import PostgresLog
+    from memkit.runtime.backends.redis_state import RedisState
     from memkit.runtime.embeddings.local import LocalEmbedder
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
@@ -121,7 +122,12 @@ class Workspace:
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with what was written."""
         log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
-        return self._opened(self.root, self.sealer, log=log, observe=self._observed)
+        archive = self._opened(self.root, self.sealer, log=log, observe=self._observed)
+        if self.settings["backends.working"] != "files" and self.shared is not None:
+            from memkit.runtime.backends.redis_state import SharedCounts
+
+            archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
+        return archive
 
     @property
     def server(self) -> PostgresLog | None:
@@ -131,6 +137,27 @@ class Workspace:
         from memkit.runtime.backends.postgres import PostgresLog
 
         return self.archive.log if isinstance(self.archive.log, PostgresLog) else None
+
+    @cached_property
+    def shared(self) -> RedisState | None:
+        """Return where sessions, turns and counts are shared with other instances; None where they are not.
+
+        Raises:
+            NotTrusted: The store chose the server, and nobody trusted the store.
+        """
+        if self.settings["backends.working"] == "files":
+            return None
+        from memkit.runtime.backends.interface import WORKING, address
+        from memkit.runtime.backends.opening import open_working
+
+        if self.settings.is_chosen("backends.working"):
+            self.trust.require("This store keeps sessions on a server that it names")
+        where, limits = address(str(self.settings["backends.working"]), WORKING), self.memory_settings
+        if not where.url:
+            return None
+        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl}
+        name = str(self.settings["name"] or "")
+        return open_working(where, root=state_folder(self.root), name=name, ttl=lasts, note=self.notice)
 
     def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
         """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.
@@ -142,7 +169,8 @@ class Workspace:
             log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
             log.witness.earlier, log.witness.written = self._was_earlier, self._written
             return log
-        from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+        from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+        from memkit.runtime.backends.opening import open_archive
 
         if is_chosen:
             self.trust.require("This store keeps its memory on a server that it names")
@@ -181,10 +209,15 @@ class Workspace:
         moment = moment_of(self.git, name)
         if not moment.holds_store:
             self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
+
+        def heard(event: Mapping[str, Any]) -> None:
+            if event["event"] == "damage":
+                self._heard([one._replace(path=f"{moment.commit[:10]}:{one.path}") for one in event["problems"]])
+
         past = ArchiveReader(
             TreeLog(self.git, moment.commit),
             cache=index_folder(self.cache, moment.commit),
-            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at},
+            **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at, "observe": heard},
         )
         past.foreign = self._is_foreign
         self._past.append(past)

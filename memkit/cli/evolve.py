@@ -22,7 +22,7 @@ from memkit.sandbox import RUNTIMES
 from memkit.terminal import counted
 from memkit.use_cases.evolution import EvolutionRequest, evolve_program, resume_evolution
 
-_CHANGEABLE = ("generations", "workers", "target", "patience", "price")
+_CHANGEABLE = ("generations", "workers", "executor", "target", "patience", "price")
 """Settings that may be others after a run was stopped, because what is there already does not depend on them."""
 _SETTINGS = (
     *_CHANGEABLE, "population", "seed", "islands", "minimize", "timeout", "memory", "modules", "scratch", "unsafe",
@@ -79,6 +79,7 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option("--islands", type=click.IntRange(1, 1000), help="Populations that breed apart (by size, up to 4).")
 @click.option("--workers", type=click.IntRange(1, 256), help="Programs judged at a time (1); the result is the same.")
+@click.option("--executor", metavar="dask://HOST:PORT", help="Judge on the workers of this scheduler; same result.")
 @click.option("--timeout", type=POSITIVE, help="Seconds of one evaluation (10).")
 @click.option("--memory", type=click.IntRange(16, 1 << 20), metavar="MB", help="Memory of one program (512).")
 @click.option(

@@ -89,6 +89,7 @@ MEMORY_COMMANDS: Commands = {
     "revoke": ("memkit.cli.memory.upkeep:revoke", "Take back everything derived from a session or a source."),
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
     "consolidate": ("memkit.cli.memory.upkeep:consolidate", "Summarise and deduplicate on a branch to review."),
+    "snapshot": ("memkit.cli.memory.upkeep:snapshot", "Write all memory as shards on a branch."),
     "reflect": ("memkit.cli.memory.upkeep:reflect", "Draw conclusions from many records, on a branch to review."),
     "export": ("memkit.cli.memory.carry:export", "Write everything held on a user."),
     "import": ("memkit.cli.memory.carry:import_command", "Offer the memories of a file, or restore an export."),
@@ -129,6 +130,7 @@ SKILL_COMMANDS: Commands = {
     "commit": ("memkit.cli.skill.files:commit", "Commit a changed skill, if its checks pass."),
     "rollback": ("memkit.cli.skill.files:rollback", "Bring a skill back to an earlier version."),
     "propose": ("memkit.cli.skill.files:propose", "Draft a skill from a session, on a branch to review."),
+    "scan": ("memkit.cli.skill.files:scan", "Look through a skill from elsewhere for what is hostile."),
     "import": ("memkit.cli.skill.files:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
     "export": ("memkit.cli.skill.files:export", "Write a skill as an agent skill (SKILL.md)."),
 }
@@ -207,6 +209,7 @@ COMMANDS: Commands = {
     "rule": ("memkit.cli.lint:rule", "Say what a lint rule checks, and why."),
     "diff": ("memkit.cli.review:diff", "Say by meaning what changed between two commits, or since one."),
     "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
+    "export": ("memkit.cli.agents_md:export", "Tell other agents what holds, in AGENTS.md, and take back their edits."),
     "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
     "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
     "eject": ("memkit.cli.project:eject", "Put the runtime's sources into a generated project, to change them."),

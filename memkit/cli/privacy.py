@@ -60,7 +60,7 @@ def list_command(front: Front) -> None:
 def _set(front: Front, user: str | None, *, granted: bool) -> None:
     workspace = front.workspace
     owner = workspace.user(user)
-    workspace.archive.set_consent(owner, granted, workspace.person(owner))
+    workspace.archive.set_consent(owner, granted, workspace.writer(owner))
     workspace.commit_memory()
     front.answer(
         {"user_id": owner, "granted": granted},

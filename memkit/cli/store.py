@@ -246,7 +246,9 @@ def fsck(
     ]
     if report.unreadable:
         lines.append(f"{report.unreadable} of {report.sealed} sealed lines cannot be read: their key is not here.")
-    lines.append(f"{report.records} records, {len(report.fixed)} problems fixed, {len(report.problems)} remain.")
+    what = "1 record" if report.records == 1 else f"{report.records} records"
+    fixed = "1 problem" if len(report.fixed) == 1 else f"{len(report.fixed)} problems"
+    lines.append(f"{what}, {fixed} fixed, {len(report.problems)} remain{'s' * (len(report.problems) == 1)}.")
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
         *(_finding(warning, "info" if warning.code in NOTES else "warning") for warning in report.warnings),
@@ -256,7 +258,7 @@ def fsck(
     front.answer(data, lines, ok=not report.problems, diagnostics=findings)
 
 
-NOTES = ("unlinked", "reordered", "moved_back", "new_writer")
+NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
 """What is worth a look in the chains and no fault."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from memkit.errors import UsageError
+from memkit.evolution.elsewhere import RemoteEvaluator
 from memkit.evolution.task import EvolutionTask
 from memkit.runtime.evolve.interface import Score
 from memkit.sandbox import Evaluation, Evaluator, Sandbox
@@ -121,12 +122,14 @@ class Judging:
     """Seconds that one evaluation, or one stage of it, may take."""
     minimize: bool = False
     """Whether a lower score is better; a task of the common form says that a higher one is."""
+    there: RemoteEvaluator | None = None
+    """Where the evaluations are made; here without one."""
     _first: dict[str, float | None] = field(default_factory=dict, init=False)
     """Digest of a program → the score of its first evaluation."""
     _varied: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
-        self._evaluator = Evaluator(self.task.evaluator, self.sandbox)
+        self._evaluator = self.there or Evaluator(self.task.evaluator, self.sandbox)
         if not {WHOLE, FIRST_STAGE} & set(self._evaluator.stages):
             self._evaluator.close()
             raise UsageError(

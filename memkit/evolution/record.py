@@ -20,7 +20,7 @@ RECORD = "run.json"
 
 @dataclass(frozen=True)
 class EvolutionSettings:
-    """What the run was told; all but the first five and the price hold for its whole life."""
+    """What the run was told; all but the first five, the price and the executor hold for its whole life."""
 
     generations: int = 50
     workers: int = 1
@@ -44,6 +44,8 @@ class EvolutionSettings:
     model: str | None = None
     price: tuple[float, float] | None = None
     """Of a million tokens read and written."""
+    executor: str | None = None
+    """Who evaluates where it is not this machine, such as ``dask://HOST:PORT``."""
 
     def __post_init__(self) -> None:
         if self.islands is not None and self.islands > self.population // 2:

@@ -8,18 +8,17 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
-from math import ceil
 from pathlib import Path
 from typing import Self
 
 from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_proposers
+from memkit.evolution.elsewhere import Elsewhere, RemoteEvaluator, confining, sandbox_of
 from memkit.evolution.judging import Judging
 from memkit.evolution.record import EvolutionSettings
 from memkit.evolution.task import EvolutionTask
 from memkit.llm.providers import StoreModels
 from memkit.runtime.evolve.core import EvolutionarySearcher, Score, SearchSettings
 from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
-from memkit.sandbox import Grants, Sandbox, SandboxLimits, Scratch
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
 _AT_A_TIME = 4
@@ -52,7 +51,10 @@ class Workshop:
         self._stack = ExitStack()
         try:
             proposers = [_recorded(each, answers, settings.budget) for each in self._proposers(folder, models)]
-            self._sandbox = None if settings.unsafe else self._stack.enter_context(_sandbox(settings))
+            self._sandbox = (
+                None if settings.unsafe else self._stack.enter_context(sandbox_of(*confining(settings)[:-1]))
+            )
+            self._elsewhere = self._stack.enter_context(Elsewhere(settings.executor)) if settings.executor else None
             self._judging = self._stack.enter_context(self._judge())
             self._judging.begin()
             self.searcher = self._search(proposers)
@@ -86,7 +88,12 @@ class Workshop:
     def _judge(self) -> Judging:
         settings = self._settings
         task = replace(self._task, seed=self._module(self._task.seed))
-        return Judging(task, self._sandbox, seed=settings.seed, timeout=settings.timeout, minimize=settings.minimize)
+        there = None
+        if self._elsewhere is not None:
+            there = RemoteEvaluator(self._elsewhere.executor, task.evaluator, confining(settings))
+        return Judging(
+            task, self._sandbox, seed=settings.seed, timeout=settings.timeout, minimize=settings.minimize, there=there
+        )
 
     def _module(self, program: str) -> str:
         return f"{EXPRESSION} = (\n{program}\n)\n" if self._is_expression else program
@@ -118,18 +125,13 @@ class Workshop:
 
     def _executor(self) -> Executor | None:
         """Return threads that wait for evaluations, which are processes of their own."""
-        if self._settings.workers == 1:
+        workers = max(self._settings.workers, self._elsewhere.workers if self._elsewhere else 1)
+        if workers == 1:
             return None
-        executor = ThreadPoolExecutor(self._settings.workers)
+        executor = ThreadPoolExecutor(workers)
         # Not by leaving its own block: that would wait for evaluations that nobody wants any more after an interrupt.
         self._stack.callback(executor.shutdown, wait=False, cancel_futures=True)
         return executor
-
-
-def _sandbox(settings: EvolutionSettings) -> Sandbox:
-    limits = SandboxLimits(wall=settings.timeout, cpu=max(1, ceil(settings.timeout)), memory=settings.memory << 20)
-    scratch = Scratch(settings.scratch) if settings.scratch else None
-    return Sandbox(limits, Grants(modules=settings.modules, scratch=scratch), container=settings.container)
 
 
 def _recorded(proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float]) -> RecordingProposer:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memkit.errors import MissingExtra, UsageError
-from memkit.integrations.interface import Door, draft_of
+from memkit.integrations.interface import Plug, draft_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
 
@@ -28,7 +28,7 @@ class MemkitMemoryService(BaseMemoryService):
         self, store: Store | Place, *, user: str | None = None, consent: bool | None = None, taint: str | None = None
     ) -> None:
         """Open the memory of an app's users, or of one user alone."""
-        self.door = Door(store, "adk", user=user, consent=consent, taint=taint)
+        self.plug = Plug(store, "adk", user=user, consent=consent, taint=taint)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Keep what was said in a session."""
@@ -47,7 +47,7 @@ class MemkitMemoryService(BaseMemoryService):
                          draft_of(_said(event.content), (app_name,)))
             for event in events if event.content is not None and event.content.parts
         ]  # fmt: skip
-        await asyncio.to_thread(self.door.keep, self.door.of(user_id), kept)
+        await asyncio.to_thread(self.plug.keep, self.plug.of(user_id), kept)
 
     async def add_memory(
         self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
@@ -55,19 +55,19 @@ class MemkitMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         """Offer memories to long-term memory."""
         for text in filter(None, (_said(memory.content) for memory in memories)):
-            await asyncio.to_thread(self.door.add, self.door.of(user_id), text, (app_name,))
+            await asyncio.to_thread(self.plug.add, self.plug.of(user_id), text, (app_name,))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return what fits a question."""
-        user = self.door.of(user_id)
-        hits = await asyncio.to_thread(self.door.store.search, query, user=user)
+        user = self.plug.of(user_id)
+        hits = await asyncio.to_thread(self.plug.store.search, query, user=user)
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Retire one memory; all of a user's go by ``memkit memory erase``."""
         if memory_id is None:
             raise UsageError("Which memory? Give memory_id; all of a user's go by: memkit memory erase --user U.")
-        await asyncio.to_thread(self.door.forget, self.door.of(user_id), memory_id)
+        await asyncio.to_thread(self.plug.forget, self.plug.of(user_id), memory_id)
 
 
 def _said(content: types.Content | None) -> str | None:

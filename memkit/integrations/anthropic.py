@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memkit.errors import MemkitError, MissingExtra
-from memkit.integrations.interface import Door, draft_of, text_of, value_of
+from memkit.integrations.interface import Plug, draft_of, text_of, value_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.record.errors import ArchiveError
@@ -58,15 +58,15 @@ CONTEXT = 2
 class Memories:
     """The files of one user, read and changed."""
 
-    def __init__(self, door: Door, user: str) -> None:
-        self.door = door
+    def __init__(self, door: Plug, user: str) -> None:
+        self.plug = door
         self.user = user
 
     def files(self) -> dict[str, str]:
         """Return the text of every file by its path below ``/memories``."""
-        archive = self.door.store.workspace.archive
+        archive = self.plug.store.workspace.archive
         sections = archive.core_sections(self.user)
-        found = {f"{CORE}/{name}.md": sections.get(name, "") for name in self.door.store.workspace.core_sections}
+        found = {f"{CORE}/{name}.md": sections.get(name, "") for name in self.plug.store.workspace.core_sections}
         topics: dict[str, list[Record]] = {}
         for record in archive.records(user_id=self.user):
             if record.user_id == self.user and not _is_note(record):
@@ -74,7 +74,7 @@ class Memories:
         for topic, records in topics.items():
             lines = [f"[{one.id}] {' '.join(one.text.splitlines())}" for one in records]
             found[f"{RECORDS}/{topic}.md"] = "\n".join(lines)
-        notes = self.door.ask(self.user, lambda documents: list(documents.newest(KIND)))
+        notes = self.plug.ask(self.user, lambda documents: list(documents.newest(KIND)))
         found |= {one.name: str(text_of(value_of(one)) or value_of(one).get("text", "")) for one in notes}
         return {path: text for path, text in sorted(found.items()) if text or not path.startswith(CORE)}
 
@@ -83,37 +83,37 @@ class Memories:
         place, _, name = path.partition("/")
         stem = name.removesuffix(".md")
         if place == CORE and name:
-            if stem not in self.door.store.workspace.core_sections:
-                known = ", ".join(f"{ROOT}/{CORE}/{one}.md" for one in self.door.store.workspace.core_sections)
+            if stem not in self.plug.store.workspace.core_sections:
+                known = ", ".join(f"{ROOT}/{CORE}/{one}.md" for one in self.plug.store.workspace.core_sections)
                 raise ToolError(f"There is no core section {stem!r}. There are {known}.")
-            self.door.edit_core(self.user, stem, text.strip())
+            self.plug.edit_core(self.user, stem, text.strip())
         elif place == RECORDS and name:
             self._write_records(stem, before or "", text)
         else:
             draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
-            self.door.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
+            self.plug.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
 
     def remove(self, path: str, text: str) -> None:
         """Take a file away: its records retire, its note or section is emptied."""
         place, _, name = path.partition("/")
         if place == CORE and name:
-            self.door.edit_core(self.user, name.removesuffix(".md"), "")
+            self.plug.edit_core(self.user, name.removesuffix(".md"), "")
         elif place == RECORDS and name:
             self._write_records(name.removesuffix(".md"), text, "")
         else:
-            self.door.keep(self.user, [KeptDocument(KIND, "", path, None)])
+            self.plug.keep(self.user, [KeptDocument(KIND, "", path, None)])
 
     def _write_records(self, topic: str, before: str, text: str) -> None:
         old, new = dict(_records(before)), list(_records(text))
         kept = {id for id, _ in new}
         for id, said in new:
             if id in old and said != old[id]:
-                self.door.supersede(self.user, id, said)
+                self.plug.supersede(self.user, id, said)
             elif id not in old:
-                self.door.add(self.user, said, () if topic == UNSORTED else (topic,))
+                self.plug.add(self.user, said, () if topic == UNSORTED else (topic,))
         for id in old:
             if id not in kept:
-                self.door.forget(self.user, id)
+                self.plug.forget(self.user, id)
 
 
 class MemkitMemoryTool(BetaAbstractMemoryTool):
@@ -131,8 +131,8 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
         super().__init__()
-        self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
-        self._memories = Memories(self.door, self.door.of(user))
+        self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
+        self._memories = Memories(self.plug, self.plug.of(user))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Return a file with numbers before its lines, or what lies in a folder."""
@@ -227,7 +227,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
 
     def close(self) -> None:
         """Commit what was written, and release the store where it was opened here."""
-        self.door.close()
+        self.plug.close()
 
     def _moved(self, old: str, new: str, text: str) -> None:
         self._memories.remove(old, text)
@@ -236,7 +236,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
     def _file(self, said: str) -> tuple[str, str]:
         path, files = _checked(said), self._memories.files()
         place, _, name = path.partition("/")
-        if place == CORE and name.removesuffix(".md") in self.door.store.workspace.core_sections:
+        if place == CORE and name.removesuffix(".md") in self.plug.store.workspace.core_sections:
             return path, files.get(path, "")
         if path not in files:
             is_folder = not path or any(one.startswith(f"{path}/") for one in files)
@@ -244,7 +244,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return path, files[path]
 
     def _carried_out(self, change: Any) -> None:
-        with self.door.writing():
+        with self.plug.writing():
             try:
                 change()
             except (ArchiveError, MemkitError) as error:
@@ -317,7 +317,7 @@ def _checked(path: str) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path[:80]!r}")
     parts = plain.removeprefix(ROOT).strip("/").split("/")
-    hidden = ESCAPED.search(plain) or "\\\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
+    hidden = ESCAPED.search(plain) or "\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
     if hidden or any(part in (".", "..") for part in parts) or "" in parts[1:] or len(path) > LONGEST:
         raise ToolError(
             f"Path {path[:80]!r} is no path below {ROOT}: no '..', escapes, backslashes or hidden characters."

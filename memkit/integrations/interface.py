@@ -1,6 +1,6 @@
 """What every drop-in does the same way: whose memory it is, what taints its writes, and that no refusal is silent.
 
-Writing one for another framework: hold a ``Door``, keep what has no text as documents with ``Door.keep``, give each
+Writing one for another framework: hold a ``Plug``, keep what has no text as documents with ``Plug.keep``, give each
 text that is worth finding as the ``draft`` beside it, and let ``Refused`` through (docs/drop-ins.md).
 """
 
@@ -18,7 +18,7 @@ from memkit.library import Place, Store, open_store
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import TAINTED
-from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason, Refused
 from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin
@@ -31,7 +31,7 @@ TEXTS = ("text", "content", "memory", "fact")
 """Keys of a value under which its text is looked for."""
 
 
-class Door:
+class Plug:
     """A store as a program of another framework comes to it."""
 
     def __init__(
@@ -192,13 +192,13 @@ def with_text(value: Any, text: str) -> Any:
     return value
 
 
-def value_of(document: Document) -> Any:
+def value_of(document: StoredDocument) -> Any:
     """Return what was kept, with the text that a person put in its place."""
     value = json.loads(document.value)
     return with_text(value, document.corrected) if document.corrected is not None and isinstance(value, dict) else value
 
 
-def noted(document: Document) -> dict[str, Any]:
+def noted(document: StoredDocument) -> dict[str, Any]:
     """Return what a program noted beside a document."""
     found = json.loads(document.more)
     return found if isinstance(found, dict) else {}

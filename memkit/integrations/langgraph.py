@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, Self, cast
 
 from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.hosted_vectors import HostedVectors
-from memkit.integrations.interface import Door, draft_of, moment, noted, text_of, value_of
+from memkit.integrations.interface import Plug, draft_of, moment, noted, text_of, value_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.lines import normal_time, to_text
 from memkit.runtime.memory.record.record import item_of
@@ -74,7 +74,7 @@ class Below(NamedTuple):
     space: str
     wanted: Mapping[str, Any]
 
-    def holds(self, document: Document) -> bool:
+    def holds(self, document: StoredDocument) -> bool:
         """Return whether a document lies there and its value fits."""
         if self.space and document.space != self.space and not document.space.startswith(f"{self.space}."):
             return False
@@ -85,9 +85,9 @@ class Below(NamedTuple):
 
     def first_of(
         self, ranked: Iterator[tuple[str, float]], most: int, documents: Documents
-    ) -> list[tuple[Document, float]]:
+    ) -> list[tuple[StoredDocument, float]]:
         """Return what stands of the first ranked versions, each document once."""
-        found, seen = list[tuple[Document, float]](), set()
+        found, seen = list[tuple[StoredDocument, float]](), set()
         for id, score in ranked:
             if len(found) >= most:
                 break
@@ -97,7 +97,9 @@ class Below(NamedTuple):
                 found.append((document, score))
         return found
 
-    def told_by(self, hits: Sequence[Hit], as_of: str | None, documents: Documents) -> list[tuple[Document, float]]:
+    def told_by(
+        self, hits: Sequence[Hit], as_of: str | None, documents: Documents
+    ) -> list[tuple[StoredDocument, float]]:
         """Return the documents that records speak for."""
         places = [(hit.score, item_of(hit.record)) for hit in hits]
         named = [(score, place) for score, place in places if place is not None and place[0] == KIND]
@@ -105,7 +107,7 @@ class Below(NamedTuple):
         return [(document, score) for document, score in stood if document is not None and self.holds(document)]
 
 
-Found = tuple[str, Document, float | None]
+Found = tuple[str, StoredDocument, float | None]
 """Whose item it is, and how it was scored."""
 
 
@@ -139,7 +141,7 @@ class MemkitStore(BaseStore):
             consent: True where the host says that its users agreed to be remembered.
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
-        self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
+        self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
         self.index_config = index
         self.ttl_config = ttl
         self.embeddings: Embeddings | None = ensure_embeddings(index.get("embed")) if index else None
@@ -173,12 +175,12 @@ class MemkitStore(BaseStore):
         for vectors in self._vectors.values():
             vectors.close()
         self._vectors.clear()
-        self.door.close()
+        self.plug.close()
 
     def _carried_out(self, ops: Iterable[Op]) -> list[Result]:
         ops = [_checked(op) for op in ops]
         puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        with self.door.writing():
+        with self.plug.writing():
             results: list[Result] = [self._read(op) for op in ops]
             self._put(list(puts.values()))
         return results
@@ -193,13 +195,13 @@ class MemkitStore(BaseStore):
     # Whose items they are.
 
     def _user(self, namespace: Sequence[str]) -> str:
-        return self.door.of(namespace[0] if namespace else None)
+        return self.plug.of(namespace[0] if namespace else None)
 
     def _users(self, prefix: Sequence[str]) -> list[str]:
         """Return the users whose items may lie below a prefix."""
-        if self.door.user is not None or prefix:
+        if self.plug.user is not None or prefix:
             return [self._user(prefix)]
-        return self.door.store.workspace.archive.users()
+        return self.plug.store.workspace.archive.users()
 
     # Reading.
 
@@ -207,11 +209,11 @@ class MemkitStore(BaseStore):
         user = self._user(op.namespace)
         space, key = _space(op.namespace), op.key
 
-        def got(documents: Documents) -> tuple[Document, SearchItem] | None:
+        def got(documents: Documents) -> tuple[StoredDocument, SearchItem] | None:
             document = documents.get(KIND, space, key)
             return (document, _items([(document, None)], documents)[0]) if document else None
 
-        found = self.door.ask(user, got)
+        found = self.plug.ask(user, got)
         if found is None:
             return None
         self._refresh(user, [found[0]], op.refresh_ttl)
@@ -235,7 +237,7 @@ class MemkitStore(BaseStore):
         items: dict[tuple[str, str, str], SearchItem] = {}
         for user in dict.fromkeys(user for user, *_ in shown):
             own = [(document, score) for owner, document, score in shown if owner == user]
-            made = self.door.ask(user, partial(_items, own))
+            made = self.plug.ask(user, partial(_items, own))
             items |= {(user, one.space, one.name): item for (one, _), item in zip(own, made, strict=True)}
             if as_of is None:
                 self._refresh(user, [document for document, _ in own], op.refresh_ttl)
@@ -246,11 +248,11 @@ class MemkitStore(BaseStore):
     ) -> list[Found]:
         """Return the newest items that fit, at most so many of each user."""
 
-        def newest(documents: Documents) -> list[Document]:
+        def newest(documents: Documents) -> list[StoredDocument]:
             standing = documents.newest(KIND, below.space, holding=holding, as_of=as_of)
             return list(islice(filter(below.holds, standing), most))
 
-        found: list[Found] = [(user, one, None) for user in users for one in self.door.ask(user, newest)]
+        found: list[Found] = [(user, one, None) for user in users for one in self.plug.ask(user, newest)]
         return sorted(found, key=lambda one: (one[1].at, one[1].id), reverse=True) if len(users) > 1 else found
 
     def _nearest(self, query: str, users: Sequence[str], below: Below, most: int) -> list[Found]:
@@ -258,7 +260,7 @@ class MemkitStore(BaseStore):
         asked, scored = self._embedded([query])[0], list[Found]()
         for user in users:
             ranked = self._vectors_of(user).ranked(asked)
-            nearest = self.door.ask(user, partial(below.first_of, ranked, most))
+            nearest = self.plug.ask(user, partial(below.first_of, ranked, most))
             scored += [(user, one, score) for one, score in nearest]
         scored.sort(key=lambda one: -cast("float", one[2]))
         if len(scored) >= most:
@@ -269,13 +271,13 @@ class MemkitStore(BaseStore):
 
     def _by_words(self, op: SearchOp, users: Sequence[str], below: Below, as_of: str | None) -> list[Found]:
         """Return the items whose records memkit's own retrieval finds."""
-        archive, found, most = self.door.store.workspace.archive, list[Found](), op.offset + op.limit
+        archive, found, most = self.plug.store.workspace.archive, list[Found](), op.offset + op.limit
         for user in users:
             k = max(LOOKED_AT, 2 * most)
             while True:
                 tags = _tags(op.namespace_prefix, user)
                 hits = archive.search(op.query or "", user_id=user, k=k, tags=tags, as_of=as_of).hits
-                fitting = self.door.ask(user, partial(below.told_by, hits, as_of))
+                fitting = self.plug.ask(user, partial(below.told_by, hits, as_of))
                 if len(fitting) >= most or len(hits) < k:
                     break
                 k *= 2
@@ -287,7 +289,7 @@ class MemkitStore(BaseStore):
         spaces = [
             tuple(space.split("."))
             for user in self._users(())
-            for space in self.door.ask(user, lambda documents: documents.spaces(KIND))
+            for space in self.plug.ask(user, lambda documents: documents.spaces(KIND))
         ]
         found = {one for one in spaces if all(_matches(condition, one) for condition in conditions)}
         if op.max_depth is not None:
@@ -297,21 +299,23 @@ class MemkitStore(BaseStore):
     # Writing.
 
     def _put(self, ops: Sequence[PutOp]) -> None:
-        now = self.door.store.workspace.clock()
+        now = self.plug.store.workspace.clock()
         by_user: dict[str, list[tuple[PutOp, KeptDocument]]] = {}
         for op in ops:
             user = self._user(op.namespace)
             by_user.setdefault(user, []).append((op, _kept(op, user, now)))
         for user, kept in by_user.items():
-            self.door.keep(user, [document for _, document in kept])
+            if self.embeddings is not None:
+                self._vectors_of(user)  # before, so that what is missing is not what comes now
+            self.plug.keep(user, [document for _, document in kept])
             if self.embeddings is not None:
                 self._embed(user, [document for op, document in kept if op.value is not None])
 
-    def _refresh(self, user: str, documents: Sequence[Document], wanted: bool) -> None:
+    def _refresh(self, user: str, documents: Sequence[StoredDocument], wanted: bool) -> None:
         ending = [(one, noted(one).get("ttl")) for one in documents if one.until is not None]
         if wanted and ending:
-            archive = self.door.store.workspace.archive
-            archive.keep_longer([(one, float(ttl)) for one, ttl in ending if ttl], self.door.origin(user))
+            archive = self.plug.store.workspace.archive
+            archive.keep_longer([(one, float(ttl)) for one, ttl in ending if ttl], self.plug.origin(user))
 
     # Embedding.
 
@@ -319,9 +323,9 @@ class MemkitStore(BaseStore):
         """Return the vectors of a user's items, those that are missing made."""
         vectors = self._vectors.get(user)
         if vectors is None:
-            vectors = self._vectors[user] = HostedVectors(self.door.ask(user, lambda documents: documents.beside()))
+            vectors = self._vectors[user] = HostedVectors(self.plug.ask(user, lambda documents: documents.beside()))
             known = vectors.known()
-            missing = self.door.ask(user, lambda documents: [
+            missing = self.plug.ask(user, lambda documents: [
                 (one.id, one) for one in documents.newest(KIND) if one.id not in known
             ])  # fmt: skip
             self._add_vectors(vectors, missing)
@@ -329,10 +333,10 @@ class MemkitStore(BaseStore):
 
     def _embed(self, user: str, kept: Sequence[KeptDocument]) -> None:
         vectors = self._vectors_of(user)
-        found = self.door.ask(user, lambda documents: [documents.get(*one.place) for one in kept])
+        found = self.plug.ask(user, lambda documents: [documents.get(*one.place) for one in kept])
         self._add_vectors(vectors, [(one.id, one) for one in found if one is not None])
 
-    def _add_vectors(self, vectors: HostedVectors, documents: Sequence[tuple[str, Document]]) -> None:
+    def _add_vectors(self, vectors: HostedVectors, documents: Sequence[tuple[str, StoredDocument]]) -> None:
         texts: list[tuple[str, str, str]] = []
         for id, document in documents:
             index = noted(document).get("index")
@@ -409,7 +413,7 @@ def _kept(op: PutOp, user: str, now: Any) -> KeptDocument:
     return KeptDocument(KIND, _space(op.namespace), op.key, value, draft_of(text_of(value), tags), until, more)
 
 
-def _items(found: Sequence[tuple[Document, float | None]], documents: Documents) -> list[SearchItem]:
+def _items(found: Sequence[tuple[StoredDocument, float | None]], documents: Documents) -> list[SearchItem]:
     items = []
     for document, score in found:
         place = document.kind, document.space, document.name

@@ -31,7 +31,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
-from memkit.integrations.interface import Door
+from memkit.integrations.interface import Plug
 from memkit.library import Place, Store
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.log.files import open_regular
@@ -84,7 +84,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
             consent: True where the host says that its users agreed to be remembered.
         """
         super().__init__()
-        self.door = Door(store, "langgraph", user=user, consent=consent)
+        self.plug = Plug(store, "langgraph", user=user, consent=consent)
         self._threads: dict[Path, _Thread] = {}
         self._scanned: set[int] = set()
         self._thread: ThreadPoolExecutor | None = None
@@ -94,7 +94,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the thread's latest."""
         asked = config["configurable"]
-        with self.door.writing():
+        with self.plug.writing():
             thread, namespace = self._read(self._path(config)), asked.get("checkpoint_ns", "")
             held = thread.checkpoints.get(namespace, {})
             id = get_checkpoint_id(config) or max(held, default=None)
@@ -156,14 +156,14 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove every checkpoint and write of a thread."""
-        with self.door.writing():
+        with self.plug.writing():
             for path in self._paths(thread_id):
                 path.unlink(missing_ok=True)
                 self._threads.pop(path, None)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all of a thread, its parents and writes included, to another one."""
-        with self.door.writing():
+        with self.plug.writing():
             for path in self._paths(source_thread_id):
                 lines = self._lines(path)
                 if lines:
@@ -175,7 +175,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints of runs with their writes, in every thread."""
         runs = set(run_ids)
-        with self.door.writing():
+        with self.plug.writing():
             for path in sorted(self._folder.glob("*.jsonl")):
                 lines = self._lines(path)
                 gone = {_place(line) for line in lines if line["kind"] == "checkpoint" and line.get("run_id") in runs}
@@ -190,7 +190,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
             if strategy == "delete":
                 self.delete_thread(thread_id)
                 continue
-            with self.door.writing():
+            with self.plug.writing():
                 for path in self._paths(thread_id):
                     kept = self._kept(self._read(path))
                     self._replace(path, [line for line in self._lines(path) if _place(line) in kept])
@@ -265,7 +265,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     def close(self) -> None:
         """Release the store where it was opened here."""
-        self.door.close()
+        self.plug.close()
 
     def __enter__(self) -> Self:
         """Return the saver."""
@@ -281,10 +281,10 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def _folder(self) -> Path:
         from memkit.runtime.memory.log.clone import state_folder
 
-        return state_folder(self.door.store.path) / FOLDER
+        return state_folder(self.plug.store.path) / FOLDER
 
     def _user(self, config: RunnableConfig) -> str:
-        return self.door.of(config["configurable"].get("user_id"))
+        return self.plug.of(config["configurable"].get("user_id"))
 
     def _path(self, config: RunnableConfig) -> Path:
         thread = str(config["configurable"]["thread_id"])
@@ -292,8 +292,8 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     def _paths(self, thread_id: str) -> Sequence[Path]:
         """Return the files of a thread, whoever of the users it is of."""
-        if self.door.user is not None:
-            return [self._folder / f"{session_digest(self.door.user, str(thread_id))}.jsonl"]
+        if self.plug.user is not None:
+            return [self._folder / f"{session_digest(self.plug.user, str(thread_id))}.jsonl"]
         return [path for path in sorted(self._folder.glob("*.jsonl")) if self._name(path) == str(thread_id)]
 
     def _name(self, path: Path) -> str:
@@ -326,7 +326,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         return [dict(line) for line in self._opened(content[: content.rfind(b"\n") + 1])]
 
     def _opened(self, content: bytes) -> Iterator[Mapping[str, Any]]:
-        sealer = self.door.store.workspace.sealer
+        sealer = self.plug.store.workspace.sealer
         for line in content.split(b"\n"):
             if line:
                 data = shown(json.loads(line), sealer)
@@ -336,13 +336,13 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def _append(self, config: RunnableConfig, line: Mapping[str, Any], said: object) -> None:
         """Judge what a line holds, write it, and return when it is on the disk."""
         user = self._user(config)
-        with self.door.writing():
+        with self.plug.writing():
             self._require_harmless(user, said)
             path = self._path(config)
             with self._held(path) as handle:
                 _cut_off_torn_line(handle)
                 whole = {"user_id": user, "session_id": str(config["configurable"]["thread_id"]), **line}
-                written = json.dumps(self.door.store.workspace.sealer.seal(whole), ensure_ascii=False)
+                written = json.dumps(self.plug.store.workspace.sealer.seal(whole), ensure_ascii=False)
                 with os.fdopen(os.dup(handle), "ab") as file:
                     file.write(f"{written}\n".encode("utf-8", "surrogatepass"))
                 os.fdatasync(handle)
@@ -350,10 +350,10 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def _require_harmless(self, user: str, said: object) -> None:
         fresh = [text for text in dict.fromkeys(_texts(said)) if hash(text) not in self._scanned]
         gate = WriteGate(
-            self.door.store.workspace.memory_settings.write,
-            long_term=self.door.store.workspace.settings["privacy.long_term"] != "off",
+            self.plug.store.workspace.memory_settings.write,
+            long_term=self.plug.store.workspace.settings["privacy.long_term"] != "off",
         )
-        reasons, _ = gate.judge_document(fresh, self.door.origin(user), consented=self.door.agreed(user))
+        reasons, _ = gate.judge_document(fresh, self.plug.origin(user), consented=self.plug.agreed(user))
         if reasons:
             raise Refused(reasons)
         if len(self._scanned) > MOST_SCANNED:
@@ -362,7 +362,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     def _replace(self, path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
         """Put other lines in the place of a file, all at once."""
-        seal = self.door.store.workspace.sealer.seal
+        seal = self.plug.store.workspace.sealer.seal
         with self._held(path):
             fresh = path.with_suffix(".new")
             with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
@@ -396,7 +396,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     ) -> Iterator[CheckpointTuple]:
         asked = config["configurable"] if config else {}
         wanted = get_checkpoint_id(config) if config else None
-        with self.door.writing():
+        with self.plug.writing():
             paths = [self._path(config)] if config else sorted(self._folder.glob("*.jsonl"))
             threads = [self._read(path) for path in paths]
         for thread in threads:

@@ -15,14 +15,14 @@ from itertools import islice
 from typing import Any, TypeVar, cast
 
 from memkit.errors import MissingExtra
-from memkit.integrations.interface import Door, value_of
+from memkit.integrations.interface import Plug, value_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.index.documents import Document, Documents
+from memkit.runtime.memory.index.documents import Documents, StoredDocument
 
 try:
     from agents import SessionSettings, TResponseInputItem
-    from agents.memory.session_settings import resolve_session_limit
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise MissingExtra("MemkitSession needs the Agents SDK: pip install 'memkit-agent[openai-agents]'") from error
 
@@ -63,10 +63,9 @@ class MemkitSession:
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
         self.session_id = session_id
-        settings = SessionSettings() if session_settings is None else session_settings
-        self.session_settings = SessionSettings(**settings) if isinstance(settings, dict) else settings
-        self.door = Door(store, NAME, user=user, consent=consent, taint=taint)
-        self._user = self.door.of(user)
+        self.session_settings = coerce_session_settings(session_settings or {})
+        self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
+        self._user = self.plug.of(user)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest items, at most so many, in the order in which they came."""
@@ -96,15 +95,15 @@ class MemkitSession:
 
     def close(self) -> None:
         """Commit what was written, and release the store where it was opened here."""
-        self.door.close()
+        self.plug.close()
 
-    def _newest(self, most: int | None) -> list[Document]:
-        return self.door.ask(self._user, lambda documents: list(islice(documents.named(KIND, self.session_id), most)))
+    def _newest(self, most: int | None) -> list[StoredDocument]:
+        return self.plug.ask(self._user, lambda documents: list(islice(documents.named(KIND, self.session_id), most)))
 
     def _add(self, items: Sequence[dict[str, Any]]) -> None:
-        with self.door.writing():
-            after = int(self.door.ask(self._user, self._last) or FIRST)
-            self.door.keep(
+        with self.plug.writing():
+            after = int(self.plug.ask(self._user, self._last) or FIRST)
+            self.plug.keep(
                 self._user,
                 [
                     KeptDocument(KIND, self.session_id, f"{after + place:0{DIGITS}d}", item)
@@ -115,18 +114,18 @@ class MemkitSession:
     def _last(self, documents: Documents) -> str | None:
         return documents.last_name(KIND, self.session_id)
 
-    def _pop(self) -> Document | None:
-        with self.door.writing():
+    def _pop(self) -> StoredDocument | None:
+        with self.plug.writing():
             newest = self._newest(1)
             self._remove(newest)
         return newest[0] if newest else None
 
     def _clear(self) -> None:
-        with self.door.writing():
+        with self.plug.writing():
             self._remove(self._newest(None))
 
-    def _remove(self, documents: Sequence[Document]) -> None:
-        self.door.keep(self._user, [KeptDocument(KIND, self.session_id, one.name, None) for one in documents])
+    def _remove(self, documents: Sequence[StoredDocument]) -> None:
+        self.plug.keep(self._user, [KeptDocument(KIND, self.session_id, one.name, None) for one in documents])
 
 
 async def _settled(work: Callable[[], Answer]) -> Answer:

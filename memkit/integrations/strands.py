@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from memkit.errors import MissingExtra
-from memkit.integrations.interface import Door
+from memkit.integrations.interface import Plug
 from memkit.library import Place, Store
 
 try:
@@ -27,13 +27,13 @@ class MemkitMemoryStore:
     ) -> None:  # fmt: skip
         """Open the memory of a user."""
         self.name, self.writable, self.max_search_results = name, writable, max_search_results
-        self.door = Door(store, "strands", user=user, consent=consent, taint=taint)
-        self._user = self.door.of(user)
+        self.plug = Plug(store, "strands", user=user, consent=consent, taint=taint)
+        self._user = self.plug.of(user)
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return what fits a question, each with its id, score, trust and taint."""
         most = (options or {}).get("max_search_results") or self.max_search_results or 5
-        hits = await asyncio.to_thread(self.door.store.search, query, user=self._user, k=most)
+        hits = await asyncio.to_thread(self.plug.store.search, query, user=self._user, k=most)
         return [
             MemoryEntry(content=hit.text, store_name=self.name, metadata={
                 "id": hit.id, "score": hit.score, "trust": hit.record.trust, "taint": list(hit.record.taint)
@@ -44,4 +44,4 @@ class MemkitMemoryStore:
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> None:
         """Offer a text; the same text again is one more piece of evidence, and no second record."""
         tags = [str(tag) for tag in (metadata or {}).get("tags", ())]
-        await asyncio.to_thread(self.door.add, self._user, content, tags)
+        await asyncio.to_thread(self.plug.add, self._user, content, tags)

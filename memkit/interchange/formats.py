@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
@@ -19,9 +20,14 @@ FORMATS: Mapping[str, str] = {
     "langgraph": "memkit.interchange.langgraph:LangGraphReader",
     "claude": "memkit.interchange.markdown:ClaudeReader",
     "markdown": "memkit.interchange.markdown:MarkdownReader",
+    "basic-memory": "memkit.interchange.plain:BasicMemoryReader",
+    "chatgpt": "memkit.interchange.transcripts:ChatGPTReader",
+    "claude-export": "memkit.interchange.transcripts:ClaudeExportReader",
+    "csv": "memkit.interchange.plain:CsvReader",
+    "text": "memkit.interchange.plain:TextReader",
 }
 """Name → ``module:Class``, imported when asked for."""
-OWNERLESS = ("letta", "claude", "markdown")
+OWNERLESS = ("letta", "claude", "markdown", "basic-memory", "chatgpt", "claude-export", "text")
 """Formats that never say whose memories they hold."""
 LINES = (".jsonl", ".ndjson")
 LOOKED_AT = 100
@@ -47,7 +53,12 @@ def _by_shape(source: ImportSource) -> str | None:
     if source.path is not None and source.path.is_dir():
         if (source.path / "system").is_dir():
             return "letta"
-        return "claude" if (source.path / "MEMORY.md").is_file() else None
+        if (source.path / "MEMORY.md").is_file():
+            return "claude"
+        if (source.path / "conversations.json").is_file():
+            conversations = source.path / "conversations.json"
+            return _by_shape(ImportSource(str(conversations), conversations))
+        return "basic-memory" if _holds_notes(source.path) else None
     if is_sqlite(source):
         names = tables(source)
         return "mem0" if "history" in names else "langgraph" if "store" in names else None
@@ -58,10 +69,27 @@ def _by_shape(source: ImportSource) -> str | None:
         return _by_keys(_first_object(source)) or "memkit"
     if start[:1] in (b"{", b"["):
         return _by_keys(_first_object(source) if is_json_lines(source) else whole_document(source))
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    if start.startswith(b"--\n-- PostgreSQL database dump") or b"COPY public.store " in start:
+        return "langgraph"
     if source.path is not None and suffix in (".md", ".markdown"):
+        if b"\npermalink:" in start.partition(b"\n---")[0]:
+            return "basic-memory"
         ours = source.path.name in ("MEMORY.md", "CLAUDE.md", "CLAUDE.local.md")
         return "claude" if ours or start.startswith(b"---") else "markdown"
     return None
+
+
+def _holds_notes(folder: Path) -> bool:
+    """Return whether the first Markdown file of a folder is a note of basic-memory."""
+    from memkit.interchange.plain import shows_notes
+
+    first = next(iter(sorted(folder.rglob("*.md"))), None)
+    if first is None or first.is_symlink():
+        return False
+    with first.open("rb") as file:
+        return shows_notes(file.read(4096).decode("utf-8", "replace"))
 
 
 def _first_object(source: ImportSource) -> Any:
@@ -79,6 +107,10 @@ def _by_keys(document: Any) -> str | None:
     if not isinstance(entry, Mapping):
         return None
     keys = entry.keys()
+    if "chat_messages" in keys:
+        return "claude-export"
+    if "mapping" in keys:
+        return "chatgpt"
     if {"namespace", "key", "value"} <= keys:
         return "langgraph"
     if "memory" in keys:

@@ -1,7 +1,8 @@
-"""LangGraph: items of a store as JSON, as LangMem writes them too, or the ``store`` table of its SQLite back end."""
+"""LangGraph: items as JSON, as LangMem writes them too, or the table ``store`` of SQLite or of a Postgres dump."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,8 @@ class LangGraphReader:
 def _items(source: ImportSource) -> Iterator[Line]:
     if is_sqlite(source):
         yield from _rows(source)
+    elif _is_dump(source):
+        yield from _dumped(source)
     else:
         yield from objects(source, "items", "results")
 
@@ -113,3 +116,47 @@ def _rows(source: ImportSource) -> Iterator[Line]:
                 "namespace": prefix, "key": key, "value": inner, "created_at": created, "updated_at": updated,
                 "expires_at": expires,
             }  # fmt: skip
+
+
+COPY = re.compile(rb"COPY (?:\w+\.)?store \((?P<columns>[^)]*)\) FROM stdin;")
+UNESCAPED = {b"\\n": b"\n", b"\\t": b"\t", b"\\r": b"\r", b"\\\\": b"\\", b"\\b": b"\b", b"\\f": b"\f", b"\\v": b"\v"}
+
+
+def _is_dump(source: ImportSource) -> bool:
+    """Return whether a file is what ``pg_dump`` writes."""
+    with source.opened() as file:
+        start = file.read(4096)
+    return b"PostgreSQL database dump" in start or COPY.search(start) is not None
+
+
+def _dumped(source: ImportSource) -> Iterator[Line]:
+    """Yield the items of the table ``store`` in a dump of PostgreSQL; the rest of it is not looked at."""
+    columns: list[str] | None = None
+    found = False
+    with source.opened() as file:
+        for number, line in enumerate(file, 1):
+            if columns is None:
+                if match := COPY.match(line):
+                    columns, found = [one.strip().strip('"') for one in match["columns"].decode().split(",")], True
+            elif line.startswith(b"\\."):
+                columns = None
+            else:
+                values = [_unescaped(one) for one in line.rstrip(b"\n").split(b"\t")]
+                row = dict(zip(columns, values, strict=False))
+                value = parsed_object((row.get("value") or "").encode())
+                if isinstance(value, Reason):
+                    yield number, value
+                    continue
+                yield number, {
+                    "namespace": row.get("prefix"), "key": row.get("key"), "value": value,
+                    "created_at": row.get("created_at"), "expires_at": row.get("expires_at"),
+                }  # fmt: skip
+    if not found:
+        raise UsageError(f"{source.name} is a dump without a table named store.")
+
+
+def _unescaped(value: bytes) -> str | None:
+    if value == b"\\N":
+        return None
+    plain = re.sub(rb"\\[ntrbfv\\]", lambda match: UNESCAPED[match[0]], value)
+    return plain.decode("utf-8", "replace")

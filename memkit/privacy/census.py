@@ -16,12 +16,14 @@ Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Shipped:
-    """What memkit writes into every store, whoever is remembered there."""
+    """What lies in no file of the store: what memkit writes into every one, and the lines on a server."""
 
     starters: Mapping[str, str] = field(default_factory=dict)
     """Files that a store starts with, by their path."""
     generated: Iterable[str] = ()
     """Texts of which generated projects are made."""
+    served: bytes = b""
+    """Lines about the person, and those that are shared."""
 
 
 @dataclass

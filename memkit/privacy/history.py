@@ -25,6 +25,10 @@ _DROPPED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
 """Signatures say that somebody saw these very bytes, which are gone."""
 
 
+_IN_ARCHIVE, _ELSEWHERE = f"{ARCHIVE}/", "./"
+"""Stand for all folders whose files are treated alike."""
+
+
 class History:
     """Maps old objects to new ones; ``kept`` names those that are copied unchanged."""
 
@@ -39,7 +43,7 @@ class History:
         self._read = read
         self._add = add
         self._remainder = remainder
-        self._trees: dict[tuple[str, bool], str | None] = {}
+        self._trees: dict[tuple[str, str], str | None] = {}
         self._blobs: dict[tuple[str, str], str | None] = {}
         self._tags: dict[str, str | None] = {}
 
@@ -57,7 +61,8 @@ class History:
         if found.kind == "tag":
             return self._tag(found)
         if found.kind == "tree":
-            return self._tree(id, (id, True) in self._trees)
+            known = (place for place in ("", _IN_ARCHIVE) if (id, place) in self._trees)
+            return self._tree(id, next(known, _ELSEWHERE))
         in_shards = (id, f"{ARCHIVE}/{SUFFIX}") in self._blobs
         return self.blob(id, f"{ARCHIVE}/{SUFFIX if in_shards else 'file'}")
 
@@ -91,24 +96,27 @@ class History:
             return found.id
         return self._add(found.kind, data)
 
-    def _tree(self, id: str, in_archive: bool) -> str | None:
-        key = (id, in_archive)
+    def _tree(self, id: str, folder: str) -> str | None:
+        key = (id, folder)
         if key not in self._trees:
             found = self._object(id)
             entries = []
             for mode, name, entry in tree_entries(found.data, len(id) // 2):
-                new = self._entry(mode, name, entry, in_archive)
+                new = self._entry(mode, name.decode("utf-8", "surrogateescape"), entry, folder)
                 if new is not None:
                     entries.append((mode, self._file_name(name), new))
             self._trees[key] = self._same(found, _tree_data(entries)) if entries or not found.data else None
         return self._trees[key]
 
-    def _entry(self, mode: bytes, name: bytes, id: str, in_archive: bool) -> str | None:
+    def _entry(self, mode: bytes, name: str, id: str, folder: str) -> str | None:
         if mode == LINK:
             return id
-        if mode == TREE:
-            return self._tree(id, in_archive or name == ARCHIVE.encode())
-        return self.blob(id, f"{ARCHIVE if in_archive else '.'}/{name.decode('utf-8', 'surrogateescape')}")
+        if mode != TREE:
+            return self.blob(id, f"{folder}{name}")
+        below = f"{folder}{name}/"
+        if not any(path.startswith(below) for path in self._remainder.of_tools):  # equal trees are mapped once
+            below = _IN_ARCHIVE if ARCHIVE in below.split("/") else _ELSEWHERE
+        return self._tree(id, below)
 
     def _file_name(self, name: bytes) -> bytes:
         return self._remainder.name(name.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -119,7 +127,7 @@ class History:
         for line in self._headers(head):
             key, _, value = line.partition(b" ")
             if key == b"tree":
-                tree = self._notes_tree(value.decode()) if notes else self._tree(value.decode(), False)
+                tree = self._notes_tree(value.decode()) if notes else self._tree(value.decode(), "")
                 line = b"tree " + (tree or self._add("tree", b"")).encode()
             elif key == b"parent":
                 parent = self.notes(value.decode()) if notes else self.commit(value.decode())

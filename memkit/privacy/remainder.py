@@ -18,18 +18,19 @@ class Remainder:
     redact_files: bool = False
     """Whether files that people wrote lose what they quote as well."""
     of_tools: frozenset[str] = frozenset()
-    """Names of the files that tools write, whose lines name no user."""
+    """The files that tools write, whose lines name no user, by their paths from the top."""
 
     def reads(self, path: str) -> bool:
         """Return whether the content of a file at ``path`` can change."""
         *folders, name = path.split("/")
-        return self.redact_files or ARCHIVE in folders or name.endswith(SUFFIX) or name in self.of_tools
+        return self.redact_files or ARCHIVE in folders or name.endswith(SUFFIX) or path in self.of_tools
 
     def kind(self, path: str) -> str:
         """Return a path that stands for all whose content is treated alike."""
+        if path in self.of_tools:
+            return path
         *folders, name = path.split("/")
-        alike = name if name in self.of_tools else SUFFIX if name.endswith(SUFFIX) else "file"
-        return f"{ARCHIVE if ARCHIVE in folders else '.'}/{alike}"
+        return f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
 
     def content(self, data: bytes, path: str) -> bytes:
         """Return what stays of the file at ``path``, of which its ``kind`` tells enough."""
@@ -39,7 +40,7 @@ class Remainder:
             data = self.belonging.rest(data, torn=in_archive and lines)
         if in_archive and lines:
             return data
-        if name in self.of_tools:
+        if path in self.of_tools:
             return self._of_tool(data)
         return self._redacted(data, words=False) if self.redact_files else data
 

@@ -41,7 +41,7 @@ class Survey:
 
     def __init__(
         self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
-        redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None, served: bytes = b"",
+        redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
@@ -52,7 +52,7 @@ class Survey:
         self.census = Census(user_id, opened, Witness(store).relinking_key)
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
-        self.census.take(served)  # what lies on a server and in no file
+        self.census.take(shipped.served)
         self._read_lines()
         self.belonging: Belonging = self.census.close()
         self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))
@@ -65,7 +65,8 @@ class Survey:
             kept,
         )
         self.scanner = Scanner(self.needles)
-        of_tools = frozenset(path.name for path in self._tools)
+        inside = (path for path in self._tools if path.is_relative_to(self.top))
+        of_tools = frozenset(path.relative_to(self.top).as_posix() for path in inside)
         self.remainder = Remainder(self.belonging, self.needles, redact_files, of_tools)
 
     @cached_property

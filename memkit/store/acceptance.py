@@ -73,7 +73,7 @@ def _put_back_in(
         content[line.number - 1 : line.number] = [original] if original is not None else []
         done.append(PutBack(line, said, None if original is None else _parsed(original)))
     if done:
-        write_whole(path, b"\n".join(content))
+        write_whole(path, b"\n".join(content), beside=state_folder(root))
         sync_folder(path.parent)
     return done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.index.chains import root_of
 from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.links import Forged, claimed_link, link_of
 from memkit.runtime.memory.log.log import Log, shard_writer
 from memkit.runtime.memory.record.errors import InvalidRecord
@@ -97,11 +99,31 @@ def write_heads(root: Path, archive: ArchiveReader) -> None:
     """Write down, to be committed and copied elsewhere, how far this clone is as a writer."""
     for writer, head in archive.own_heads().items():
         path = root / HEADS / f"{writer}.json"
-        content = json.dumps({"writer": writer, **head}, indent=1).encode() + b"\n"
+        content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, content)
+            write_whole(path, content, beside=state_folder(root))
+
+
+def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
+    """Yield the heads of the store that had come to lines which an erasure takes away or links anew, without those."""
+    for path in sorted((root / HEADS).glob("*.json")):
+        try:
+            head = json.loads(path.read_bytes())
+            users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
+            if len(users) != len(head["users"]):
+                count, root_hash = (
+                    sum(one["count"] for one in users.values()),
+                    root_of(one["tip"] for one in users.values()),
+                )
+                yield path, _as_file({**head, "count": count, "root": root_hash, "users": users})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue  # 'fsck' says what is wrong with it
+
+
+def _as_file(head: Mapping[str, Any]) -> bytes:
+    return json.dumps(head, indent=1).encode() + b"\n"
 
 
 def require_whole(archive: ArchivalStore, git: Git) -> None:

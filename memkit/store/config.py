@@ -80,6 +80,7 @@ DEFAULTS: Mapping[str, Any] = {
     },
     "consolidate": {"after": "30d", "fewest": 3, "max_importance": 0.5},
     "importance": 0.5,
+    "skills": {"signatures": "off", "keys": None},
     "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
     "audit": {"keep": "365d"},
     "backends": {"archive": "files", "working": "files"},

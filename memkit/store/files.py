@@ -13,33 +13,37 @@ from memkit.runtime.memory.log.files import make_private
 from memkit.runtime.memory.log.shards import sync_folder
 
 
-def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+def write_whole(path: Path, content: bytes, *, mode: int = 0o666, beside: Path | None = None) -> None:
     """Put ``content`` into ``path`` and on the disk; where that fails, what was there stays as it was.
 
     Args:
         path: What is replaced, or made.
         content: The whole new content.
         mode: Who may read it, less what the process' mask takes away.
+        beside: A folder to write in until then, as for ``whole_file``.
 
     Raises:
         EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
     """
-    with whole_file(path, mode=mode) as file:
+    with whole_file(path, mode=mode, beside=beside) as file:
         file.write(content)
 
 
 @contextmanager
-def whole_file(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> Iterator[BinaryIO]:
     """Give a file to write into that becomes ``path`` once the block has ended well and all of it is on the disk.
 
     Args:
         path: What is replaced, or made.
         mode: Who may read it, less what the process' mask takes away.
+        beside: A folder to write in until then, where another process may add all that lies beside ``path`` to git.
 
     Raises:
         EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    if beside is not None and beside.is_dir() and beside.stat().st_dev == path.parent.stat().st_dev:
+        scratch = beside / scratch.name
     try:
         make_private(path.parent)
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)

@@ -13,7 +13,7 @@ from threading import get_ident
 from memkit.errors import EnvironmentFault, StoreFault
 from memkit.runtime.memory.log.files import MACHINE, take
 from memkit.store.git_folder import GitFolder, git_folder, head_branch, known_git_folder
-from memkit.store.git_process import EndedGit, GitProcess
+from memkit.store.git_process import EndedGit, GitProcess, KilledGit, require_alive
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
@@ -224,8 +224,7 @@ class Git:
 
     def _checked(self, arguments: Sequence[str], ended: EndedGit, *, check: bool = True) -> bytes:
         """Return what git printed; a failure is an error that says what git said, or prints nothing."""
-        if ended.status < 0 and check:
-            raise KilledGit(f"git {arguments[0]} was killed by signal {-ended.status} in {self.root}. Try again.")
+        require_alive(ended, arguments[0], self.root)
         if ended.status != 0 and check:
             said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"
             if locked := _LOCKED.search(said):
@@ -235,10 +234,6 @@ class Git:
                 )
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""
-
-
-class KilledGit(EnvironmentFault):
-    """Say that a git was killed, which leaves what it had locked."""
 
 
 def _reason(said: str) -> str:

@@ -19,7 +19,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
@@ -83,6 +83,16 @@ class EndedGit(NamedTuple):
     errors: bytes
 
 
+class KilledGit(EnvironmentFault):
+    """Say that a git was killed, which leaves what it had locked, and no answer."""
+
+
+def require_alive(ended: EndedGit, command: str, place: Path) -> None:
+    """Raise ``KilledGit`` where a signal ended a git: what it printed until then is no answer."""
+    if ended.status < 0:
+        raise KilledGit(f"git {command} was killed by signal {-ended.status} in {place}. Try again.")
+
+
 class GitProcess:
     """Starts the git commands of one repository.
 
@@ -127,17 +137,27 @@ class GitProcess:
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """Give the standard input and output of a git that is asked as long as the block runs."""
+        """Give the standard input and output of a git that is asked as long as the block runs.
+
+        Raises:
+            EnvironmentFault: It ended by itself, and not well.
+        """
         child = self._started(arguments, self._settings(hooks=False), {}, ())
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
         Thread(target=_drain, args=(child.stderr,), daemon=True).start()
         try:
             yield child.stdin, child.stdout
+            child.stdin.close()
+            if not child.stdout.read(1) and child.wait() != 0:
+                raise BrokenPipeError
+        except BrokenPipeError:
+            raise EnvironmentFault(f"git {arguments[0]} ended in {self.folder} before it had said all.") from None
         finally:
             child.kill()
             child.wait()
             for stream in (child.stdin, child.stdout):
-                stream.close()
+                with suppress(BrokenPipeError):
+                    stream.close()
 
     def _settings(self, *, hooks: bool) -> dict[str, str]:
         """Return every setting that is given to a call, once it is known which ones the repository has."""

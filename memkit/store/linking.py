@@ -52,7 +52,7 @@ def link_shards(root: Path) -> str | None:
             content = whole_file(path)
             set_aside(state_folder(root) / "repaired", shard.replace("/", "-"), content, ".jsonl")
             lines = (_linked(line, shard_writer(shard)[0], tails, key) for line in content.split(b"\n"))
-            write_whole(path, b"\n".join(lines))
+            write_whole(path, b"\n".join(lines), beside=state_folder(root))
             sync_folder(path.parent)
     git = Git(root)
     return git.commit("Link the lines of memory", ["archive"]) if git.is_repository() else None

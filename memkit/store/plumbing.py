@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 from memkit.errors import EnvironmentFault
 from memkit.store.git_folder import GitFolder
-from memkit.store.git_process import EndedGit, GitProcess, require_git
+from memkit.store.git_process import EndedGit, GitProcess, require_alive, require_git
 
 
 class GitObject(NamedTuple):
@@ -33,6 +33,7 @@ class Plumbing:
     def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
         """Run ``git ARGUMENTS`` and return what it printed; raises ``EnvironmentFault`` with git's last line."""
         done = self.finished(*arguments, given=given, index=index)
+        require_alive(done, arguments[0], self.folder)
         if done.status != 0 and check:
             reason = done.errors.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.status}"]
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.folder}: {reason[-1]}")
@@ -106,7 +107,11 @@ def joined(ids: Iterable[str]) -> bytes:
 
 
 def _object(header: bytes, output: IO[bytes]) -> GitObject:
-    id, kind, size = header.split()
-    data = output.read(int(size))
-    output.read(1)
-    return GitObject(id.decode(), kind.decode(), data)
+    try:
+        id, kind, size = header.decode().split()
+        data = output.read(int(size))
+        if header.endswith(b"\n") and len(data) == int(size) and output.read(1) == b"\n":
+            return GitObject(id, kind, data)
+    except ValueError:
+        pass  # a git that dies leaves out what it could not write, and goes on with the rest
+    raise EnvironmentFault(f"git cat-file ended in the middle of what it said: {header[:80]!r}.")

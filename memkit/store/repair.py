@@ -113,7 +113,7 @@ class _Shelf:
         for piece in removed:
             if piece.content and piece.flaw not in ("conflict-marker", "duplicate-line"):
                 self._keep("torn", f"{_flat(path)}-line-{piece.number}", piece.content)
-        write_whole(self._root / path, content)
+        write_whole(self._root / path, content, beside=state_folder(self._root))
         self._sync(self._root / path)
 
     def clear(self, findings: Findings) -> list[ShardProblem]:

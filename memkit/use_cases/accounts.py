@@ -122,7 +122,7 @@ def _lines_about(log: Log, record_id: str, user: str | None) -> Iterator[BlamedL
     from memkit.runtime.memory.log.check import pieces
 
     seen: set[str] = set()
-    for shard in sorted(log.shards()):
+    for shard in sorted(log.shards(None if user is None else [user])):
         data = log.read(shard)
         if record_id.encode() not in data:
             continue
@@ -177,7 +177,7 @@ class Statistics:
 def count_memory(workspace: Workspace, *, user: str | None = None) -> Statistics:
     """Return numbers about the whole archive, or about one user's part in it; no text is read out."""
     archive = workspace.archive
-    sizes = [path.stat().st_size for path in (workspace.root / "archive").rglob("*.jsonl")]
+    sizes = [stat.size for stat in archive.log.shards(None if user is None else [user]).values()]
     return Statistics(
         census=archive.census(user),
         users=len(archive.users()),

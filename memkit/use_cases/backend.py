@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
-from memkit.runtime.backends.interface import ARCHIVES, WORKING, Address, address
+from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
@@ -17,7 +17,8 @@ from memkit.runtime.memory.log.witness import Witness
 from memkit.store.manifest import change_manifest
 
 if TYPE_CHECKING:
-    from memkit.runtime.backends.moving import Digests, FilesSink, PostgresSink
+    from memkit.runtime.backends.moving import Digests, FilesSink
+    from memkit.runtime.backends.postgres_sink import PostgresSink
     from memkit.runtime.memory.log.log import Log
     from memkit.workspace import Workspace
 
@@ -65,10 +66,11 @@ def backend_status(workspace: Workspace) -> BackendStatus:
     )
 
 
-def _working_fault(where: Address) -> str:
+def _working_fault(where: BackendAddress) -> str:
     if not where.url:
         return ""
-    from memkit.runtime.backends.interface import BackendAway, open_working
+    from memkit.runtime.backends.interface import BackendAway
+    from memkit.runtime.backends.opening import open_working
 
     try:
         open_working(where).ping()
@@ -77,9 +79,36 @@ def _working_fault(where: Address) -> str:
     return ""
 
 
-def place_of(workspace: Workspace, tier: str) -> Address:
+def place_of(workspace: Workspace, tier: str) -> BackendAddress:
     """Return where a tier lies, as the settings say."""
     return address(str(workspace.settings[f"backends.{tier}"]), ARCHIVES if tier == "archive" else WORKING)
+
+
+def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], None], dry_run: bool = False) -> Move:
+    """Let the store share sessions, turns and counts through another server, or keep them on each machine again.
+
+    What this machine holds of them goes along; what others hold follows when they go on.
+
+    Raises:
+        UsageError: They lie there already, or it is no address.
+        BackendAway: The server stays away.
+    """
+    origin, target = place_of(workspace, "working"), address(to, WORKING)
+    if origin == target:
+        raise UsageError(f"The short-lived tiers lie in {target.shown} already.")
+    users = workspace.archive.users()
+    if origin.url and (before := workspace.shared) is not None:
+        before.ping()
+        for user in users:
+            before.pull(user)
+    if target.url:
+        from memkit.runtime.backends.opening import open_working
+
+        open_working(target).ping()
+    if not dry_run:
+        confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
+        change_manifest(workspace.root, {"backends.working": to}, f"Keep sessions in {target.shown}")
+    return Move(origin.shown, target.shown, 0, len(users), verified=not dry_run)
 
 
 def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
@@ -87,7 +116,7 @@ def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
     where = address(url, ARCHIVES)
     if not where.url:
         raise UsageError("Files need no tables. Give the URL of the database's owner, or $NAME.")
-    from memkit.runtime.backends.interface import loaded
+    from memkit.runtime.backends.opening import loaded
     from memkit.runtime.backends.schema import migrate
 
     server = loaded(ARCHIVES, where).owner(where.url)
@@ -170,13 +199,14 @@ def _require_room(workspace: Workspace, other: Log) -> None:
 
 def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
     """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
-    from memkit.runtime.backends.moving import Course, Digests, FilesSink, PostgresSink, bring
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.runtime.backends.postgres_sink import PostgresSink
 
     staging = state_folder(workspace.root) / MOVING
     shutil.rmtree(staging, ignore_errors=True)
     is_to_files = isinstance(other, ShardLog)
     sink: FilesSink | PostgresSink = FilesSink(staging) if is_to_files else PostgresSink(other)  # type: ignore[arg-type]
-    course = Course(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
+    course = Passage(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
     said = Digests()
     bring(course, sink, said.note, tell)
     with _writers_wait(workspace, source):
@@ -219,3 +249,45 @@ def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
     shutil.rmtree(state_folder(workspace.root) / MOVING, ignore_errors=True)
     if workspace.git.is_repository():
         workspace.git.commit(f"Move memory to {other.shown}", ["archive"])  # type: ignore[attr-defined]
+
+
+# Write a point in time as shards on a branch.
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was put on which branch."""
+
+    branch: str
+    commit: str
+    records: int
+    users: int
+
+
+def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapshot:
+    """Put every line of the archive on a new branch, beside what the last commit holds; the work tree stays as it is.
+
+    Raises:
+        EnvironmentFault: The store lies in no repository.
+        UsageError: The branch is there already, or the repository has no commit yet.
+    """
+    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.store.git_objects import GitObjects
+
+    objects = GitObjects(workspace.git)
+    base = objects.commit_id("HEAD")
+    name = branch or f"memkit/snapshot-{workspace.clock():%Y-%m-%d}"
+    if objects.branch(name) is not None:
+        raise UsageError(f"The branch {name!r:.80} is there already. Give --branch another name.")
+    log, said = workspace.archive.log, Digests()
+    staging = state_folder(workspace.root) / MOVING
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        sink = FilesSink(staging)
+        bring(Passage(log, parts=False, key=None), sink, said.note, lambda lines: None)
+        kept = sink.written() if workspace.server else log
+        shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    subject = f"Keep memory as it is: {said.records} records of {len(said.users)} users\n"
+    return Snapshot(name, objects.commit(name, shards, subject, parent=base), said.records, len(said.users))

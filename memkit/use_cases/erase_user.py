@@ -15,7 +15,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.source import installed_source
-from memkit.privacy.belonging import ARCHIVE
+from memkit.privacy.belonging import ARCHIVE, holds_lines, objects_in
 from memkit.privacy.census import Shipped
 from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal, Unproven
@@ -27,10 +27,12 @@ from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.links import claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.log.witness import Witness
 from memkit.runtime.memory.record.lines import decode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
+from memkit.store.chain_history import heads_without
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.git import writing
@@ -121,6 +123,9 @@ def erase_user(
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
         earlier = _owed(workspace, user)
+        if workspace.shared is not None:
+            workspace.shared.ping()
+            workspace.shared.pull(user)  # what other instances keep is looked through here, and goes from both
         survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
         plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
@@ -178,10 +183,10 @@ def _survey(
     earlier: Mapping[str, Any] | None = None,
 ) -> Survey:  # fmt: skip
     return Survey(
-        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer), shipped=_shipped(),
+        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
+        shipped=replace(_shipped(), served=server.held(user) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
         kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
-        served=server.held(user) if (server := workspace.server) else b"",
     )  # fmt: skip
 
 
@@ -287,6 +292,8 @@ def _change(
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
+    if workspace.shared is not None:
+        workspace.shared.drop(survey.user_id)
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
     barred = f"Bar {len(events)} erased value{'' if len(events) == 1 else 's'}" if events else ""
@@ -303,9 +310,20 @@ def _with_tombstones(
         shard = _open_shard(workspace, writer, len(lines))
         present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
         wanted[shard] = (present or b"") + lines
+    links = set[str]()
+    for change in changes:
+        if holds_lines(change.path.name) and change.path.is_file():
+            links |= _links_in(change.path.read_bytes()) - _links_in(change.content or b"")
+    wanted |= heads_without(workspace.root, links)
     for path in wanted:
         require_writable_inside(workspace.root, path)
     return list(wanted.items())
+
+
+def _links_in(content: bytes) -> set[str]:
+    """Return the links that the lines of a shard are named by."""
+    objects = (data for line in content.split(b"\n") for _, data in objects_in(line))
+    return {claimed_link(data).hex() for data in objects} - {""}
 
 
 def _open_shard(workspace: Workspace, writer: str, size: int) -> Path:
@@ -412,6 +430,8 @@ def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
             if survey.belonging.owns(decode_line(line)) or survey.needles.repeated_in(line.decode())
         ]
         yield Place(f"archive in {server.shown}", len(held), len(found))
+    if (shared := workspace.shared) is not None:
+        yield Place(f"sessions in {shared.shown}", 1, shared.held(survey.user_id))
 
 
 def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:

@@ -10,17 +10,22 @@ from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.lint.families.hostile import Danger, skill_dangers
+from memkit.lint.package_scan import PackageFinding, comment_tells
 from memkit.skills.changes import skill_changes
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
+from memkit.skills.package import open_package
+from memkit.skills.signature import read_keys, why_not_signed
 from memkit.store.change import change_file
+from memkit.store.config import load_settings
 from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
-from memkit.store.layout import NAME
+from memkit.store.layout import NAME, require_inside
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.terminal import one_line
+from memkit.use_cases.scan_skill import scan_skill
 from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
@@ -78,6 +83,7 @@ def import_skill(
         NegativeAnswer: The skill's file has changes that are in no commit, or the new text fails the skill's checks.
         EnvironmentFault: Git cannot commit now.
     """
+    _require_signature(root, place)
     file = open_sheet(place)
     shown = file.path.as_posix()
     sheet = read_sheet(file.text, shown)
@@ -98,7 +104,19 @@ def import_skill(
     if done.action in ("conflict", "unchanged"):
         return done
     document = _valid(done.text, name, SKILL.path(name))
-    done = replace(done, findings=tuple(_place(danger, document, file.text) for danger in skill_dangers(document)))
+    dangers = [
+        danger
+        for danger in skill_dangers(document)
+        if danger.code != "MKS103" or comment_tells(document.text[danger.start : danger.end])
+    ]
+    beside = [found for found in scan_skill(place).findings if found.severity == "error" and _is_beside(found, file)]
+    done = replace(
+        done,
+        findings=(
+            *(_place(danger, document, file.text) for danger in dangers),
+            *(HostilePlace(found.code, f"{found.path}:{found.line}: {found.message}", None) for found in beside),
+        ),
+    )
     if done.findings and not accept_findings:
         return replace(done, action="refused")
     if dry_run:
@@ -109,6 +127,24 @@ def import_skill(
         root, done.path, done.text, message, new=done.action == "added", accept=lambda: accept_skill(root, skill)
     )
     return replace(done, commit=commit)
+
+
+def _require_signature(root: Path, place: Path) -> None:
+    """Return if the store asks for no signature, or the package has one by a key of the store's."""
+    settings = load_settings(root)
+    if settings["skills.signatures"] != "required":
+        return
+    if not settings["skills.keys"]:
+        raise UsageError("skills.signatures is required, and skills.keys names no file with the keys.")
+    keys = root / settings["skills.keys"]
+    require_inside(root, keys, "skills.keys")
+    why = why_not_signed(open_package(place), read_keys(keys))
+    if why:
+        raise NegativeAnswer(f"{place} was not imported: {why} This store asks for a signature (skills.signatures).")
+
+
+def _is_beside(found: PackageFinding, file: SheetFile) -> bool:
+    return file.folder is not None and found.path != file.path.name
 
 
 def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:

@@ -182,7 +182,7 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
     with workspace.trust.in_step(workspace.notice) if agent_at_work() is None else nullcontext():
         commit = change_manifest(workspace.root, values, f"Let {one_line(choice.provider, 60)} answer")
     if consent is not None and user:
-        workspace.archive.set_consent(user, consent, workspace.person(user))
+        workspace.archive.set_consent(user, consent, workspace.writer(user))
         workspace.commit_memory()
     return commit
 

@@ -91,6 +91,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         archive=workspace.archive,
         root=workspace.root,
         sessions=workspace.sessions,
+        shared=workspace.shared,
         clock=workspace.clock,
         model=workspace.language_model(provider, model),
         guard=workspace.live_guard,

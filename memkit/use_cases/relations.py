@@ -45,6 +45,23 @@ def look_at_relations(
     Raises:
         NotFound: Nothing is called so.
     """
+    graph = walk_relations(workspace, user, question)
+    ids = list(dict.fromkeys(id for tie in graph.edges for id in tie.record_ids))[:IN_AUDIT]
+    workspace.audit.append(
+        {
+            "event": "retrieved", "user_id": user, "actor": workspace.writer(user or "").actor,
+            "query": mask(question.title) if keeps_words else None, "ids": ids, "candidates": [],
+        }
+    )  # fmt: skip
+    return graph
+
+
+def walk_relations(workspace: Workspace, user: str | None, question: GraphQuestion) -> RelationGraph:
+    """Return the same, of which nothing is written down.
+
+    Raises:
+        NotFound: Nothing is called so.
+    """
     from memkit.runtime.memory.index.graph import RelationGraph, UnknownName
 
     owners = [user] if user is not None else workspace.archive.users()
@@ -62,17 +79,9 @@ def look_at_relations(
             found.append(one if len(owners) == 1 else _owned(one, owner))
     if not found and missing is not None:
         raise NotFound(_unknown(missing, sorted(known)))
-    graph = RelationGraph(
+    return RelationGraph(
         tuple(node for one in found for node in one.nodes), tuple(tie for one in found for tie in one.edges)
     )
-    ids = list(dict.fromkeys(id for tie in graph.edges for id in tie.record_ids))[:IN_AUDIT]
-    workspace.audit.append(
-        {
-            "event": "retrieved", "user_id": user, "actor": workspace.writer(user or "").actor,
-            "query": mask(question.title) if keeps_words else None, "ids": ids, "candidates": [],
-        }
-    )  # fmt: skip
-    return graph
 
 
 def _owned(graph: RelationGraph, owner: str) -> RelationGraph:

@@ -126,7 +126,13 @@ class _Adaptation:
         archive = self._stack.enter_context(self._workspace.scratch_archive(folder / "archive"))
         tools = [replace(tool, run=_not_run) for tool in parts.tools]
         return replace(
-            parts, archive=archive, sessions=folder / "sessions", tools=tools, guard=self._workspace.guard, observe=None
+            parts,
+            archive=archive,
+            sessions=folder / "sessions",
+            shared=None,
+            tools=tools,
+            guard=self._workspace.guard,
+            observe=None,
         )
 
 

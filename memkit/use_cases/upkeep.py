@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memkit.errors import UsageError
 from memkit.llm.summaries import Concluding, Retelling
@@ -33,6 +34,9 @@ from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_merge import Clash, merge_yaml
 from memkit.terminal import counted
 from memkit.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.backends.postgres import PostgresLog
 
 # Run the forgetting cycle.
 
@@ -102,7 +106,8 @@ def consolidate_memory(
 ) -> Consolidation:
     """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
 
-    What waits for a commit is committed first. The result is prepared in memory, so the working tree, what is staged
+    What waits for a commit is committed first. Memory on a server is on no branch: there it is carried out at once, and
+    ``dry_run`` is what a person reviews. The result is prepared in memory, so the working tree, what is staged
     and the branch that is checked out stay as they are, and a run that is killed leaves nothing.
 
     Raises:
@@ -124,11 +129,11 @@ def consolidate_memory(
         return Consolidation(done, summary=summary, notes=notes)
     commit = work.committed(_message(done))
     _account(workspace, done)
-    return Consolidation(done, work.name, commit, summary, notes)
+    return Consolidation(done, work.branch, commit, summary, notes)
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ReflectionBranch:
     """What a reflection put on which branch."""
 
     done: Reflected
@@ -142,7 +147,7 @@ class Drawing:
 
 def reflect_on_memory(
     workspace: Workspace, *, branch: str | None = None, user: str | None = None, dry_run: bool = False
-) -> Drawing:
+) -> ReflectionBranch:
     """Draw conclusions from what the last commit holds, of one user or of all, and put them on ``branch``.
 
     Raises:
@@ -168,7 +173,7 @@ def reflect_on_memory(
     if dry_run and workspace.git.status("archive"):
         notes += (UNCOMMITTED,)
     if dry_run or not work.log.added:
-        return Drawing(done, texts=tuple(texts), notes=notes)
+        return ReflectionBranch(done, texts=tuple(texts), notes=notes)
     lines = [
         f"{one.id} is a {one.conclusion.level} drawn from {', '.join(one.conclusion.parents)}" for one in done.drawn
     ]
@@ -177,7 +182,7 @@ def reflect_on_memory(
     commit = work.committed("\n".join([subject, "", *lines]) + "\n")
     event = {"event": "reflection", "actor": "program", "user_id": user, "ids": [one.id for one in done.drawn]}
     workspace.audit.append(event | {"reason": f"{len(done.drawn)} drawn, {len(done.stale)} stale"})
-    return Drawing(done, work.name, commit, tuple(texts), notes)
+    return ReflectionBranch(done, work.branch, commit, tuple(texts), notes)
 
 
 @dataclass(frozen=True)
@@ -188,6 +193,8 @@ class _OnBranch:
     name: str
     base: str
     log: BranchLog
+    server: PostgresLog | None = None
+    """Where the lines go instead, of memory that lies on no branch."""
 
     @classmethod
     def begun(cls, workspace: Workspace, name: str, writer: str, dry_run: bool) -> _OnBranch:
@@ -200,11 +207,26 @@ class _OnBranch:
             )
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
-        log = BranchLog.at(objects, base, month=f"{workspace.clock():%Y-%m}", writer=f"{writer}-{_letters()}")
-        return cls(objects, name, base, log)
+        month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{_letters()}"
+        if (server := workspace.server) is not None:
+            held = {shard: server.read(shard) for shard in server.shards()}
+            return cls(objects, name, base, BranchLog(held, month=month, writer=writer), server)
+        return cls(objects, name, base, BranchLog.at(objects, base, month=month, writer=writer))
 
-    def committed(self, message: str) -> str:
-        """Commit what was written to the log and return the commit's id."""
+    @property
+    def branch(self) -> str | None:
+        """Return the branch; None where there is none to review."""
+        return self.name if self.server is None else None
+
+    def committed(self, message: str) -> str | None:
+        """Commit what was written to the log and return the commit's id; on a server it is written there at once."""
+        if self.server is not None:
+            from memkit.runtime.backends.moving import Passage, bring
+            from memkit.runtime.backends.postgres_sink import PostgresSink
+
+            fresh = BranchLog(self.log.added, month="", writer=self.log.writer)
+            bring(Passage(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
+            return None
         changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}
         return self.objects.commit(self.name, changes, message, parent=self.base)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.lines import utc_now
 

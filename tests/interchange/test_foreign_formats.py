@@ -362,3 +362,129 @@ def test_a_deep_or_damaged_file_is_one_clear_line(memkit: Memkit, tmp_path: Path
         for name in ("mem0", "letta", "langgraph"):
             answer = memkit("memory", "import", str(path), "--format", name, "--user", "ada", code=2)
             assert len(answer["diagnostics"]) == 1
+
+
+def test_a_chatgpt_export_gives_what_the_user_stated(memkit: Memkit, tmp_path: Path) -> None:
+    """Answers, questions and requests are no memories; where and when it was said stays with it."""
+    message = {
+        "id": "m1", "author": {"role": "user"}, "create_time": 1700000000.5,
+        "content": {"content_type": "text", "parts": ["I live in Lisbon and work as a nurse. Where should I eat?"]},
+    }  # fmt: skip
+    answer = {"id": "m2", "author": {"role": "assistant"}, "content": {"parts": ["I live in a data centre."]}}
+    mapping = {"root": {"message": None}, "a": {"message": message}, "b": {"message": answer}}
+    folder = tmp_path / "export"
+    folder.mkdir()
+    exported = [{"title": "Food", "conversation_id": "c1", "mapping": mapping}]
+    (folder / "conversations.json").write_text(json.dumps(exported), encoding="utf-8")
+
+    data = memkit("memory", "import", str(folder), "--user", "ada")["data"]
+
+    assert data["counts"]["admitted"] == 2
+    records = {one["text"]: one for one in memkit("memory", "list", "--user", "ada")["data"]["records"]}
+    assert set(records) == {"I live in Lisbon", "I work as a nurse"}
+    home = records["I live in Lisbon"]
+    assert (home["session_id"], home["source_url"]) == ("c1", "chatgpt:c1#m1.0")
+    assert home["created_at"].startswith("2023-11-14T22:13:20")
+    assert memkit("memory", "import", str(folder), "--user", "ada")["data"]["counts"]["admitted"] == 0
+
+
+def test_a_claude_export_gives_what_the_user_stated(tmp_path: Path) -> None:
+    """What Claude remembers itself is named, and left to a person to read."""
+    said = {"uuid": "m1", "sender": "human", "text": "My dog is called Rex.", "created_at": "2025-05-01T10:00:00Z"}
+    answered = {"uuid": "m2", "sender": "assistant", "text": "I like Rex."}
+    exported = [{"uuid": "c1", "name": "Dogs", "chat_messages": [said, answered]}]
+    (tmp_path / "conversations.json").write_text(json.dumps(exported), encoding="utf-8")
+    (tmp_path / "memories.json").write_text("[]", encoding="utf-8")
+
+    assert format_of(ImportSource(str(tmp_path), tmp_path)) == "claude-export"
+    found, _, passed = read(tmp_path, "claude-export", user="ada")
+    assert [(one.draft.text, one.draft.extra["session_id"]) for one in found] == [("My dog is called Rex", "c1")]
+    assert [one.what for one in passed] == ["message", "memories.json"]
+
+
+def test_a_table_is_a_memory_a_row(tmp_path: Path) -> None:
+    """Columns that are known have their meaning, others stay beside the text, and a broken number is named."""
+    path = tmp_path / "facts.csv"
+    path.write_text(
+        'Memory;tags;created_at;mood;confidence\n"Likes tea; black";a, b;2025-01-02;calm;0.8\nx;;;;high\n',
+        encoding="utf-8",
+    )
+    assert format_of(ImportSource(str(path), path)) == "csv"
+    (one,), (unfit,), _ = read(path, "csv", user="ada")
+    assert (one.draft.text, one.draft.tags, one.draft.confidence) == ("Likes tea; black", ("a", "b"), 0.8)
+    assert (one.draft.extra["created_at"], one.draft.extra["csv"]) == ("2025-01-02", {"mood": "calm"})
+    assert "high" in unfit.reasons[0].message
+    with pytest.raises(UsageError, match="--map text=COLUMN"):
+        path.write_text("a,b\n1,2\n", encoding="utf-8")
+        read(path, "csv", user="ada")
+    (mapped,), _, _ = read(path, "csv", user="ada", names={"text": "b"})
+    assert mapped.draft.text == "2"
+
+
+def test_plain_text_is_a_memory_a_line(tmp_path: Path) -> None:
+    """Bullets and blank lines are form."""
+    path = tmp_path / "notes.txt"
+    path.write_text("Ada sails\n\n- Ada rows\n 1. Ada swims\n---\n", encoding="utf-8")
+    found, _, _ = read(path, "text", user="ada")
+    assert [one.draft.text for one in found] == ["Ada sails", "Ada rows", "Ada swims"]
+
+
+def test_a_basic_memory_folder_gives_observations_and_relations(tmp_path: Path) -> None:
+    """Each says what note it is about; running text is named and left."""
+    note = """---
+title: Coffee Brewing
+type: note
+permalink: coffee/brewing
+---
+Some words.
+
+## Observations
+- [method] Pour over highlights subtle flavours #brewing (morning)
+- [tip] Use 60g a litre
+
+## Relations
+- relates_to [[Bean Types]]
+- plain bullet
+"""
+    (tmp_path / "coffee").mkdir()
+    (tmp_path / "coffee" / "brewing.md").write_text(note, encoding="utf-8")
+    assert format_of(ImportSource(str(tmp_path), tmp_path)) == "basic-memory"
+    found, _, passed = read(tmp_path, "basic-memory", user="ada")
+    assert [(one.draft.text, one.draft.tags) for one in found] == [
+        ("Coffee Brewing: Pour over highlights subtle flavours (morning)", ("method", "brewing")),
+        ("Coffee Brewing: Use 60g a litre", ("tip",)),
+        ("Coffee Brewing relates to Bean Types", ("relation",)),
+    ]
+    assert passed[0].count == 2
+
+
+def test_a_dump_of_langgraphs_postgres_store_is_read(tmp_path: Path) -> None:
+    """What stands in the table is an item, with what COPY escapes put back."""
+    path = tmp_path / "store.sql"
+    value = json.dumps({"content": 'Likes "tea"\nand rum'}).replace("\\", "\\\\")
+    path.write_text(
+        "--\n-- PostgreSQL database dump\n--\nCREATE TABLE public.store (prefix text);\n"
+        "COPY public.store (prefix, key, value, created_at, updated_at, expires_at) FROM stdin;\n"
+        f"ada.facts\tk1\t{value}\t2025-01-02 03:04:05+00\t2025-01-02 03:04:05+00\t\\N\n\\.\n\nSELECT 1;\n",
+        encoding="utf-8",
+    )
+    assert format_of(ImportSource(str(path), path)) == "langgraph"
+    (one,), unfit, _ = read(path, "langgraph", user_label=1)
+    assert (one.user_id, one.draft.text, one.draft.tags) == ("ada", 'Likes "tea"\nand rum', ("facts",))
+    assert unfit == []
+
+
+def test_an_export_of_a_hundred_thousand_lines_that_breaks_off(tmp_path: Path) -> None:
+    """What came whole is read line by line, and the last one is named with its number."""
+    path = tmp_path / "mem0.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f'{{"id": "{n}", "memory": "fact {n}", "user_id": "ada"}}\n' for n in range(100_000))
+        file.write('{"id": "x", "mem')
+    items = open_reader("mem0").read(ImportSource(str(path), path), Wishes())
+    counts, last = 0, None
+    for item in items:
+        counts += isinstance(item, FoundMemory)
+        last = item
+    assert counts == 100_000
+    assert isinstance(last, Unfit)
+    assert last.line == 100_001

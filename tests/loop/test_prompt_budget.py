@@ -61,11 +61,27 @@ def shown(tool: ToolSpec) -> dict[str, Any]:
 
 
 def counted(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-    """Return the tokens of everything that reaches a model, with four more for the format of each entry."""
-    called = [json.dumps(call, ensure_ascii=False) for one in messages for call in one.get("tool_calls", ())]
-    told = [json.dumps(shown(tool), ensure_ascii=False) for tool in tools]
-    texts = [str(one.get(key) or "") for one in messages for key in ("role", "content", "name", "tool_call_id")]
-    return sum(map(COUNT, [*texts, *called, *told])) + 4 * (len(messages) + len(tools))
+    """Return the tokens of everything that a request carries, with seven more for the format of each entry."""
+
+    def sent(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    called = [
+        sent(
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["args"], ensure_ascii=False)},
+            }
+        )
+        for one in messages
+        for call in one.get("tool_calls", ())
+    ]
+    told = [sent(shown(tool)) for tool in tools]
+    texts = [
+        sent(str(one.get(key) or ""))[1:-1] for one in messages for key in ("role", "content", "name", "tool_call_id")
+    ]
+    return sum(map(COUNT, [*texts, *called, *told])) + 7 * (len(messages) + len(tools))
 
 
 def toolbox(main: Any, tools: Sequence[DeclaredTool] = (), guard: Any = None) -> tuple[VirtualContextMemory, Tools]:
@@ -220,7 +236,7 @@ def test_working_memory_is_data_in_the_prompt_and_bounded() -> None:
 
 def test_what_left_the_prompt_is_an_event_wherever_it_happened(script: Callable[..., Any]) -> None:
     """A page-out is in the turn's operations with its size and what stands for it now, also when core grew."""
-    memory, box = toolbox(MainContext(800, count=estimate))
+    memory, box = toolbox(MainContext(900, count=estimate))
     loop = AgentLoop(memory, model=script(*["All right."] * 9), toolbox=box)
     turns = [loop.respond(f"Remark {number}: the tide comes in at noon. " * 4) for number in range(8)]
 

@@ -9,6 +9,7 @@ import pytest
 
 from memkit.errors import NotFound, UsageError
 from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
+from memkit.policies.proving import load_table
 from memkit.resources import resource
 from memkit.runtime.guard.proof import prove
 from memkit.store.yaml import load_yaml
@@ -129,8 +130,9 @@ def test_the_sample_of_the_language_is_accepted() -> None:
 
 @pytest.mark.parametrize("name", STARTERS)
 def test_the_starters_prove_themselves(name: str) -> None:
-    """Each starter passes its own tests, and they reach every clause, exception and effect."""
-    proof = prove(load_policy(resource("policies") / f"{name}.yaml").data)
+    """Each starter passes its own tests, and they and its table reach every clause, exception and effect."""
+    rows = load_table(resource("policies") / f"tests/{name}.csv")
+    proof = prove(load_policy(resource("policies") / f"{name}.yaml").data, [row.case.call for row in rows])
 
     assert [result.name for result in proof.results if not result.passed] == []
     assert [reach.place for reach in proof.unreached] == []

@@ -45,7 +45,7 @@ def test_a_failure_says_what_was_decided_and_why(store: Path) -> None:
 
     assert done.returncode == 1
     for words in (
-        "policies/destructive_command_approval.yaml:40: blocks rm -fr",
+        "policies/destructive_command_approval.yaml:251: blocks rm -fr",
         "expected deny, decided ask",
         "rm -fr /srv",
         "args.command: shell program rm in",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.agent import Setting
+from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
@@ -122,3 +123,16 @@ def test_consent_is_an_event_of_the_archive_for_any_user_id(store: Path, ask: As
     shard = next((store / "archive").rglob("*.jsonl"))
     event = json.loads(shard.read_text())
     assert (event["op"], event["user_id"], event["fields"]) == ("consent", USER, {"granted": True})
+
+
+@pytest.mark.parametrize("words", [("consent", "grant"), ("chat", "--consent", "-p", "Hello")])
+def test_an_agents_consent_is_written_as_the_agents(
+    store: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts, because the host is the operator; who reads the archive sees that no person gave it."""
+    monkeypatch.setenv("CLAUDECODE", "1")
+
+    assert run([*words, "--user", "ada", "--store", str(store)]) == 0
+
+    lines = [json.loads(line) for path in store.glob("archive/*/*.jsonl") for line in path.read_text().splitlines()]
+    assert [line["actor"] for line in lines if line.get("op") == "consent"] == ["agent:claude-code"]

@@ -174,3 +174,21 @@ def test_projects_elsewhere_are_erased_with_the_store(
     assert left == [f"the project {tmp_path / 'own'}, which has a history of its own"]
     assert erase(tmp_path / "own", capsys)[0] == 0
     assert erase(peopled, capsys)[0] == 0
+
+
+def test_what_a_tool_writes_is_known_by_its_path(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of the same name elsewhere is somebody's own: it stays as it is, in the history too, and is named."""
+    config = peopled / "memkit.yaml"
+    config.write_text(config.read_text().replace("writes: [outbox.jsonl]", "writes: [logs/sent.txt]"))
+    for folder in ("logs", "mine"):
+        (peopled / folder).mkdir()
+        (peopled / folder / "sent.txt").write_text("the zanzibar letter\nsent: green tea\n")
+    git(peopled, "add", "-f", "logs", "mine", "memkit.yaml")
+    git(peopled, "commit", "-qm", "What was sent")
+
+    _, answer = erase(peopled, capsys)
+
+    told = json.dumps([answer["diagnostics"], answer["data"]["unprovable"], answer["data"]["scanned"]])
+    assert "zanzibar" not in git(peopled, "show", "HEAD:logs/sent.txt")
+    assert "zanzibar" in git(peopled, "show", "HEAD:mine/sent.txt")
+    assert "mine/sent.txt" in told

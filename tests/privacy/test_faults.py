@@ -1,4 +1,4 @@
-"""A kill, a broken disk or a full one at any call that writes, also of git and SQLite: nothing is lost, torn or half."""
+"""A kill, a broken disk or a full one at any call that writes, git's and SQLite's too: nothing is lost or half."""
 
 from __future__ import annotations
 

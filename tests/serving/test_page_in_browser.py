@@ -39,6 +39,9 @@ ROOMS = (
     "policies?conflicts=1",
     "skills",
     "plans/errands",
+    "talks",
+    "relations",
+    "evolution",
     "health",
     "people",
     "settings",
@@ -94,6 +97,7 @@ def running(store: Path) -> Iterator[Running]:
         for text in (
             "Ada lives in Porto",
             "Ada prefers espresso over latte",
+            "Ada works for Acme",
             "<b>bold</b><script>document.title='owned'</script>",
         ):
             workspace.archive.offer(Draft(text), person)

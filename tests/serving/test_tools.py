@@ -45,6 +45,8 @@ def without_what_changes(found: Any) -> Any:
 def test_what_is_looked_up_equals_the_data_of_the_command(store: Path, data: Data, era: str) -> None:
     """A program reads the same from the server as from the command line."""
     id = consented(data)
+    data("memory", "add", "My sister Anna works for Siemens", "--user", "ada")
+    data("memory", "add", "Siemens is based in Munich", "--user", "ada")
     data("core", "set", "human", "Name: Ada", "--user", "ada")
     command = {"tool": "bash", "args": {"command": "rm -rf /srv"}}
     deliver = {"task": "deliver book shop", "domain": "errands"}
@@ -56,6 +58,9 @@ def test_what_is_looked_up_equals_the_data_of_the_command(store: Path, data: Dat
         ("memory", "search", "zebra", "--user", "ada"): ("memory_search", {"query": "zebra"}),
         ("memory", "get", id, "--user", "ada"): ("memory_get", {"id": id}),
         ("core", "show", "--user", "ada"): ("core_get", {}),
+        ("graph", "show", "--user", "ada"): ("graph", {}),
+        ("graph", "around", "Siemens", "--user", "ada"): ("graph", {"around": "Siemens"}),
+        ("graph", "path", "Anna", "Munich", "--user", "ada"): ("graph", {"from": "Anna", "to": "Munich"}),
         ("policy", "check", "--tool", "bash", "--arg", "command=rm -rf /srv"): ("policy_check", command),
         ("plan", "deliver book shop", "--domain", "errands"): ("plan", deliver),
         ("memory", "why", id, "--user", "ada"): ("memory_why", {"id": id}),
@@ -238,6 +243,9 @@ BAD = [
     ("plan", {"task": "deliver book shop", "domain": "/etc/passwd"}, "cannot name a domain"),
     ("plan", {"task": "deliver (", "domain": "errands"}, ""),
     ("policy_check", {"tool": "bash", "args": "rm"}, "type object"),
+    ("graph", {"from": "Anna"}, "both 'from' and 'to'"),
+    ("graph", {"around": "Anna", "from": "Anna", "to": "Bob"}, "or nothing"),
+    ("graph", {"around": "Nobody"}, "Nothing that memory tells of is called 'Nobody'"),
 ]
 
 

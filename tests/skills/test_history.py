@@ -269,7 +269,8 @@ def test_a_list_has_the_versions_that_each_history_has(
     script, files = "", list[dict[str, int]]()
     for number, (first, merged, changed, part) in enumerate(tale):
         message = f"Step {number}\n\nBump: {part}\n" if part else f"Step {number}\n"
-        script += f"commit refs/heads/main\nmark :{number + 1}\ncommitter A <a@b> {number} +0000\ndata {len(message)}\n{message}"
+        script += f"commit refs/heads/main\nmark :{number + 1}\ncommitter A <a@b> {number} +0000\n"
+        script += f"data {len(message)}\n{message}"
         parents = [number - first % number] if number else []
         parents += [number - merged % number] if number and merged is not None else []
         now = dict(files[parents[0] - 1]) if parents else {}

@@ -334,11 +334,11 @@ def test_a_name_never_becomes_a_path(
 def test_links_are_not_followed_and_other_files_only_named(
     store: Path, given_skill: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A link could lead to anything; scripts stay where they are, and the report says so."""
+    """A link out of the skill stops the import; scripts stay where they are, and the report says so."""
     (given_skill / "scripts").mkdir()
     (given_skill / "scripts" / "fill.py").write_text("print()")
     (given_skill / "all").symlink_to("/")
-    told = answer(capsys, store, given_skill, "--dry-run")["data"]
+    told = answer(capsys, store, given_skill, "--dry-run", code=1)["data"]
     assert any("all, scripts/fill.py" in loss for loss in told["losses"])
 
     secret = tmp_path / "secret"

@@ -303,7 +303,7 @@ def test_the_text_says_what_was_fixed_and_what_remains(store: Path, capsys: pyte
     said = capsys.readouterr().out
     assert f"{SHARD}:2: fixed not-json: " in said
     assert f"{SHARD}:2: id-conflict: " in said
-    assert "1 records, 2 problems fixed, 1 remain." in said
+    assert "1 record, 2 problems fixed, 1 remains." in said
     assert "\x1b" not in said
 
 

@@ -326,3 +326,46 @@ def test_a_merge_of_two_clones_is_no_damage(store: Path, memkit: Memkit, tmp_pat
     code, envelope, _ = memkit("fsck")
     assert (code, codes(envelope)) == (0, ["new_writer"])
     assert codes(memkit("fsck")[1]) == []
+
+
+def test_a_look_back_says_what_it_leaves_out(store: Path, memkit: Memkit) -> None:
+    """What a commit holds is judged like what is here, and the commit is named."""
+    remember(memkit, *TEXTS)
+    edit(store, "Lisbon", "Paris")
+    commit = Git(store).run("rev-parse", "HEAD").strip()
+
+    _, envelope, messages = memkit("memory", "search", "Paris Lisbon", "--at", "HEAD", *USER)
+
+    assert "Paris" not in json.dumps(envelope["data"])
+    [finding] = [one for one in envelope["diagnostics"] if one["code"] == "tampered"]
+    assert finding["path"].startswith(f"{commit[:10]}:archive/") and messages.count("tampered") == 1
+
+
+def test_an_erasure_leaves_the_heads_of_others_true(store: Path, memkit: Memkit, tmp_path: Path) -> None:
+    """A head that had come to a line which is gone by right accuses nobody, whoever wrote the head and the line."""
+    remember(memkit, TEXTS[0])
+    assert memkit("memory", "add", "Bob is a baker", "--user", "bob")[0] == 0
+    assert memkit("commit")[0] == 0
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(store), str(clone)], check=True)
+
+    assert memkit("memory", "erase", "--user", "bob", "--yes", "--store", str(clone))[0] in (0, 1)
+
+    code, envelope, _ = memkit("fsck", "--store", str(clone))
+    assert (code, envelope["data"]["problems"]) == (0, [])
+
+
+def test_a_commit_goes_on_after_going_back(store: Path, memkit: Memkit) -> None:
+    """Another branch, or an earlier state, is nothing that a commit would bury."""
+    remember(memkit, *TEXTS[:2])
+    Git(store).run("checkout", "-q", "-b", "travels")
+    remember(memkit, TEXTS[2])
+    Git(store).run("checkout", "-q", "main")
+
+    assert memkit("memory", "list", *USER)[0] == 0
+    assert memkit("memory", "add", "Ada sings", *USER)[0] == 0
+    assert memkit("commit")[0] == 0
+    Git(store).run("reset", "-q", "--hard", "HEAD~1")
+    assert memkit("memory", "add", "Ada dances", *USER)[0] == 0
+    assert memkit("commit")[0] == 0
+    assert memkit("fsck")[0] == 0

@@ -19,8 +19,10 @@ import pytest
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
 from memkit.equivalence.run import write_store
+from memkit.integrations.interface import Plug
 from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.interface import Judgement
 from memkit.runtime.memory.lifecycle.consolidation import Compression, ConsolidationPlan
@@ -32,10 +34,16 @@ SOURCES = ("memkit", "templates")
 TESTS = {"tests", "trial"}
 """Folders of tests, in templates and in the runtime."""
 
+WRITERS = ("memkit/runtime/memory/archive/change.py", "memkit/runtime/memory/archive/keeping.py")
+"""Where changes are made; each function there judges what it writes, or is excused below."""
 LINE_WRITERS = {
+    "memkit/runtime/memory/archive/keeping.py": "the change that keeps a document, judged below",
     "memkit/runtime/memory/archive/change.py": "the changes, judged below one by one",
     "memkit/runtime/memory/archive/archive.py": "hands the log to the changes",
     "memkit/runtime/memory/log/shards.py": "the log itself",
+    "memkit/runtime/backends/moving.py": "brings lines that are there to another log, and makes none",
+    "memkit/runtime/backends/postgres.py": "the log itself; an erasure takes lines out of it",
+    "memkit/use_cases/backend.py": "moves lines that are there, and makes none",
     "memkit/store/linking.py": "gives links to lines that are there, and makes none",
     "memkit/store/repair.py": "moves lines that are there, and makes none",
     "memkit/store/allowances.py": "names the folder as one that runs nothing; what it replaces are fields of its own",
@@ -56,7 +64,10 @@ WITHOUT_TEXT = {
     "_give_way": "says that one record takes the place of another; reason masked",
     "restore": "a person puts an export back as it was; erased values stay out, and what was not live stays so",
     "revoke": "takes back what is there; reason masked",
-    "_write_event": "the line of an event that another method judged",
+    "write_event": "the line of an event that another method judged",
+    "_write_version": "the lines of a document that ``keep`` judged",
+    "_derived": "retires the record of a document that has no text any more",
+    "refresh": "gives a document that was judged more time",
 }
 """Methods of a change that write without a judgement, and what they write."""
 
@@ -116,11 +127,13 @@ def bypasses(modules: Mapping[str, str]) -> list[str]:
         tree = ast.parse(text)
         if path not in LINE_WRITERS and touches_shards(tree):
             found.append(f"{path} touches the shards")
-        if path != "memkit/runtime/memory/archive/change.py":
+        if path not in WRITERS:
             continue
         for function in functions(tree):
-            writes = calls(function) & {"_write", "_write_event", "stage"}
-            judged = calls(function) & {"judge", "judge_core"} or "Judgement" in ast.unparse(function.args)
+            writes = calls(function) & {"_write", "write_event", "_write_version", "stage"}
+            judged = calls(function) & {"judge", "judge_core", "judge_document"} or "Judgement" in ast.unparse(
+                function.args
+            )
             if writes and not judged and function.name not in {*WITHOUT_TEXT, "_write"}:
                 found.append(f"{path} {function.name} writes what nobody judged")
             if "stage" in writes and function.name != "_write":
@@ -159,7 +172,7 @@ def test_nothing_writes_past_the_gate() -> None:
 def test_the_lists_name_nothing_that_is_gone() -> None:
     """An excuse for a module or method that no longer needs one would cover whatever comes in its place."""
     modules = sources()
-    change = {function.name for function in functions(ast.parse(modules["memkit/runtime/memory/archive/change.py"]))}
+    change = {function.name for path in WRITERS for function in functions(ast.parse(modules[path]))}
 
     assert set(LINE_WRITERS) <= set(modules)
     assert set(WITHOUT_TEXT) <= change
@@ -299,6 +312,51 @@ def by_editing(store: Path, known: str, folder: Path) -> object:
     return run(["fsck", "--accept", "--yes"])
 
 
+def by_agents_file(store: Path, known: str, folder: Path) -> object:
+    """Add a line to the file of other agents, and bring it back."""
+    block = "<!-- memkit:begin -->\n## Constraints\n- Always feed the lynx\n<!-- memkit:end -->\n"
+    (folder / "AGENTS.md").write_text(block, encoding="utf-8")
+    return run(["export", "--agents-md", "--out", str(folder / "AGENTS.md")])
+
+
+def by_plug(work: Callable[[Plug, str], object]) -> Twin:
+    """Return a twin in which another framework writes."""
+
+    def twin(store: Path, known: str, folder: Path) -> object:
+        plug = Plug(store, "test", user="ada", consent=True, taint="clean")
+        with closing(plug):
+            return work(plug, known)
+
+    return twin
+
+
+def kept(plug: Plug, known: str) -> object:
+    """Keep a document of which a record is derived."""
+    return plug.keep("ada", [KeptDocument("item", "s", "n", {"text": "Ada keeps a lynx"}, Draft("Ada keeps a lynx"))])
+
+
+def by_memory_tool(path: str, *, gone: bool = False) -> Twin:
+    """Return a twin in which a model writes a file of Anthropic's memory tool, or takes it away."""
+
+    def twin(store: Path, known: str, folder: Path) -> object:
+        pytest.importorskip("anthropic.lib.tools")
+        from memkit.integrations.anthropic import MemkitMemoryTool, ToolError
+
+        with closing(MemkitMemoryTool(store, user="ada", consent=True, taint="clean")) as tool:
+            if gone:
+                command = {"command": "delete", "path": path}
+            elif path.startswith("/memories/core"):
+                command = {"command": "insert", "path": path, "insert_line": 0, "insert_text": "Ada keeps a lynx"}
+            else:
+                command = {"command": "create", "path": path, "file_text": "Ada keeps a lynx"}
+            try:
+                return tool.call(command)
+            except ToolError:
+                return None
+
+    return twin
+
+
 TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:write_core": (command("core", "set", "human", "Ada keeps a lynx"),),
@@ -323,6 +381,18 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/upkeep.py:_taken_over": (by_editing,),
     "memkit/use_cases/memory.py:refine_record": (command("memory", "refine", "KNOWN", "a lynx, not tea"),),
     "memkit/use_cases/memory.py:roll_back_core": (command("core", "rollback", "human"),),
+    "memkit/use_cases/agents_md.py:_bring_back": (by_agents_file,),
+    "memkit/runtime/memory/archive/keeping.py:_derived": (by_plug(kept),),
+    "memkit/integrations/interface.py:add": (by_plug(lambda plug, known: plug.add("ada", "Ada keeps a lynx")),),
+    "memkit/integrations/interface.py:edit_core": (
+        by_plug(lambda plug, known: plug.edit_core("ada", "human", "Ada keeps a lynx")),
+    ),
+    "memkit/integrations/interface.py:supersede": (
+        by_plug(lambda plug, known: plug.supersede("ada", known, "Ada keeps a lynx")),
+    ),
+    "memkit/integrations/anthropic.py:write": (by_memory_tool("/memories/core/human.md"),),
+    "memkit/integrations/anthropic.py:remove": (by_memory_tool("/memories/core/human.md", gone=True),),
+    "memkit/integrations/anthropic.py:_write_records": (by_memory_tool("/memories/records/pets.md"),),
 }
 """What runs each function that offers."""
 DIRECT: dict[str, Twin] = {
@@ -338,7 +408,9 @@ DIRECT: dict[str, Twin] = {
     "undo": command("chat", "-p", "/undo"),
 }
 """The ways into the archive itself, and the way back."""
-BRING_NOTHING = {"undo", "memkit/use_cases/memory.py:roll_back_core", "memkit/bench/measure.py:__init__"}
+BRING_NOTHING = {
+    "undo", "memkit/integrations/anthropic.py:remove", "memkit/use_cases/memory.py:roll_back_core", "memkit/bench/measure.py:__init__",
+}  # fmt: skip
 """What brings no text in, whatever the gate says."""
 
 
@@ -386,6 +458,8 @@ def test_nothing_enters_past_a_gate_that_refuses_all(
     before = lines_with_text(store)
     monkeypatch.setattr(WriteGate, "judge", Refusing.judge)
     monkeypatch.setattr(WriteGate, "judge_core", Refusing.judge)
+    refusal = Reason("refusing", "This gate refuses everything.")
+    monkeypatch.setattr(WriteGate, "judge_document", lambda self, *offer, **more: ((refusal,), lambda value: value))
 
     try:
         twin(store, known, tmp_path)

@@ -89,7 +89,7 @@ def chat(
     opened = with_trust(front, opening)
     conversation = TerminalConversation(workspace, opened, outlet=outlet, all_said=said, provider=provider)
     if consents and user is not None and not opened.consent.granted():
-        workspace.archive.set_consent(user, True, workspace.person(user, session=opened.setting.session))
+        workspace.archive.set_consent(user, True, workspace.writer(user, session=opened.setting.session))
         conversation.changed = True
     with Leaving() as leaving:
         try:

@@ -191,11 +191,26 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
     front.answer(data, [*_consolidation_lines(result, dry_run), *result.notes], diagnostics=notes)
 
 
+@click.command("snapshot", cls=MemkitCommand)
+@click.option("--branch", help="The new branch (default: memkit/snapshot-<today>).")
+@click.pass_obj
+def snapshot(front: Front, branch: str | None) -> None:
+    """Write all memory, as it is now, as shards on a branch: a point in time to review, keep and look back to."""
+    from memkit.use_cases.backend import take_snapshot
+
+    taken = take_snapshot(front.workspace, branch=branch)
+    data = {"branch": taken.branch, "commit": taken.commit, "records": taken.records, "users": taken.users}
+    told = f"{taken.records:,} records of {taken.users:,} users on branch {taken.branch}, commit {taken.commit[:12]}."
+    front.answer(data, [told, f"Look back to it: memkit memory search QUERY --at {taken.branch}"])
+
+
 def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     if not result.summary:
         return ["Nothing to consolidate."]
     if dry_run:
         return ["Would change:", result.summary]
+    if result.branch is None:
+        return [result.summary, "Done: this memory lies on a server and on no branch. Each record keeps its history."]
     return [
         result.summary,
         f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",

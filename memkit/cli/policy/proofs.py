@@ -251,7 +251,8 @@ def conflicts(front: Front, baseline: Path | None) -> None:
     found = find_policy_conflicts(front.root, baseline)
     analysis = found.analysis
     accepted = [_finding(conflict) | {"reason": by.reason} for conflict, by in found.accepted]
-    data = {"findings": [_finding(conflict) for conflict in analysis.conflicts], "accepted": accepted}
+    data: dict[str, Any] = {"findings": [_finding(conflict) for conflict in analysis.conflicts]}
+    data |= {"accepted": accepted} if accepted else {}
     front.answer(data, _lines(found), ok=not analysis.conflicts, diagnostics=list(_diagnostics(found)))
 
 

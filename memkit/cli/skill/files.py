@@ -22,7 +22,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice
 from memkit.skills.sheet import PROFILES, skill_body
 from memkit.skills.skill import SKILL, Skill, read_skill
 from memkit.store.yaml_edit import Part
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.compare_skill import Comparison, SkillSide
@@ -278,6 +278,32 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
         "left_out": list(exported.left_out),
     }
     front.answer(data, f"Wrote {exported.path}")
+
+
+@click.command("scan", cls=MemkitCommand)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Ask for a signature by one of these keys (PEM)."
+)
+@click.pass_obj
+def scan(front: Front, path: Path, keys: Path | None) -> None:
+    """Look through the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for what is hostile.
+
+    Every file is read and none is run; no store is needed. Exit code 1 when something has to be looked at.
+    """
+    from memkit.use_cases.scan_skill import scan_skill
+
+    found = scan_skill(path, keys)
+    verdict = "flagged" if found.flagged else "clean"
+    data = {"verdict": verdict, "findings": [asdict(finding) for finding in found.findings], "files": found.files}
+    told = [
+        f"{one.path}:{one.line}: {one.severity} {one.code} {one.message}" + (f"  [{one.text}]" if one.text else "")
+        for one in found.findings
+    ]
+    diagnostics = [
+        diagnostic(one.code, one.message, severity=one.severity, path=one.path, line=one.line) for one in found.findings
+    ]
+    front.answer(data, [*told, f"{verdict}: {counted(found.files, 'file')} read."], ok=not found.flagged, diagnostics=diagnostics)
 
 
 @click.command("import", cls=MemkitCommand)

@@ -190,7 +190,7 @@ def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
         for finding in guard.decide(tool, args, {}).policies:
             if (
                 finding.effect == "deny"
-                and "counts as a match" not in finding.reason
+                and not finding.opaque
                 and "failed" not in finding.reason
             ):
                 return finding

@@ -6,9 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..memory.record.errors import ArchiveError
@@ -16,9 +15,11 @@ from ..memory.record.errors import ArchiveError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..memory.log.log import Log, Observe
+    from ..memory.log.log import Observe
 
 FILES = "files"
+SHARING = "-shared"
+"""Ends the name by which what is shared is written: a chain that not everybody may read whole tells nobody much."""
 ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:PostgresLog"}
 """Schemes of an archive, and what keeps it; imported where it is used."""
 WORKING = {"redis": "redis_state:RedisState", "rediss": "redis_state:RedisState"}
@@ -47,7 +48,7 @@ class WrongAddress(ArchiveError):
     code = "invalid"
 
 
-class Address(NamedTuple):
+class BackendAddress(NamedTuple):
     """A back end by its address."""
 
     kind: str
@@ -64,7 +65,7 @@ class Address(NamedTuple):
         return without_secrets(self.url) if self.url else self.kind
 
 
-def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Address:
+def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, str] | None = None) -> BackendAddress:
     """Return the back end that a setting names: ``files``, a URL, or ``$NAME`` for a variable that holds either.
 
     Raises:
@@ -80,7 +81,7 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         if not text:
             raise BackendAway(f"The variable {match[1]} is not set, and it holds the address of a back end.")
     if text == FILES:
-        return Address(FILES)
+        return BackendAddress(FILES)
     scheme, found, _ = text.partition("://")
     if not found or scheme.lower() not in schemes:
         what = f"{scheme.lower()}://…" if found and scheme.isalnum() and len(scheme) < 20 else "That"
@@ -91,7 +92,7 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         raise WrongAddress(f"The address has a port or a host that cannot be. {known}") from None
     if "\0" in text or any(letter.isspace() for letter in text):
         raise WrongAddress(f"An address holds no blanks. {known}")
-    return Address({"postgres": "postgresql", "rediss": "redis"}.get(scheme.lower(), scheme.lower()), text)
+    return BackendAddress({"postgres": "postgresql", "rediss": "redis"}.get(scheme.lower(), scheme.lower()), text)
 
 
 def without_secrets(url: str) -> str:
@@ -121,21 +122,3 @@ class Instance(NamedTuple):
     observe: Observe
     name: str = ""
     """What the store is called; a server that holds another store's memory refuses."""
-
-
-def open_archive(where: Address, instance: Instance) -> Log:
-    """Return the log of an archive on a server; nothing is asked of it yet."""
-    log: Log = loaded(ARCHIVES, where)(where.url, instance)
-    return log
-
-
-def loaded(known: Mapping[str, str], where: Address) -> Any:
-    """Return the class that serves an address; raises ``BackendAway`` where its library is not installed."""
-    module, _, name = known[where.url.partition("://")[0].lower()].partition(":")
-    try:
-        return getattr(import_module(f".{module}", __package__), name)
-    except ImportError as error:
-        extra = EXTRAS[module]
-        raise BackendAway(
-            f"{where.kind} needs a library that is not here ({error.name}): pip install 'memkit-agent[{extra}]'."
-        ) from None

@@ -21,11 +21,11 @@ from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
 from ..memory.record.errors import ArchiveError, InvalidRecord
 from ..memory.record.lines import JSON, decode_line, encode_data, encode_line, parse_time
 from ..memory.record.record import SHARED, corpus_of, unplaced
-from .postgres import SHARING, PostgresLog, Staged, insert_all, new_epoch
+from .interface import SHARING
 
 READ_AT_ONCE = 4 << 20
 WRITTEN_AT_ONCE = 5_000
-"""Lines in one transaction."""
+"""Lines that are kept in one go, and told of."""
 
 
 class ChainLine(NamedTuple):
@@ -53,7 +53,7 @@ class Sink(Protocol):
         """See to it that everything taken is kept."""
 
 
-class Course:
+class Passage:
     """How far the lines of a log were brought, so that it can go on with those that came since."""
 
     def __init__(self, log: Log, *, parts: bool, key: bytes | None) -> None:
@@ -148,51 +148,6 @@ class Digests:
         return {user for _, user in self.chains}
 
 
-class PostgresSink:
-    """Brings lines into a database; of an attempt that was interrupted it goes on with what is missing."""
-
-    def __init__(self, log: PostgresLog) -> None:
-        self._log = log
-        self._known = {(writer, user): (size, epoch) for user, writer, size, epoch in log.extent()}
-        self._reached: dict[tuple[str, str], int] = {}
-        self._waiting: dict[tuple[str, str], Staged] = {}
-        self._count = 0
-
-    @property
-    def holds_more(self) -> bool:
-        """Return whether the database holds lines that were not among those taken."""
-        return any(size > self._reached.get(chain, 0) for chain, (size, _) in self._known.items())
-
-    def take(self, one: ChainLine) -> None:
-        """Keep a line, unless it is there."""
-        at = self._reached.get(one.chain, 0)
-        self._reached[one.chain] = at + len(one.line)
-        size, epoch = self._known.get(one.chain, (0, 0))
-        if at < size:
-            return
-        staged = self._waiting.get(one.chain)
-        if staged is None:
-            fresh = Staged(one.user, one.writer, one.shared, epoch or new_epoch(), at, [], [])
-            staged = self._waiting[one.chain] = fresh
-            self._known[one.chain] = (size, fresh.epoch)
-        staged.lines.append(one.line)
-        staged.placed.append(one.data)
-        self._count += 1
-        if self._count >= WRITTEN_AT_ONCE:
-            self.flush()
-
-    def written(self) -> Log:
-        """Return the database as a log, to be read."""
-        return self._log
-
-    def flush(self) -> None:
-        """Commit what was taken."""
-        if self._waiting:
-            self._log.load(lambda connection: insert_all(connection, self._waiting.values()))
-        self._known |= {chain: (staged.end, staged.epoch) for chain, staged in self._waiting.items()}
-        self._waiting, self._count = {}, 0
-
-
 class FilesSink:
     """Writes shards into a folder of its own, to be put in the store when all of them are whole."""
 
@@ -265,7 +220,7 @@ class _FolderLog(SharedShards):
         raise ArchiveError("These shards are only read.")
 
 
-def bring(course: Course, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
+def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
     """Bring what is left of one log into another, and tell now and then how many lines there were."""
     for one in course.rest():
         note(one)
@@ -277,7 +232,7 @@ def bring(course: Course, sink: Sink, note: Callable[[ChainLine], None], tell: C
 
 def digests_of(log: Log) -> Digests:
     """Return what stands for all lines of a log, after reading them."""
-    found, course = Digests(), Course(log, parts=False, key=None)
+    found, course = Digests(), Passage(log, parts=False, key=None)
     for one in course.rest():
         found.note(one)
     return found

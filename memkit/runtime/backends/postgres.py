@@ -31,14 +31,12 @@ from ..memory.log.witness import Witness
 from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
-from .interface import BackendAway, BackendUnfit, Instance, masked, without_secrets
+from .interface import SHARING, BackendAway, BackendUnfit, Instance, masked, without_secrets
 from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
 
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
 """Begins the names of the shards of what somebody shared."""
-SHARING = "-shared"
-"""Ends the name by which a clone writes what is shared: a chain that not everybody may read whole tells nobody much."""
 PATIENCE = 15.0
 """Seconds in which a server that was there, or is starting, may come back."""
 CONNECT_SECONDS, LOCK_SECONDS = 10, 30
@@ -62,7 +60,7 @@ class _Listed(NamedTuple):
     shards: Mapping[str, ShardStat]
 
 
-class Server:
+class PostgresServer:
     """One connection to a database, opened when it is needed and anew when it was lost."""
 
     def __init__(self, url: str, *, serves: bool = True) -> None:
@@ -167,7 +165,7 @@ class PostgresLog:
     """The lines of many users in one database."""
 
     def __init__(self, url: str, instance: Instance) -> None:
-        self.server = Server(url)
+        self.server = PostgresServer(url)
         self.witness: Witness | None = Witness(instance.root, has_heads=False)
         self._name = instance.name
         self._root = instance.root
@@ -244,9 +242,9 @@ class PostgresLog:
         return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
 
     @staticmethod
-    def owner(url: str) -> Server:
+    def owner(url: str) -> PostgresServer:
         """Return the server for the owner of its tables, who may have to make them."""
-        return Server(url, serves=False)
+        return PostgresServer(url, serves=False)
 
     @property
     def shown(self) -> str:

@@ -47,6 +47,8 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     on_command = _compile(pattern)
     says = _describe(pattern)
     redirected = ">" in pattern.program
+    lowered = [name.lower() for name in pattern.program]
+    named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
 
     def test(value: JSON) -> Ternary:
         from .shell import view_of
@@ -54,6 +56,8 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         view = view_of(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
+        if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
+            return NO
         commands = (*view.commands, *view.redirections) if redirected else view.commands
         found = first_of(on_command(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)

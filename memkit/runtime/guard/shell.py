@@ -55,6 +55,13 @@ class ShellView:
     redirections: tuple[Command, ...] = ()
     """Files that are replaced, each as the program ``>`` with the file; with ``--empty`` where nothing is written."""
 
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """Return the programs of all commands, or ``None`` where something is only known when the shell runs."""
+        if self.doubts or any(command.program is None for command in self.commands):
+            return None
+        return frozenset(command.name for command in (*self.commands, *self.redirections))
+
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
     """Return the view of shell text, or of a list of words that is run without a shell.

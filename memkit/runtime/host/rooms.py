@@ -37,6 +37,7 @@ from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
 
 if TYPE_CHECKING:
+    from ..backends.redis_state import RedisState
     from ..embeddings.interface import Embedder
     from ..memory.index.search import VectorIndex
     from ..memory.tiers.conversation import Similar
@@ -124,6 +125,7 @@ class Rooms:
     consent: UserConsent
     config: AgentConfig
     host: Host
+    shared: RedisState | None = None
 
     @property
     def main(self) -> MainContext:
@@ -173,6 +175,7 @@ class Rooms:
             forgets=True,
             extract=side.extract if side else None,
             account=lambda turn: account_of(turn, self.host.settle),
+            shared=self.shared,
         )
         session = Session(agent, terms, settings=self.settings.limits)
         # The loop of the rooms keeps its calls by itself; an SDK decides when a tool runs.
@@ -247,7 +250,10 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         user_id, session, max_tokens=memory.main.max_tokens, context=settings.context, root=settings.memory_folder
     )
     toolbox = _toolbox(settings, memory, consent, config, host)
-    return Rooms(settings, archive, memory, toolbox, consent, config, host)
+    shared = settings.shared_state() if user is not None else None
+    if shared is not None:
+        memory.recall.share = shared.push
+    return Rooms(settings, archive, memory, toolbox, consent, config, host, shared)
 
 
 class _ByMeaning:

@@ -31,6 +31,7 @@ from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
 
 if TYPE_CHECKING:
+    from ..backends.redis_state import RedisState
     from ..memory.lifecycle.pieces import Extract
 
 
@@ -91,6 +92,8 @@ class SessionTerms:
     """Draws from turns what lasts; without it rules do."""
     instead: str = "leave out --session for a new one"
     """How to talk where another process has the session open."""
+    shared: RedisState | None = None
+    """Where other instances find the session; only this machine has it without."""
 
 
 class Session:
@@ -141,6 +144,7 @@ class Session:
                 hide=lambda entry: terms.sealer.seal(entry),
                 show=lambda entry: shown(entry, terms.sealer),
                 instead=terms.instead,
+                share=self._share,
             ),
             session=terms.session,
             is_kept=terms.is_kept,
@@ -162,6 +166,8 @@ class Session:
             AgentError: It is a session with another of the user's agents.
         """
         if may_read:
+            if self._terms.shared is not None:
+                self._terms.shared.enter(self._terms.user, self._terms.session)
             try:
                 self._put_back(fork_of)
             except BaseException:
@@ -289,6 +295,7 @@ class Session:
         finally:
             if self._terms.forgets and not self._terms.is_kept():
                 self._file.forget()
+                self._share(self._file.path)
         if not is_off_record and not self._terms.is_kept():
             self._unagreed = tuple(self._main.messages)
         return reply
@@ -366,6 +373,12 @@ class Session:
     def close(self) -> None:
         """Let other processes into the session."""
         self.journal.close()
+        if self._terms.shared is not None:
+            self._terms.shared.leave(self._terms.user, self._terms.session)
+
+    def _share(self, path: Path) -> None:
+        if self._terms.shared is not None:
+            self._terms.shared.push(path, self._terms.user)
 
     def _file_of(self, session: str) -> SessionFile:
         return SessionFile(self._terms.folder, self._terms.user, session, self._terms.sealer)
@@ -392,6 +405,7 @@ class Session:
             )
             return False
         self.fault = None
+        self._share(self._file.path)
         return True
 
 

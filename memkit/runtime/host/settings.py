@@ -11,13 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..memory.archive.reader import unobserved
 from ..memory.log.clone import state_folder
 from ..memory.main import ArchivalStore, MemorySettings
 from ..memory.record.lines import utc_now
 from .sessions import AgentError, CannotServe
+
+if TYPE_CHECKING:
+    from ..backends.redis_state import RedisState
 
 MANIFEST = "memkit.yaml"
 MEMORY_SECTIONS = (
@@ -41,6 +44,12 @@ class Project:
     """What was compiled from the store."""
     conversation: str = "agent.conversation"
     """The module that reaches the model; loaded when a turn needs it, because an SDK takes seconds to load."""
+
+
+def _say(message: str) -> None:
+    import logging
+
+    logging.getLogger("memkit").warning(message)
 
 
 def project_of(package: ModuleType) -> Project:
@@ -93,13 +102,29 @@ class ProjectSettings:
             return ArchivalStore(None, settings=self.limits, **more)
         place = str(self.values.get("backends", {}).get("archive", "files"))
         if place != "files":
-            from ..backends.interface import ARCHIVES, Instance, address, open_archive
+            from ..backends.interface import ARCHIVES, Instance, address
+            from ..backends.opening import open_archive
 
             where = address(place, ARCHIVES, self.environment)
             if where.url:
                 instance = Instance(self.memory_folder, utc_now, unobserved, str(self.values.get("name") or ""))
                 more["log"] = open_archive(where, instance)
         return ArchivalStore(self.memory_folder, settings=self.limits, **more)
+
+    def shared_state(self) -> RedisState | None:
+        """Return where sessions and turns are shared with other instances; None where they are not."""
+        place = str(self.values.get("backends", {}).get("working", "files"))
+        if place == "files":
+            return None
+        from ..backends.interface import WORKING, address
+        from ..backends.opening import open_working
+
+        where = address(place, WORKING, self.environment)
+        if not where.url:
+            return None
+        lasts = {"checkpoint": self.limits.checkpoint.ttl, "recall": self.limits.recall.ttl}
+        name = str(self.values.get("name") or "")
+        return open_working(where, root=self.state_folder, name=name, ttl=lasts, note=_say)
 
     def make_store(self) -> None:
         """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""

@@ -213,7 +213,8 @@ class Books:
 
     def recalled(self, operation: Mapping[str, JSON], lost: Sequence[JSON] = ()) -> None:
         """Enter a recall that the host did itself, where it found something, and tell of it."""
-        if ids := ids_of(operation):
+        under = operation.get("parents")
+        if ids := [*ids_of(operation), *(map(str, under) if isinstance(under, list) else ())]:
             self.note(operation)
             self._memory.note_recalled(ids)
         self._tell_recall(operation, lost)
@@ -340,6 +341,8 @@ class Books:
             self.known_ids.update(ids_of(operation))
         if operation.get("op") in RETRIEVING:
             self.ledger.parents.update(dict.fromkeys(ids_of(operation)))
+        if isinstance(under := operation.get("parents"), list):
+            self.ledger.parents.update(dict.fromkeys(map(str, under)))
         if self.on_note is not None:
             self.on_note(operation)
 

@@ -51,6 +51,7 @@ class JournalFile:
         hide: Callable[[Entry], Entry] = lambda entry: entry,
         show: Callable[[Entry], Entry] = lambda entry: entry,
         instead: str = "leave out --session for a new one",
+        share: Callable[[Path], None] = lambda path: None,
     ) -> None:
         """Name the file; nothing is written before ``hold``.
 
@@ -60,7 +61,9 @@ class JournalFile:
             hide: Makes of an entry what may stand on the disk.
             show: Makes an entry again of what stands there.
             instead: How to talk where another process has the session open.
+            share: Told of every change, so that other machines can go on from here.
         """
+        self._share = share
         self._handle: int | None = None
         self._process = 0
         """In which process the handle was opened."""
@@ -138,6 +141,7 @@ class JournalFile:
             self._write(line + b"\n")
             if sync:
                 os.fsync(self._open_handle())
+            self._share(self.path)
         except OSError as error:
             if is_done:
                 self._unwritten += line + b"\n"

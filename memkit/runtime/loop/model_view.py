@@ -115,7 +115,9 @@ class ModelView:
         recalled = find(words, task, "\n".join([shown, main.render_core(), *said]))
         found: dict[str, list[Found]] = {}
         for piece in recalled.pieces:
-            found.setdefault(FITTING[piece.tier], []).append(Found(piece.tier, piece.text, piece.fit, piece.id))
+            found.setdefault(FITTING[piece.tier], []).append(
+                Found(piece.tier, piece.text, piece.fit, piece.id, parents=piece.parents)
+            )
         self._given.toolbox.books.leave_out([""] * recalled.tainted, [])
         return [Block(name, tuple(items)) for name, items in found.items()], recalled.lost
 
@@ -123,7 +125,10 @@ class ModelView:
         """Return recalled blocks as the prompt shows them, as far as they fit, after taking them into the books."""
         blocks = self._fitting(self.clean_of(blocks))
         ids = [record_id for block in blocks for record_id in block.ids]
-        self._given.toolbox.books.recalled({"op": "recall", "tier": "archive", "query": query, "ids": ids}, lost)
+        operation: dict[str, JSON] = {"op": "recall", "tier": "archive", "query": query, "ids": ids}
+        if under := list(dict.fromkeys(id for block in blocks for item in block.found for id in item.parents)):
+            operation["parents"] = under
+        self._given.toolbox.books.recalled(operation, lost)
         self._given.told.tell("recalled", blocks=[{"tier": block.tier, "ids": block.ids} for block in blocks])
         return self._given.memory.render(blocks)
 

@@ -34,6 +34,8 @@ class Found:
     id: str | None = None
     taint: tuple[str, ...] = ()
     """What may have steered it; the loop shows unasked only what is clean."""
+    parents: tuple[str, ...] = ()
+    """Records that stood in the prompt that a turn was said under."""
 
     @property
     def line(self) -> str:

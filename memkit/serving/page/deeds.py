@@ -29,7 +29,7 @@ LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Done:
     """What came of a deed, for a person, and where to go on."""
 
     text: str
@@ -44,9 +44,10 @@ class Outcome:
 class Deed:
     """One thing that can be done."""
 
-    work: Callable[[Workspace, Visit, Given], Outcome]
+    work: Callable[[Workspace, Visit, Given], Done]
     scope: str = "write"
     operators: bool = False
+    at_desk: bool = True
 
 
 def seat_of(workspace: Workspace, visit: Visit) -> Workspace:
@@ -65,8 +66,8 @@ def _text(given: Given) -> str:
     return text
 
 
-def _told(decision: Decision, room: str = "memory") -> Outcome:
-    return Outcome(" ".join(line.strip() for line in decision_lines(decision)), room, decision.id)
+def _told(decision: Decision, room: str = "memory") -> Done:
+    return Done(" ".join(line.strip() for line in decision_lines(decision)), room, decision.id)
 
 
 def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
@@ -87,14 +88,14 @@ def digest_of(status: str, text: str) -> str:
     return blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def _add(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _add(workspace: Workspace, visit: Visit, given: Given) -> Done:
     seat = seat_of(workspace, visit)
     draft = Draft(text=_text(given), importance=workspace.settings["importance"])
     consented = visit.caller is None or workspace.archive.consent(visit.user) is True
     return _told(remember(seat, draft, user=visit.user, consented=consented))
 
 
-def _correct(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _correct(workspace: Workspace, visit: Visit, given: Given) -> Done:
     stored = _own(workspace, visit, given)
     consented = visit.caller is None or workspace.archive.consent(visit.user) is True
     done = supersede_record(
@@ -103,35 +104,35 @@ def _correct(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
     return _told(done)
 
 
-def _marked(op: str) -> Callable[[Workspace, Visit, Given], Outcome]:
-    def mark(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _marked(op: str) -> Callable[[Workspace, Visit, Given], Done]:
+    def mark(workspace: Workspace, visit: Visit, given: Given) -> Done:
         stored = _own(workspace, visit, given)
         id = stored.record.id
         now = mark_entry(seat_of(workspace, visit), op, id, user=visit.user, reason=_reason(given))
         if now.proposal:
-            return Outcome(f"{op}: this waits for a person who may approve it.", "memory", id)
+            return Done(f"{op}: this waits for a person who may approve it.", "memory", id)
         back = f" Live again: {', '.join(now.revived)}." if now.revived else ""
-        return Outcome(f"{op}: it is {now.status}{' already' if now.already else ''}.{back}", "memory", id)
+        return Done(f"{op}: it is {now.status}{' already' if now.already else ''}.{back}", "memory", id)
 
     return mark
 
 
-def _restore(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _restore(workspace: Workspace, visit: Visit, given: Given) -> Done:
     stored = _own(workspace, visit, given)
     now = restore_record(seat_of(workspace, visit), stored, reason=_reason(given))
-    return Outcome(f"restore: it is {now.status}.", "memory", stored.record.id)
+    return Done(f"restore: it is {now.status}.", "memory", stored.record.id)
 
 
-def _tag(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _tag(workspace: Workspace, visit: Visit, given: Given) -> Done:
     stored = _own(workspace, visit, given)
     tags = [tag for tag in (part.strip() for part in given.get("tags", "").split(",")) if tag]
     waits = update_record(seat_of(workspace, visit), stored, {"tags": tags}, reason=_reason(given))
     told = "The new tags wait for a person." if waits else "The tags are changed."
-    return Outcome(told, "memory", stored.record.id)
+    return Done(told, "memory", stored.record.id)
 
 
-def _decide(op: str) -> Callable[[Workspace, Visit, Given], Outcome]:
-    def decide(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _decide(op: str) -> Callable[[Workspace, Visit, Given], Done]:
+    def decide(workspace: Workspace, visit: Visit, given: Given) -> Done:
         id = given.get("id", "")
         waits = {one.id: one for one in workspace.archive.waiting(user_id=visit.user)}
         if id not in waits:
@@ -139,28 +140,28 @@ def _decide(op: str) -> Callable[[Workspace, Visit, Given], Outcome]:
         if given.get("seen", "") != digest_of(waits[id].kind, waits[id].text):
             raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
         now = mark_entry(workspace, op, id, user=visit.user, reason=_reason(given))
-        return Outcome(f"{op}: it is {now.status}.", "waiting")
+        return Done(f"{op}: it is {now.status}.", "waiting")
 
     return decide
 
 
-def _resolve(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _resolve(workspace: Workspace, visit: Visit, given: Given) -> Done:
     since = given.get("since", "").strip() or None
     done = resolve_question(workspace, given.get("id", ""), user=visit.user, since=since, reason=_reason(given))
     ended = f"; {len(done.ended)} became history" if done.ended else ""
-    return Outcome(f"It holds since {done.since[:10]}{ended}.", "waiting")
+    return Done(f"It holds since {done.since[:10]}{ended}.", "waiting")
 
 
-def _consent(granted: bool) -> Callable[[Workspace, Visit, Given], Outcome]:
-    def agree(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _consent(granted: bool) -> Callable[[Workspace, Visit, Given], Done]:
+    def agree(workspace: Workspace, visit: Visit, given: Given) -> Done:
         workspace.archive.set_consent(visit.user, granted, workspace.person(visit.user))
         workspace.commit_memory()
-        return Outcome(f"Consent of {visit.user}: {'granted' if granted else 'withdrawn'}.", "people")
+        return Done(f"Consent of {visit.user}: {'granted' if granted else 'withdrawn'}.", "people")
 
     return agree
 
 
-def _erase(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
+def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     from memkit.use_cases.erase_user import erase_user
 
     if given.get("name", "") != visit.user:
@@ -171,7 +172,21 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Outcome:
         "certificate": json.dumps(json.loads(certificate), indent=1, ensure_ascii=False),
         "proven": done.proven, "removed": dict(done.removed),
     }  # fmt: skip
-    return Outcome(f"Everything held on {visit.user} is erased.", "people", shown=shown)
+    return Done(f"Everything held on {visit.user} is erased.", "people", shown=shown)
+
+
+def _say(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    """Say something to the store's agent, in a store of its own as another program would have it open."""
+    from memkit.agent import Setting
+    from memkit.use_cases.open_chat import open_chat
+    from memkit.workspace import open_workspace
+
+    with open_workspace(workspace.root, clock=workspace.clock) as own:
+        agent = open_chat(own, Setting(user=visit.user, session=given.get("id", "")))
+        agent.step(_text(given))
+        session = agent.setting.session
+        own.end_batch()
+    return Done("", "talks", session)
 
 
 DEEDS: Mapping[str, Deed] = {
@@ -188,6 +203,7 @@ DEEDS: Mapping[str, Deed] = {
     "resolve": Deed(_resolve, "review"),
     "grant": Deed(_consent(granted=True), "review"),
     "withdraw": Deed(_consent(granted=False), "review"),
+    "say": Deed(_say, "review", at_desk=False),
     "erase": Deed(_erase, "review", operators=True),
 }
 """By the name that a form posts to."""

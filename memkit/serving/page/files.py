@@ -17,7 +17,7 @@ from memkit.serving.page.visits import Visit
 from memkit.store.files import write_whole
 from memkit.workspace import Workspace
 
-LEFT_OUT = ("changes", "settings", "people", "time")
+LEFT_OUT = ("changes", "settings", "people", "time", "talks", "evolution")
 """Rooms that concern every user, or that only make sense where they can be asked."""
 MARK = "index.html"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import Any
@@ -43,6 +43,16 @@ LONGEST_TEXT = 20_000
 """Characters of one text that a page shows."""
 MOST_WAITING = 200
 MOST_CHANGES = 50
+MOST_SAID = 200
+MOST_TIES = 200
+MOST_DRAWN = 200
+"""Things in one picture; more of them nobody can read, and the table has them."""
+BESIDE: Mapping[str, str] = {
+    "retrieved": "found", "injected": "shown to the model", "cited": "cited", "recall_skipped": "nothing was looked up",
+    "write": "kept", "merge": "merged", "quarantine": "held back", "refusal": "refused", "supersede": "replaced",
+    "core": "edited core memory", "reject": "rejected", "policy": "policy",
+}  # fmt: skip
+"""Events of a turn as the page calls them."""
 
 Asked = Mapping[str, str]
 """What a visitor asked for: the query of the address."""
@@ -166,6 +176,7 @@ def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
         "status": stored.status,
         "mark": digest_of(stored.status, record.text),
         "is_own": record.user_id == visit.user,
+        "session": record.session_id if record.user_id == visit.user else None,
         "history": [dict(event) for event in stored.history],
         "fields": [
             (key, _plain(value)) for key, value in data.items() if key not in hidden and value not in (None, "")
@@ -228,7 +239,7 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
                 "text": shortened(one.text, 2000),
                 "taint": one.taint,
                 "mark": digest_of(one.kind, one.text),
-            }  # fmt: skip
+            }
             for one in held[:MOST_WAITING]
         ],
         "held_count": len(held),
@@ -423,6 +434,95 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
     }
 
 
+# Relations.
+
+
+def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return who and what hangs together: all of it, what is around one, or the way between two."""
+    from memkit.drawing.interface import draw
+    from memkit.use_cases.relations import GraphQuestion, relation_drawing, walk_relations
+
+    around, to = asked.get("around", "").strip(), asked.get("to", "").strip()
+    steps, as_of = 2 if asked.get("steps") == "2" else 1, _day(asked.get("as_of", "").strip())
+    between = (around, to) if around and to else None
+    question = GraphQuestion(None if between else around or None, steps, between, as_of)
+    graph = walk_relations(workspace, visit.user, question)
+    names = {node.id: node.name for node in graph.nodes}
+    ties, tied = graph.edges[:MOST_TIES], {end for tie in graph.edges for end in (tie.source, tie.target)}
+    drawn = relation_drawing(graph, question.title) if 0 < len(graph.nodes) <= MOST_DRAWN else None
+    return {
+        "around": around, "to": to, "steps": steps, "as_of": as_of or "", "title": question.title,
+        "svg": draw(drawn, "svg").text if drawn else "", "nodes": len(graph.nodes), "count": len(graph.edges),
+        "ties": [
+            {
+                "from": names[tie.source], "to": names[tie.target], "relation": tie.relation, "ids": tie.record_ids[:5],
+                "since": tie.valid_from or "", "until": tie.valid_until or "", "tainted": tie.tainted,
+            }
+            for tie in ties
+        ],
+        "alone": sorted({node.name for node in graph.nodes if node.id not in tied})[:MOST_TIES],
+    }  # fmt: skip
+
+
+# Talks.
+
+
+def talks(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the conversations on this machine, or one of them with what was recalled and kept beside each turn."""
+    from memkit.use_cases.accounts import turn_events
+    from memkit.use_cases.sessions import show_session
+
+    shown: Shown = {"talks": [], "card": None, "turns": [], "answers": workspace.settings["provider"]}
+    if name is None:
+        return shown | {"talks": workspace.session_book.of(visit.user)[:SHOWN]}
+    account = show_session(workspace, name, user=visit.user)
+    session = account.card.session
+    turns: dict[int | None, Shown] = {}
+    for said in account.turns[-MOST_SAID:]:
+        turn = turns.setdefault(said.turn_id, {"id": said.turn_id, "said": [], "beside": []})
+        turn["said"].append({"role": said.role, "text": shortened(said.text, 4000), "taint": said.taint})
+    for event in turn_events(workspace, user=visit.user, session=session):
+        if event["turn_id"] in turns and event["event"] in BESIDE:
+            ids = [id for id in event.get("ids") or () if isinstance(id, str)]
+            told = {"what": BESIDE[event["event"]], "ids": ids[:8], "more": max(0, len(ids) - 8), "why": ""}
+            if event["event"] in ("policy", "recall_skipped", "refusal"):
+                told["why"] = one_line(str(event.get("decision") or event.get("reason") or ""), 120)
+            turns[event["turn_id"]]["beside"] += [told] if ids or told["why"] else []
+    return shown | {"card": account.card, "turns": list(turns.values()), "left": len(account.turns) > MOST_SAID}
+
+
+# Evolution.
+
+
+def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
+    """Return the runs of evolution on this machine, or one of them: its course, and where its best came from."""
+    from memkit.drawing.interface import to_svg
+    from memkit.evolution.account import account_of, course_of, status_of
+    from memkit.evolution.folder import RunFolder, runs_folder
+    from memkit.evolution.record import RECORD
+    from memkit.evolution.report import lineage_graph
+
+    folder = runs_folder(workspace.root)
+    found = {path.parent.name: RunFolder(path.parent) for path in sorted(folder.glob(f"*/{RECORD}"))[-SHOWN:]}
+    if name is None:
+        rows = []
+        for run in reversed(found.values()):
+            with suppress(MemkitError):
+                rows.append(status_of(account_of(run)))
+        return {"runs": rows, "run": None}
+    if name not in found:
+        raise NotFound(f"There is no run {name!r:.60} here.")
+    account = account_of(found[name])
+    has_best = account.checkpoint is not None and account.checkpoint.best is not None
+    steps = account.ancestry(account.best) if has_best else []
+    points = course_of(account.judged, minimize=account.record.settings.minimize)[-200:]
+    return {
+        "runs": [], "run": status_of(account), "svg": to_svg(lineage_graph(steps)) if steps else "",
+        "columns": ("generation", "judged", "scored", "best", "best so far"),
+        "rows": [["" if cell is None else f"{cell:.6g}" for cell in astuple(point)] for point in points],
+    }  # fmt: skip
+
+
 # Plans.
 
 
@@ -432,7 +532,7 @@ def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
     from memkit.drawing.planning import task_network
     from memkit.use_cases.domains import list_domains, show_domain
 
-    shown: Shown = {"domains": [], "domain": None, "fault": ""}
+    shown: Shown = {"domains": [], "domain": None, "runs": [], "fault": ""}
     try:
         if name is not None:
             known = {one.name: one for one in list_domains(workspace.root)}
@@ -442,7 +542,12 @@ def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
             labels = {node.id: node.label for node in network.nodes}
             rows = [(labels[one.source], labels[one.target], one.label) for one in network.edges]
             return shown | {"domain": known[name], "svg": to_svg(network), "network": network, "rows": rows}
-        return shown | {"domains": list_domains(workspace.root)}
+        from memkit.use_cases.carry_out_plan import plan_runs
+
+        runs = [
+            one for one in plan_runs(None, workspace).states(lambda told: None) if one.run.user in (None, visit.user)
+        ]
+        return shown | {"domains": list_domains(workspace.root), "runs": [one.to_data() for one in runs[-SHOWN:]]}
     except NotFound:
         raise
     except MemkitError as error:
@@ -468,12 +573,15 @@ ROOMS: Mapping[str, Room] = {
     for room in (
         Room("today", "Today", today),
         Room("memory", "Memory", memory),
+        Room("relations", "Relations", relations),
         Room("waiting", "Waiting", waiting),
         Room("time", "Time", time, at_desk=False),
         Room("changes", "Changes", changes, at_desk=False, operators=True),
         Room("policies", "Policies", policies, at_desk=False),
         Room("skills", "Skills", skills, at_desk=False),
+        Room("talks", "Talks", talks),
         Room("plans", "Plans", plans, at_desk=False),
+        Room("evolution", "Evolution", evolution, at_desk=False, operators=True),
         Room("health", "Health", health),
         Room("people", "People", people),
         Room("settings", "Settings", settings, at_desk=False, operators=True),

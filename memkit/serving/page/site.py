@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.page.deeds import DEEDS, Outcome
+from memkit.serving.page.deeds import DEEDS, Done
 from memkit.serving.page.rooms import ROOMS, Room
 from memkit.serving.page.templates import ASSETS, asset, render, served_link
 from memkit.serving.page.visits import IDLE, Visit, Visits
@@ -177,6 +177,8 @@ class Site:
 
     async def _enter(self, request: Request, given: Mapping[str, str]) -> Response:
         name = await anyio.to_thread.run_sync(self.visits.enter, given.get("key", ""))
+        if name is None and self._visit(request) is not None:
+            name = request.cookies[self._cookie(request)]  # the link was followed again where it let in before
         if name is None:
             return self._sign_in(request, "That key is wrong, or was used. A key lets in once; a token does each time.")
         back = given.get("back", "/")
@@ -218,7 +220,8 @@ class Site:
                 )
             if deed.operators and not visit.is_operator:
                 raise NegativeAnswer("This is for who started the server.")
-            outcome = await self._at_desk(partial(deed.work, self.workspace, visit, given))
+            work = partial(deed.work, self.workspace, visit, given)
+            outcome = await (self._at_desk(work) if deed.at_desk else anyio.to_thread.run_sync(work))
         except Exception as error:
             self._note(name, visit, given.get("id"), "failed", mask(one_line(str(error), 300)))
             raise
@@ -226,10 +229,10 @@ class Site:
         room = ROOMS[outcome.room if outcome.room in ROOMS else "today"]
         if outcome.shown is not None:
             return await self._shown(room, visit, {}, None, message=outcome.text, more=outcome.shown)
-        id = outcome.id if outcome.room == "memory" else None
+        id = outcome.id if outcome.room in ("memory", "talks") else None
         return self._went_on(room, visit, id, outcome)
 
-    def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Outcome) -> Response:
+    def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Done) -> Response:
         """Send the browser on, so that loading the page again does nothing again; the message waits for it."""
         visit.message = outcome.text
         return RedirectResponse(served_link(room.name, id), 303)

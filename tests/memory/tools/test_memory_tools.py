@@ -349,6 +349,21 @@ class TestConversation:
         assert tools.conversation_search("harbour festival")[0].text == "The harbour festival is in June"
         assert len(tools.conversation_search("lighthouse")[0].text) > 4000
 
+    def test_what_was_said_under_a_record_names_it_when_it_is_found_again(self, archive: ArchivalStore) -> None:
+        """A record that an agent writes after finding its old reply falls with what that reply was said under."""
+        first = MemoryTools(MainContext(max_tokens=2000), archive, session_id="s1")
+        known = first.archive.offer(Draft("The harbour festival is in June"), Origin("person", "local")).id
+        first.begin_turn("When is the festival?", 1)
+        first.archival_memory_search("harbour festival")
+        first.main.append({"role": "assistant", "content": "Your harbour festival is early in the summer"})
+        later = MemoryTools(MainContext(max_tokens=2000), archive, session_id="s2", recall=first.recall)
+        later.begin_turn("What did we say?", 1)
+
+        later.conversation_search("harbour summer")
+        written = archive.get(later.archival_memory_insert("The user plans a trip in early summer"))
+
+        assert written is not None and known in written.record.parents
+
     def test_a_later_process_and_session_finds_them(self, tmp_path: Path, archive: ArchivalStore) -> None:
         """Turns of an earlier session on disk are found later, and only by their user."""
         first = MemoryTools(MainContext(), archive, recall=RecallMemory(tmp_path), user_id="alice", session_id="s1")

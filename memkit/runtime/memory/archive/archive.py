@@ -35,7 +35,7 @@ from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
     from ..index.catalogue import Use
-    from ..index.documents import Document
+    from ..index.documents import StoredDocument
     from ..index.search import VectorIndex
     from ..lifecycle.consolidation import Consolidated, ConsolidationPlan
     from ..lifecycle.forgetting import Swept
@@ -165,7 +165,7 @@ class ArchivalStore(ArchiveReader):
             raise Refused([OFF_RECORD])
         from .keeping import keep
 
-        with self._change() as change:
+        with self._change(origin.user_id) as change:
             decisions = []
             for document in documents:
                 decisions.append(keep(change, document, origin, consented=consented))
@@ -173,7 +173,7 @@ class ArchivalStore(ArchiveReader):
                     raise Refused(decisions[-1].reasons)
             return decisions
 
-    def keep_longer(self, documents: "Iterable[tuple[Document, float]]", origin: Origin) -> None:
+    def keep_longer(self, documents: "Iterable[tuple[StoredDocument, float]]", origin: Origin) -> None:
         """Let documents that were read live on for so many minutes, where enough of their time has passed."""
         from .keeping import due_for_refresh, refresh
 
@@ -181,7 +181,7 @@ class ArchivalStore(ArchiveReader):
             (document, minutes) for document, minutes in documents if due_for_refresh(document, minutes, self._clock())
         ]
         if due and self.leaves_traces:
-            with self._change() as change:
+            with self._change(origin.user_id) as change:
                 for document, minutes in due:
                     refresh(change, document, origin, minutes)
 
@@ -342,7 +342,7 @@ class ArchivalStore(ArchiveReader):
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
         from ..lifecycle.forgetting import ForgettingCycle
 
-        with self._reading():
+        with self._reading(user_id):
             # What is shared is used by all, so everybody's counts are asked whomever is swept.
             cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
             swept = cycle.due(self._corpora(user_id), user_id)
@@ -367,7 +367,7 @@ class ArchivalStore(ArchiveReader):
 
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
         """Drop the access counts of records that no shard holds any more, and return how many."""
-        with self._reading():
+        with self._reading(user_id):
             return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
 
     def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:

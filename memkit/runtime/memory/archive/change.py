@@ -238,9 +238,9 @@ class ArchiveChange:
 
     def reflect(self, plan: "Reflection", note: str) -> "Reflected":
         """Write down what a plan concludes, each with the ids of what it was drawn from, and retire what is stale."""
-        from ..lifecycle.reflection import Drawn, Reflected
+        from ..lifecycle.reflection import Concluded, Reflected
 
-        drawn: list[Drawn] = []
+        drawn: list[Concluded] = []
         refused: list[str] = []
         for one in plan.conclusions:
             records = [record for id in one.parents if (record := self._view.live(id))]
@@ -259,7 +259,7 @@ class ArchiveChange:
             record = self._record(draft, origin, judgement)
             self._write(record.to_data())
             self.decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
-            drawn.append(Drawn(record.id, one))
+            drawn.append(Concluded(record.id, one))
         for old in plan.stale:
             self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
         return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.documents import DOCUMENT, PIECE, Document, Documents
+from ..index.documents import DOCUMENT, PIECE, Documents, StoredDocument
 from ..interface import Decision
 from ..record.errors import InvalidRecord, Reason
 from ..record.lines import EMPTY, JSON, kept_time, parse_time, to_text
@@ -49,7 +49,7 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
     if kept.value is None:
         if standing is None:
             return Decision("admitted", None)
-        return change.decided(origin, "admitted", _write(change, kept, origin, number + 1, None, None), ())
+        return change.decided(origin, "admitted", _write_version(change, kept, origin, number + 1, None, None), ())
     reasons, masked = change.judge_document(kept.value, origin, consented=consented)
     if reasons:
         return change.decided(origin, "refused", None, reasons)
@@ -62,17 +62,17 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
     derived = _derived(change, kept, origin, standing, consented=consented)
     if derived is not None and derived.decision == "refused":
         return derived
-    id = _write(change, kept, origin, number + 1, text, derived.id if derived else None)
+    id = _write_version(change, kept, origin, number + 1, text, derived.id if derived else None)
     return derived or change.decided(origin, "admitted", id, ())
 
 
-def due_for_refresh(document: Document, minutes: float, now: datetime) -> bool:
+def due_for_refresh(document: StoredDocument, minutes: float, now: datetime) -> bool:
     """Return whether so much of a document's time has passed that it is worth a line to give it more."""
     gained = now + timedelta(minutes=minutes * (1 - FRESHNESS))
     return document.until is not None and gained > parse_time(document.until)
 
 
-def refresh(change: "ArchiveChange", document: Document, origin: Origin, minutes: float) -> None:
+def refresh(change: "ArchiveChange", document: StoredDocument, origin: Origin, minutes: float) -> None:
     """Let a document that was read live on for as long as one that is new."""
     until = change.now() + timedelta(minutes=minutes)
     fields = _place(document, document.number + 1) | {
@@ -99,14 +99,14 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _says_the_same(standing: Document, text: str, kept: KeptDocument) -> bool:
+def _says_the_same(standing: StoredDocument, text: str, kept: KeptDocument) -> bool:
     same = standing.value == text and standing.corrected is None
     same = same and standing.more == json.dumps(dict(kept.more) or None)
     return same and standing.until is None and kept.until is None
 
 
 def _derived(
-    change: "ArchiveChange", kept: KeptDocument, origin: Origin, standing: Document | None, *, consented: bool
+    change: "ArchiveChange", kept: KeptDocument, origin: Origin, standing: StoredDocument | None, *, consented: bool
 ) -> Decision | None:
     """Offer the record of a document in the place of the one that stood for it; None where it has no text."""
     before = standing.record if standing else None
@@ -123,7 +123,7 @@ def _derived(
     return change.offer(draft, origin, consented=consented)
 
 
-def _write(
+def _write_version(
     change: "ArchiveChange", kept: KeptDocument, origin: Origin, number: int, text: str | None, record: str | None
 ) -> str:
     """Write a version of a document, on as many lines as it needs, and return its id."""
@@ -147,7 +147,7 @@ def _write(
     return first
 
 
-def _place(one: KeptDocument | Document, number: int) -> dict[str, JSON]:
+def _place(one: KeptDocument | StoredDocument, number: int) -> dict[str, JSON]:
     return {"kind": one.kind, "space": one.space, "name": one.name, "number": number}
 
 

@@ -119,6 +119,10 @@ class ArchiveReader:
 
         return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 
+    def count_in(self, counts: "AccessCounts") -> None:
+        """Count uses somewhere else from now on, such as where other instances count theirs."""
+        self._access = counts
+
     # ------------------------------------------------------------------ records
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
@@ -201,7 +205,7 @@ class ArchiveReader:
     ) -> list[Record]:
         """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
         wanted = set(tags)
-        with self._reading():
+        with self._reading(user_id):
             held = [
                 corpus.records(status=status, types=types, newest_first=True, before=before)
                 for corpus in self._corpora(user_id)
@@ -343,7 +347,7 @@ class ArchiveReader:
         """Return what ``ask`` finds among the documents of a user; the archive is held meanwhile."""
         from ..index.documents import Documents
 
-        with self._reading():
+        with self._reading(user_id):
             return ask(Documents(self._index.user(user_id), self._clock()))
 
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
@@ -411,7 +415,7 @@ class ArchiveReader:
         if not self._long_term:
             return None
         now = self._clock()
-        with self._reading():
+        with self._reading(user_id):
             for corpus in self._corpora(user_id):
                 for one in corpus.keyed(key):
                     holds = is_for(one, session_id, agent_id) and is_valid(one, now) and not one.is_sealed

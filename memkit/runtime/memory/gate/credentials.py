@@ -156,7 +156,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("discord_webhook", "api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{10,}/[A-Za-z0-9_-]{30,}"),
     _token("discord_token", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
     _shape("teams_webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{40,}"),
-    _token("telegram_token", ":aa", r"\d{8,10}:AA[A-Za-z0-9_-]{32,33}"),
+    _token("telegram_token", ":", r"\d{8,11}:(?:AA[A-Za-z0-9_-]{32,33}|(?=[A-Za-z0-9_-]{0,30}[A-Z])(?=[A-Za-z0-9_-]{0,30}\d)[A-Za-z0-9_-]{35})"),
     _token("sendgrid_key", "sg.", r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     _token("mailgun_key", "key-", r"key-[a-f0-9]{32}"),
     _token("mailchimp_key", "-us", r"[a-f0-9]{32}-us\d{1,2}"),

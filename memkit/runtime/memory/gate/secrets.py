@@ -5,6 +5,7 @@ and numbers with a checksum. Their patterns are imported by the first text that 
 plain.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -20,6 +21,14 @@ TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token
     cvv cvc code otp basic ssws passwort kennwort contraseña
     clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
 """Text without any of these has no telling context."""
+SPEAKING = (
+    *"""credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
+    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest:
+    backup: ftp: git: mysql maria redis valkey keydb vault htpasswd smb rpc sudo openssl zip 7z rar ldap sqlcmd mongo
+    freerdp gpg snmp nmcli wpa chpasswd""".split(),  # noqa: SIM905
+    *("log in", "sign in", "net use", "-u ", "-a "),
+)
+"""Text without any of these does nothing with a password."""
 LONGEST_PLAIN_WORD = 15
 MOST_PLAIN_DIGITS = 4
 
@@ -101,7 +110,7 @@ def is_plain(text: str) -> bool:
     short = all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces)
     lowered = text.lower()
     few_digits = sum(map(str.isdigit, text)) <= MOST_PLAIN_DIGITS
-    return short and few_digits and not any(word in lowered for word in TELLING)
+    return short and few_digits and not any(word in lowered for word in (*TELLING, *SPEAKING))
 
 
 def _readable(text: str) -> tuple[str, list[int] | None]:
@@ -117,7 +126,18 @@ def _readable(text: str) -> tuple[str, list[int] | None]:
             places.append(place)
         else:
             places.extend([place] * len(shown))
-    return "".join(letters), places
+    return _LOOKS_LIKE.sub(_in_latin, "".join(letters)), places
+
+
+_ALIKE = str.maketrans(
+    "аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТУХІЈЅαορνικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX"
+)
+_LOOKS_LIKE = re.compile(r"\w*[A-Za-z]\w*[\u0370-\u04ff\u0500-\u052f]\w*|\w*[\u0370-\u052f]\w*[A-Za-z]\w*")
+"""A word of Latin letters with some of another script among them."""
+
+
+def _in_latin(word: re.Match[str]) -> str:
+    return word.group().translate(_ALIKE)
 
 
 @lru_cache(maxsize=4096)
@@ -132,14 +152,17 @@ def _shown(char: str) -> str:
 
 
 def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
-    from .credentials import in_context, shaped
+    from .credentials import in_context, is_harmless, shaped
     from .personal import contacts, personal_numbers
+    from .surroundings import spoken
 
     if SECRET in groups:
         yield from (SecretFinding(*span) for span in shaped(text))
         lowered = text.lower()
         if any(word in lowered for word in TELLING):
             yield from (SecretFinding(*span) for span in in_context(text))
+        if not text.isascii() or any(word in lowered for word in SPEAKING):
+            yield from (SecretFinding(*span) for span in spoken(text, is_harmless))
     if PERSONAL in groups:
         yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
     if CONTACT in groups:

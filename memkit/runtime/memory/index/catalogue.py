@@ -327,7 +327,7 @@ class Catalogue:
         """Yield the rows of the shards whose names begin with one of ``folders``; of all without any."""
         query = f"SELECT {columns} FROM shards"
         for folder in folders:
-            yield from self._sql.execute(f"{query} WHERE path>=?1 AND path<?1||char(1114111)", (folder,))
+            yield from self._sql.execute(f"{query} WHERE path>=? AND path<?||char(1114111)", [folder] * 2)
         yield from self._sql.execute(query) if not folders else ()
 
     def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:

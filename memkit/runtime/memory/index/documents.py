@@ -30,7 +30,7 @@ FEW = 2000
 COUNT = f"SELECT count(*) FROM (SELECT 1 FROM documents WHERE kind=:kind AND +latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
 
 
-class Document(NamedTuple):
+class StoredDocument(NamedTuple):
     """A document as it stands."""
 
     kind: str
@@ -114,7 +114,7 @@ class Documents:
         self._sql = corpus.sql
         self._now = to_text(now)
 
-    def get(self, kind: str, space: str, name: str, as_of: str | None = None) -> Document | None:
+    def get(self, kind: str, space: str, name: str, as_of: str | None = None) -> StoredDocument | None:
         """Return a document as it stands, or as it stood at a moment; None where there is none."""
         for row in self._sql.execute(VERSIONS, (kind, space, name)).fetchall():
             if as_of is not None and row[5] > as_of:
@@ -124,7 +124,7 @@ class Documents:
                 return document
         return None
 
-    def version(self, id: str) -> Document | None:
+    def version(self, id: str) -> StoredDocument | None:
         """Return the document of which this is the latest version, as it stands."""
         row = self._sql.execute("SELECT kind, space, name FROM documents WHERE id=? AND latest=1", (id,)).fetchone()
         return self.get(*row) if row else None
@@ -151,7 +151,7 @@ class Documents:
     def newest(
         self, kind: str, within: str = "", *, separator: str = ".", holding: tuple[str, ...] = (),
         as_of: str | None = None,
-    ) -> Iterator[Document]:  # fmt: skip
+    ) -> Iterator[StoredDocument]:  # fmt: skip
         """Yield what stands in a space and the spaces below it, the newest first, reading no more than is taken.
 
         Those that certainly hold none of the texts of ``holding`` in their JSON are passed over.
@@ -170,11 +170,11 @@ class Documents:
         for row in self._sql.execute(query, asked | words):
             if row[10] in (None, "live"):
                 if row[8] is not None and (row[6] is None or row[6] > self._now):
-                    yield Document._make((*row[:10], None))
+                    yield StoredDocument._make((*row[:10], None))
             elif (document := self.get(kind, row[1], row[2])) is not None:
                 yield document
 
-    def named(self, kind: str, space: str) -> Iterator[Document]:
+    def named(self, kind: str, space: str) -> Iterator[StoredDocument]:
         """Yield what stands in one space, the last name first, reading no more than is taken."""
         query = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND +latest=1 ORDER BY name DESC"
         for row in self._sql.execute(query, (kind, space)):
@@ -189,13 +189,13 @@ class Documents:
         found = self._sql.execute(query, (kind, space)).fetchone()[0]
         return str(found) if found else None
 
-    def _at(self, asked: dict[str, str], as_of: str) -> Iterator[Document]:
+    def _at(self, asked: dict[str, str], as_of: str) -> Iterator[StoredDocument]:
         query = f"SELECT DISTINCT space, name FROM documents WHERE kind=:kind AND at<=:at AND {IN_SPACE}"
         places = self._sql.execute(query, {**asked, "at": as_of}).fetchall()
         stood = (self.get(asked["kind"], space, name, as_of) for space, name in places)
         yield from sorted(filter(None, stood), key=lambda one: (one.at, one.id), reverse=True)
 
-    def derived(self, record: str) -> Document | None:
+    def derived(self, record: str) -> StoredDocument | None:
         """Return the document that stands by a record, or by one in whose place that came."""
         query = "SELECT kind, space, name FROM documents WHERE record=? AND latest=1"
         row = self._sql.execute(query, (record,)).fetchone()
@@ -217,9 +217,9 @@ class Documents:
         names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
         return any(self.get(kind, space, name) for (name,) in names.fetchall())
 
-    def _standing(self, row: Sequence[Any], as_of: str | None) -> tuple[bool, Document | None]:
+    def _standing(self, row: Sequence[Any], as_of: str | None) -> tuple[bool, StoredDocument | None]:
         """Return whether a version decides what stands, and what that is."""
-        document = Document._make((*row[:10], None))
+        document = StoredDocument._make((*row[:10], None))
         is_gone = row[8] is None or (document.until is not None and document.until <= (as_of or self._now))
         status = self._status(document.record)
         if status in ("rejected", "quarantined") or (status == "sealed"):

@@ -10,11 +10,11 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from ..record.lines import normal_time
-from ..words.relations import ALIAS, LEFT, ORGANISATION, PERSON, PLACE, Mention, name_key
-from .relations import ABOUT, RelationRow, all_rows, names_among, roles_like, rows_where
+from ..words.relations import ABOUT, ALIAS, LEFT, ORGANISATION, PERSON, PLACE, Mention, name_key
 
 SELF = "="
 """Begins the key of a user, whom records call "I"."""
@@ -24,6 +24,52 @@ ENDABLE = frozenset(("works for", "lives in"))
 """What ends when another of its kind is told to have begun, or when somebody is told to have left."""
 KINDS = (ORGANISATION, PLACE, PERSON)
 """Of what a thing is called, the first of these holds."""
+
+
+COLUMNS = """relations.document, s_name, s_role, s_shown, label, family, s_kind, o_kind, moves, relations.ended, o_name,
+             o_role, o_shown, since, until, gives, told, begins, tainted, stranger, records.id"""
+ASKED_AT_ONCE = 400
+
+
+class RelationRow(NamedTuple):
+    """One relation that a record tells."""
+
+    document: int
+    s_name: str
+    s_role: str
+    s_shown: str
+    label: str
+    family: str
+    s_kind: str
+    o_kind: str
+    moves: int
+    ended: int
+    o_name: str
+    o_role: str
+    o_shown: str
+    since: str
+    """The first day on which it holds, as a bare date; nothing where it always did."""
+    until: str
+    gives: str
+    """The role that the subject has by it."""
+    told: str
+    begins: str
+    """Since when the record counts as true, where it took another one's place."""
+    tainted: int
+    stranger: str
+    """Who shared it, where nobody checked it."""
+    id: str
+    """The record's."""
+
+    @property
+    def subject(self) -> Mention:
+        """Return who or what it is about."""
+        return Mention(self.s_name, self.s_role, self.s_shown)
+
+    @property
+    def object(self) -> Mention:
+        """Return what that hangs together with."""
+        return Mention(self.o_name, self.o_role, self.o_shown)
 
 
 class UnknownName(Exception):
@@ -159,12 +205,19 @@ class MemoryGraph:
 
     def touching(self, ids: Collection[str], *, closing: bool = True) -> list[Tie]:
         """Return the ties of some things, those that hold at the moment that is asked about."""
-        names = {name for id in ids for name in self._names(id)}
-        roles = {role for id in ids for role in self._roles(id)}
-        rows = self._rows(s_name=names, o_name=names, s_role=roles, o_role=roles)
+        wanted = set(ids)
+        names = {name for id in wanted for name in self._names(id)}
+        rows = self._rows(s_name=names, o_name=names)
         self._look_up(rows)
-        mine = [row for row in rows if not ids or self._ends(row) & set(ids)]
-        return self._ties(mine, closing=closing)
+        roles = {role for id in wanted if _is_role(id) for role in self._roles_meant(id.partition(" (")[0])}
+        for row in rows:
+            if row.gives and (id := self._id(row.subject)) in wanted:
+                roles |= {role for role in (row.gives, _wider(row.gives)) if self._role_holders(role) == (id,)}
+        if roles:
+            known = set(rows)
+            rows += [row for row in self._rows(s_role=roles, o_role=roles) if row not in known]
+            self._look_up(rows)
+        return self._ties([row for row in rows if self._ends(row) & wanted], closing=closing)
 
     def intervals(self, said: Mapping[str, object]) -> list[tuple[str, str]]:
         """Return when a relation held, as far as records say, such as that of "when I lived in Lisbon"."""
@@ -243,7 +296,7 @@ class MemoryGraph:
     def _qualify(self, names: Collection[str]) -> None:
         wanted = [name for name in names if name not in self._qualifiers]
         self._qualifiers |= {name: set() for name in wanted}
-        for row in self._rows(s_name=wanted, o_name=wanted) if wanted else ():
+        for row in self._rows("s_role!=''", s_name=wanted) + self._rows("o_role!=''", o_name=wanted):
             for name, role in ((row.s_name, row.s_role), (row.o_name, row.o_role)):
                 if role and name in self._qualifiers and not self._is_tainted(row):
                     self._qualifiers[name].add(role)
@@ -264,7 +317,7 @@ class MemoryGraph:
         seen, frontier, named = set(todo), set(todo), list[RelationRow]()
         while frontier:
             found: set[str] = set()
-            for row in self._rows(ALIAS.label, s_name=frontier, o_name=frontier):
+            for row in self._rows(f"label='{ALIAS.label}'", s_name=frontier, o_name=frontier):
                 named.append(row)
                 if not self._is_tainted(row) and row.s_name and row.o_name:
                     links[row.s_name].add(row.o_name)
@@ -296,33 +349,23 @@ class MemoryGraph:
             owners += [name for id in self._role_holders(owner) for name in self._names(id)]
         elif owner:
             owners = [*self._same(owner)]
-            told = self._rows(s_name=owners)
+            told = self._rows("gives!=''", s_name=owners)
             owners += [row.gives for row in told if row.gives and "/" in row.gives and not self._is_tainted(row)]
         asked = [f"{one}/{what}" for one in dict.fromkeys(owners)]
         return [found for sql in self._databases for found in roles_like(sql, asked)]
 
     def _names(self, id: str) -> tuple[str, ...]:
         """Return the names of a thing by its id."""
-        base = id.partition(" (")[0]
-        return () if "/" in base else self._same(base)
-
-    def _roles(self, id: str) -> list[str]:
-        """Return the roles by which a thing may be mentioned without its name."""
-        base = id.partition(" (")[0]
-        if "/" in base:
-            return self._roles_meant(base)
-        own = [row for row in self._rows(s_name=self._same(base)) if row.gives and self._id(row.subject) == id]
-        wider = {row.gives for row in own} | {_wider(row.gives) for row in own}
-        return [role for role in wider if self._role_holders(role) == (id,)]
+        return () if _is_role(id) else self._same(id.partition(" (")[0])
 
     # ------------------------------------------------------------------ rows and ties
 
-    def _rows(self, label: str = "", /, **wanted: Collection[str]) -> list[RelationRow]:
-        """Return rows by what stands in some columns, each once."""
+    def _rows(self, only: str = "", /, **wanted: Collection[str]) -> list[RelationRow]:
+        """Return rows by what stands in some columns, each once; ``only`` narrows them further."""
         found: dict[tuple[object, ...], RelationRow] = {}
         for number, sql in enumerate(self._databases):
             for column, values in wanted.items():
-                for row in rows_where(sql, column, values, self._moment, label) if values else ():
+                for row in rows_where(sql, column, values, self._moment, only) if values else ():
                     found[number, *row] = row
         return list(self._clean([found.values()]))
 
@@ -431,6 +474,11 @@ def _component(name: str, links: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
+def _is_role(id: str) -> bool:
+    """Return whether a thing has no name here, and is known by whose what it is."""
+    return "/" in id.partition(" (")[0]
+
+
 def _wider(role: str) -> str:
     """Return a role without what narrows it: of "my older sister" "my sister"."""
     owner, _, what = role.rpartition("/")
@@ -473,3 +521,57 @@ def _role_shown(role: str, user_id: str) -> str:
     if not owner:
         return role.removeprefix(SELF)
     return f"{_role_shown(owner, user_id)}'s {what}"
+
+
+def rows_where(
+    sql: sqlite3.Connection, column: str, values: Collection[str], moment: str = "", only: str = ""
+) -> Iterator[RelationRow]:
+    """Yield the relations of live records whose ``column`` is one of ``values``, or of those live at a moment.
+
+    ``only`` is a condition that the program itself writes.
+    """
+    state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
+    extra = f" AND {only}" if only else ""
+    ordered = iter(sorted(values))
+    while some := list(islice(ordered, ASKED_AT_ONCE)):
+        held = f"{column} IN ({','.join('?' * len(some))})"
+        # Without this, SQLite would not know that an index of the rows with a role serves.
+        held += f" AND {column}!=''" if column in ("gives", "s_role", "o_role") else ""
+        query = f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {held}{extra} AND {state}"
+        for row in sql.execute(query, (*some, *([moment] if moment else []))):
+            yield RelationRow(*row)
+
+
+def all_rows(sql: sqlite3.Connection, moment: str = "") -> Iterator[RelationRow]:
+    """Yield every relation of live records, or of those live at a moment."""
+    state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
+    query = (
+        f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {state} ORDER BY told, records.id"
+    )
+    for row in sql.execute(query, (moment,) if moment else ()):
+        yield RelationRow(*row)
+
+
+def roles_like(sql: sqlite3.Connection, roles: Sequence[str]) -> list[str]:
+    """Return the roles that are told of these or of a narrower kind: of ``=ada/sister`` also ``=ada/older sister``."""
+    found: dict[str, None] = {}
+    for role in roles:
+        owner, _, what = role.rpartition("/")
+        low, high = f"{owner}/", f"{owner}0"  # a slash and what follows it
+        for column in ("gives", "s_role", "o_role"):
+            query = f"SELECT DISTINCT {column} FROM relations WHERE {column}!='' AND {column}>=? AND {column}<?"
+            for (told,) in sql.execute(query, (low, high)):
+                if told == role or (told.startswith(low) and told.endswith(f" {what}") and "/" not in told[len(low) :]):
+                    found[told] = None
+    return list(found)
+
+
+def names_among(sql: sqlite3.Connection, names: Iterable[str]) -> set[str]:
+    """Return those of ``names`` that something told of here has."""
+    wanted, found = sorted(set(names)), set[str]()
+    for column in ("s_name", "o_name"):
+        for start in range(0, len(wanted), ASKED_AT_ONCE):
+            some = wanted[start : start + ASKED_AT_ONCE]
+            query = f"SELECT DISTINCT {column} FROM relations WHERE {column} IN ({','.join('?' * len(some))})"
+            found |= {row[0] for row in sql.execute(query, some)}
+    return found

@@ -10,6 +10,7 @@ approve what was overtaken all the same.
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..log.log import Span
 from ..record.errors import InvalidRecord
@@ -25,11 +26,14 @@ from ..record.events import (
     takes_places,
 )
 from ..record.lines import JSON, encode_data, normal_time, parse_time
-from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
+from ..record.record import CONSOLIDATED, PERSONS, SHARED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
 from .documents import DOCUMENT, enter_document
 from .words import WordIndex
+
+if TYPE_CHECKING:
+    from ..words.relations import Stated
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON]]
 UNSETTLED = ""
@@ -156,10 +160,41 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
 
 
 def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
-    if (record.relation or record.about) and not record.is_sealed:
-        from .relations import enter_relations  # most records tell none
+    """Put the relations of a record in the place of those that were known of it; most tell none."""
+    if not (record.relation or record.about) or record.is_sealed:
+        return
+    sql.execute("DELETE FROM relations WHERE document=?", (document,))
+    rows = [_relation_row(document, record, one) for one in told_by(record)]
+    sql.executemany(f"INSERT INTO relations VALUES({','.join('?' * 20)})", rows)
 
-        enter_relations(sql, document, record)
+
+def told_by(record: Record) -> "Iterator[Stated]":
+    """Yield what a record tells of how things hang together, each once."""
+    from ..words.relations import ABOUT, Mention, Stated, kept_relations, mention, stated
+
+    found: dict[Stated, None] = {}
+    ends = set()
+    for one in kept_relations(record.relation):
+        for each in stated(one, record.user_id):
+            found[each] = None
+            ends |= {each.subject[:2], each.object[:2]}
+    for name in record.about:
+        named = mention(name, record.user_id)
+        if named[:2] not in ends:
+            found[Stated(named, ABOUT, Mention())] = None
+    yield from found
+
+
+def _relation_row(document: int, record: Record, one: "Stated") -> tuple[object, ...]:
+    """Return a relation as a row; where it says no dates itself, those of its record hold."""
+    shared = record.scope == SHARED and (record.trust != "verified" or record.actor == "user")
+    stranger = record.user_id if shared and record.actor not in PERSONS[:1] else ""
+    since, until = (day or "" for day in (record.valid_from, record.valid_until))
+    return (
+        document, *one.subject, one.verb.label, one.verb.question, *one.verb.kinds, int(one.verb.moves),
+        int(one.verb.ended), *one.object, one.since[:10] or since[:10], one.until[:10] or until[:10], one.gives,
+        normal_time(record.created_at), begins(record), int(bool(record.taint)), stranger,
+    )  # fmt: skip
 
 
 WRITTEN = "SELECT written FROM records WHERE id=?"

@@ -158,13 +158,15 @@ def _with_related(
     here = {hit.id for hit in kept}
     scored: list[Scored] = []
     for hit in kept:
-        if hit.id in weights:
+        if hit.id in weights and not hit.record.taint:
             more = max(hit.parts["relevance"], weights[hit.id] * best)
             parts = {**hit.parts, "relevance": more, "relation": weights[hit.id]}
             scored.append((FoundRecord(hit.record, "live", ()), parts))
     lost = []
     for corpus in corpora:
         for found in corpus.with_ids([id for id in weights if id not in here]):
+            if found.record.taint:
+                continue  # words alone find it
             reason = _objection(found.record, question)
             weight = weights[found.record.id]
             if reason:

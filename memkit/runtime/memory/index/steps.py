@@ -27,10 +27,12 @@ MENTIONED = 0.9
 """How much a record counts that names a thing, against one that says how it hangs together."""
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
+HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
+"""Roles that lead."""
 CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
 
 
-class Step(NamedTuple):
+class Reached(NamedTuple):
     """A record that relations lead to."""
 
     id: str
@@ -41,7 +43,7 @@ class Step(NamedTuple):
 class Steps(NamedTuple):
     """Where the relations of a question lead."""
 
-    records: tuple[Step, ...] = ()
+    records: tuple[Reached, ...] = ()
     past: frozenset[str] = frozenset()
     """Records that say what did not hold at the time that the question asks about."""
 
@@ -77,7 +79,7 @@ def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, m
                 found[record_id] = max(found.get(record_id, 0.0), count)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     past = walk.past - {id for tie in ties for id in tie.record_ids}
-    kept = [Step(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
+    kept = [Reached(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
     return Steps(tuple(kept[:most]), frozenset(past))
 
 
@@ -128,6 +130,8 @@ class _Walk:
     def _asks(self, tie: Tie) -> bool:
         """Return whether the question asks for a step, by a word of its own or one that leads to it."""
         told = {SAME_ROLE.get(word, word) for word in spoken(tie.relation)} - STOP_WORDS
+        if not HEADS.isdisjoint(told):
+            told |= LEADS_TO["leads"]
         return not self._wanted.isdisjoint(told) or not self._wanted.isdisjoint(LEADS_TO.get(tie.family, frozenset()))
 
 

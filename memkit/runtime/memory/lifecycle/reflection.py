@@ -60,7 +60,7 @@ class Reflection(NamedTuple):
         return any(self)
 
 
-class Drawn(NamedTuple):
+class Concluded(NamedTuple):
     """A conclusion that was written down."""
 
     id: str
@@ -70,7 +70,7 @@ class Drawn(NamedTuple):
 class Reflected(NamedTuple):
     """What a reflection did."""
 
-    drawn: tuple[Drawn, ...] = ()
+    drawn: tuple[Concluded, ...] = ()
     stale: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     """What the gate did not admit, one sentence each, without repeating it."""

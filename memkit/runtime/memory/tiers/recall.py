@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
@@ -140,6 +141,8 @@ class RecallMemory:
         """How many lines the files have that this process appends to."""
         self._lock = threading.RLock()
         self._agents: tuple[str | None, ...] | None = None
+        self.share: Callable[[Path, str], None] = lambda file, user_id: None
+        """Told of every file that changed and whose it is, so that other machines can find its turns."""
 
     def of_agent(self, agent_id: str | None) -> "RecallMemory":
         """Return the memory of one agent: it keeps what is said to that one and finds nothing that was said to others.
@@ -154,10 +157,11 @@ class RecallMemory:
         return self._agents is None or turn.agent_id in self._agents
 
     def append(
-        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
-    ) -> SessionTurn:
+        self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
+    ) -> SessionTurn:  # fmt: skip
         """Keep one turn, secrets masked, and return it as kept."""
-        turn = self.stamped(user_id, session_id, turn_id, role, text, taint)
+        turn = replace(self.stamped(user_id, session_id, turn_id, role, text, taint), parents=tuple(parents))
         with self._lock:
             if self._path is None:
                 kept = self._kept.setdefault((user_id, session_id), [])
@@ -208,6 +212,7 @@ class RecallMemory:
                 gone = sum(1 for _ in dated_lines(file))
                 file.unlink(missing_ok=True)
             self._lines.pop(file, None)
+            self.share(file, user_id)
             return gone
 
     def search(
@@ -349,6 +354,7 @@ class RecallMemory:
             self._lines[file] += 1
             if self._lines[file] > self._max_items + SLACK:
                 self._lines[file] = self._rewrite(file)
+        self.share(file, turn.user_id)
 
     def _forget_expired(self, directory: Path) -> None:
         oldest = self._oldest()

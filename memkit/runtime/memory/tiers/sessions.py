@@ -32,9 +32,11 @@ class SessionTurn:
     """To or by which of the user's agents, where there are several."""
     taint: tuple[str, ...] = ()
     """What may have steered it."""
+    parents: tuple[str, ...] = ()
+    """Records that stood in the prompt it was said under."""
 
 
-OPTIONAL = ("agent_id", "taint")
+OPTIONAL = ("agent_id", "taint", "parents")
 
 
 def line_of(turn: SessionTurn, sealer: Sealer) -> bytes:
@@ -53,7 +55,9 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[SessionTurn]:
     for line in content.split(b"\n"):
         try:
             data: Any = shown(json.loads(line), sealer)
-            turn = SessionTurn(**{**data, "taint": tuple(map(str, data.get("taint") or ()))})
+            turn = SessionTurn(
+                **{**data, **{key: tuple(map(str, data.get(key) or ())) for key in ("taint", "parents")}}
+            )
         except (ValueError, TypeError, AttributeError, RecursionError):
             continue
         if all(isinstance(text, str) for text in (turn.user_id, turn.session_id, turn.role, turn.text, turn.at)):
@@ -239,6 +243,11 @@ class SessionFile:
         if is_new:
             self._write(content)
         return is_new
+
+    @property
+    def path(self) -> Path:
+        """Return the file."""
+        return self._path
 
     def exists(self) -> bool:
         """Return whether anything is kept of this session."""

@@ -432,7 +432,10 @@ class MemoryTools:
         shown = [{"session": turn.session_id, "turn": turn.turn_id, "at": turn.at} for turn in turns]
         taint = union(*(turn.taint for turn in turns))
         self.note_taint(taint)
-        self._record("conversation_search", query=mask(query), found=len(turns), paged_in=shown, taint=list(taint))
+        under = union(*(turn.parents for turn in turns))
+        self.note_recalled(under)
+        more = {"paged_in": shown, "taint": list(taint)} | ({"parents": list(under)} if under else {})
+        self._record("conversation_search", query=mask(query), found=len(turns), **more)
         return turns
 
     def specs(self) -> list[dict[str, Any]]:
@@ -651,7 +654,8 @@ class MemoryTools:
             if self._was_kept(role, bounded):
                 return
             taint = tuple(message.get("taint") or ())
-            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint)
+            under = () if role == "user" else union(self._origin.parents, tuple(self._recalled))
+            self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint, under)
 
     def _was_kept(self, role: str, text: str) -> bool:
         """Return whether recall memory has this of a turn that is played again, once for each time it has it."""

@@ -31,6 +31,8 @@ class RecalledPiece(NamedTuple):
     """The record that it tells."""
     taint: tuple[str, ...] = ()
     """What may have steered it."""
+    parents: tuple[str, ...] = ()
+    """Records that stood in the prompt that a turn was said under."""
 
     @property
     def line(self) -> str:
@@ -68,9 +70,8 @@ def pieces_of(
     for share, turn in turns:
         said = " ".join(turn.text.split())
         excerpt = said if len(said) <= EXCERPT else f"{said[:EXCERPT]} …"
-        pieces.append(
-            RecalledPiece("recall", said, f"{turn.at[:10]} {turn.role}: {excerpt}", share, taint=tuple(turn.taint))
-        )
+        shown = f"{turn.at[:10]} {turn.role}: {excerpt}"
+        pieces.append(RecalledPiece("recall", said, shown, share, taint=tuple(turn.taint), parents=turn.parents))
     return sorted(pieces, key=lambda piece: -piece.fit)
 
 

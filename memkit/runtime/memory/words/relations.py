@@ -138,6 +138,8 @@ VAGUE = frozenset(("best", "worst", "one", "part", "kind", "sort", "top", "first
 MAKES = Verb("makes", "", (ORGANISATION, ""))
 MAKING = r"makes|builds|produces|manufactures|develops|sells|offers"
 ALIAS = Verb("is also called")
+ABOUT = Verb("about")
+"""That a record is about something, and no relation."""
 ROLE_OF = "{} of"
 """How a graph shows whose what somebody is: *sister of*."""
 
@@ -177,6 +179,7 @@ IS_ROLE_OF = regex(
     rf"^{_SUBJECT} (?P<verb>is|was|am|became) (?P<article>an? |the )?(?P<what>{_WHAT}) (?P<of>of|at|for|in charge of) "
     rf"{_OBJECT}{_END}"
 )
+BEING = regex(r" (?:is|was|am|became) .* (?:of|at|for|in charge of) ")
 IS_MY = regex(rf"^(?P<object>{NAME}) (?P<verb>is|was) (?P<owner>{OWNER}) (?P<what>{_WHAT}){_END}")
 MY_IS = regex(
     rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?:['\u2019]s name)? (?P<verb>is(?: called| named)?) "
@@ -187,6 +190,11 @@ ALSO = regex(
     rf"|(?:has |was |is |has been )?(?:now )?renamed (?:itself )?(?:to |as )?|changed (?:its|his|her) name to"
     rf"|used to be called|was formerly (?:called|known as)|is the new name of) ?(?P<object>{NAME}){_END}"
 )
+RENAMING = ("known as", "also called", "now called", "better called", "be called", "formerly called", "goes by")
+RENAMING += ("short for", "renamed", "name to", "new name of")
+OWNING = ("'s ", "\u2019s ", "s' ", "s\u2019 ", " My ", " Our ", " is my ", " is our ", " was my ", " was our ")
+SHAPES = ((ALSO, ALIAS.label, RENAMING), (IS_MY, "", OWNING), (MY_IS, "", OWNING))
+"""A pattern, what it says, and what a sentence of its shape holds."""
 FORMERLY = frozenset({"used to be called", "was formerly called", "was formerly known as", "is the new name of"})
 MY_NAME = regex(rf"^(?:My name is|I am called|I['\u2019]m called) (?P<object>{NAME})[.!]?$")
 BINDS = regex(
@@ -215,9 +223,9 @@ SAME_ROLE = {
 PAST_ROLES = ("former", "ex", "previous", "late", "old")
 KIND_OF_ROLE = frozenset(
     """sister brother mother father wife husband son daughter child aunt uncle cousin niece nephew grandmother
-    grandfather partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist doctor
-    teacher landlord roommate flatmate ceo cto cfo coo founder director lawyer accountant mentor coach twin godmother godfather
-    engineer designer developer lead assistant therapist trainer sibling parent spouse""".split()
+    grandfather partner girlfriend boyfriend fiance fiancee friend colleague neighbour neighbor boss manager dentist
+    doctor teacher landlord roommate flatmate ceo cto cfo coo founder director lawyer accountant mentor coach twin
+    godmother godfather engineer designer developer lead assistant therapist trainer sibling parent spouse""".split()
 )
 """Roles that people have."""
 OFFICES = frozenset(("ceo", "cto", "cfo", "coo", "founder", "president", "chairman", "chairwoman", "chair"))
@@ -277,8 +285,8 @@ def relations(text: str) -> list[Relation]:
 def _relation(said: str) -> Relation | None:
     if match := MY_NAME.match(said):
         return Relation("I", ALIAS.label, match["object"])
-    for pattern, label in ((ALSO, ALIAS.label), (IS_MY, ""), (MY_IS, "")):
-        if (match := pattern.match(said)) is None:
+    for pattern, label, holding in SHAPES:  # a pattern takes milliseconds to compile, and most texts need few
+        if not any(part in f" {said}" for part in holding) or (match := pattern.match(said)) is None:
             continue
         if label:
             turned = " ".join(match["verb"].split()) in FORMERLY
@@ -298,7 +306,7 @@ def _relation(said: str) -> Relation | None:
             return _checked(subject["subject"], spoken[spoken.lastindex or 1], match["object"], match)
     if match := MADE.match(said):
         return _checked(match["subject"], match["verb"], match["object"], match, needs_name=False)
-    if match := IS_ROLE_OF.match(said):
+    if BEING.search(said) and (match := IS_ROLE_OF.match(said)):
         be = "is" if match["verb"] in ("is", "am") else match["verb"]
         told = f"{be} {match['article'] or 'the '}{match['what']} {match['of']}"
         if match["what"] in VAGUE or (match["of"] != "of" and _is_thing(match["object"])):
@@ -438,6 +446,8 @@ def mention(text: str, user_id: str) -> Mention:
     said = " ".join(text.split()).strip(" ,.")
     if said in ("I", "me", "Me", "myself") or said.lower() in ("user", "the user", user_id.lower()):
         return Mention(f"={user_id}", "", user_id)
+    if not OWNED.search(said):
+        return _named(said)
     behind = re.match(rf"^(?P<name>{NAME}), (?P<roled>{OWNER} (?:{_WHAT}))$", said)
     if behind:
         return mention(f"{behind['roled']} {behind['name']}", user_id)
@@ -445,8 +455,7 @@ def mention(text: str, user_id: str) -> Mention:
         rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?:['\u2019]s (?P<more>{_WHAT}))?(?:,? (?P<name>{NAME}))?$", said
     )
     if match is None:
-        said = re.sub(r"^[Tt]he (?=[A-Z])", "", said.partition(", ")[0])  # Lisbon, Portugal
-        return Mention(name_key(said), "", said)
+        return _named(said)
     owner = _owner(match["owner"])
     key = f"={user_id}" if owner == "I" else _key_of(mention(owner, user_id))
     role = _role_key(key, match["what"])
@@ -454,6 +463,15 @@ def mention(text: str, user_id: str) -> Mention:
         role = _role_key(role, match["more"])
     name = match["name"] or ""
     return Mention(name_key(name) if name else "", role, name or said)
+
+
+OWNED = regex(r"(?i)\b(?:my|our)\b|['\u2019]s |s['\u2019] ")
+"""Without one of these, nobody's anything is named."""
+
+
+def _named(said: str) -> Mention:
+    shown = re.sub(r"^[Tt]he (?=[A-Z])", "", said.partition(", ")[0])  # Lisbon, Portugal
+    return Mention(name_key(shown), "", shown)
 
 
 def _key_of(one: Mention) -> str:

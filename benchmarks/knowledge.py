@@ -1,0 +1,178 @@
+"""Measure relations: two-step questions with and without them, contradictions by rules, and walking a large graph.
+
+The questions and the contradicting pairs stand in the text files beside this one. The peer of a question is the same
+search by words alone; that of a time is what it may take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from corpus import USER
+from table import print_rows
+
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.contradictions import contradict
+from memkit.runtime.memory.index.corpus import CorpusIndex
+from memkit.runtime.memory.record.record import Draft, Origin
+
+FOLDER = Path(__file__).parent
+World = tuple[list[str], list[tuple[str, str]]]
+FIRST = ["Oskar", "Lena", "Bruna", "Timo", "Vera", "Hugo", "Ilse", "Nils", "Petra", "Quinn", "Rosa", "Sven", "Tilda"]
+PLACES = ["Malmo", "Turin", "Brno", "Split", "Lille", "Cadiz", "Varna", "Tartu", "Aarhus", "Nantes"]
+FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar", "Ondo"]
+
+
+def worlds() -> list[World]:
+    """Return what is told in each world of ``two_steps.txt``, and what is asked with the statement that answers."""
+    found: list[World] = []
+    for line in (FOLDER / "two_steps.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found.append(([], []))
+        elif line.startswith("? "):
+            asked, _, answer = line[2:].partition(" => ")
+            found[-1][1].append((asked, answer))
+        elif line and not line.startswith("#"):
+            found[-1][0].append(line)
+    return found
+
+
+def neighbour(number: int) -> str:
+    """Return one of many statements about strangers in the words that the questions use too."""
+    who = f"{FIRST[number % len(FIRST)]} {chr(65 + number % 26)}erk{number}"
+    return (
+        f"{who} lives in {PLACES[number % len(PLACES)]}",
+        f"{who} works for {FIRMS[number % len(FIRMS)]}",
+        f"{who} is married to {FIRST[number * 7 % len(FIRST)]} Pell{number}",
+        f"{who} studied at {PLACES[number * 3 % len(PLACES)]}",
+    )[number % 4]
+
+
+def answered(told: Sequence[str], asked: Sequence[tuple[str, str]]) -> int:
+    """Return how many questions find their answer among the first five."""
+    with ArchivalStore() as archive:
+        for text in told:
+            archive.offer(Draft(text), Origin("person", USER))
+        found = ([hit.text for hit in archive.search(question, user_id=USER).hits] for question, _ in asked)
+        return sum(answer in texts for texts, (_, answer) in zip(found, asked, strict=True))
+
+
+def two_steps() -> Iterator[dict[str, Any]]:
+    """Yield the share of two-step questions that are answered, with relations and by words alone."""
+    told = [text for said, _ in worlds() for text in said]
+    asked = [one for _, questions in worlds() for one in questions]
+    cases: dict[str, Callable[[], int]] = {
+        "each world by itself": lambda: sum(answered(*world) for world in worlds()),
+        "all worlds told to one memory": lambda: answered(told, asked),
+        "the same among 400 strangers": lambda: answered([*told, *map(neighbour, range(400))], asked),
+    }
+    for case, count in cases.items():
+        ours = count()
+        with patch.object(CorpusIndex, "has_relations", lambda self: False):
+            peer = count()
+        shares = [round(100 * number / len(asked), 1) for number in (ours, peer)]
+        yield _row(f"two-step questions answered, {len(asked)}, {case}, %", *shares)
+
+
+def pairs() -> list[tuple[str, str, str]]:
+    """Return group, statement and contradiction of each line of ``contradictions.txt``."""
+    lines = (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines()
+    found = [re.fullmatch(r"(\w+): (.+) \| (.+)", line) for line in lines if not line.startswith("#")]
+    return [(match[1], match[2], match[3]) for match in found if match]
+
+
+def contradictions() -> Iterator[dict[str, Any]]:
+    """Yield how many contradicting pairs the wording shows, and how many of a thousand neighbours it accuses."""
+    known = pairs()
+    seen = sum(contradict(one, other) for _, one, other in known)
+    yield _row(f"contradicting pairs found by rules, of {len(known)}, %", round(100 * seen / len(known), 1), 80)
+    said = [(group, text) for group, one, other in known for text in (one, other)]
+    beside = [
+        (text, other)
+        for place, (group, text) in enumerate(said)
+        for its_group, other in said[place + 1 :]
+        if group != its_group and text.split()[0] == other.split()[0]
+    ]
+    alarms = sum(contradict(*pair) for pair in beside)
+    yield _row(f"false alarms on {len(beside):,} neighbours, per 1,000", round(1000 * alarms / len(beside), 2), 1)
+
+
+def large_graph(count: int) -> Iterator[dict[str, Any]]:
+    """Yield what a step, a way and a rebuild take in a graph of so many relations."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        _write(root, count)
+        with ArchivalStore(root) as archive:
+            started = time.process_time()
+            archive.rebuild()
+            rebuilt = time.process_time() - started
+            draws = random.Random(3)
+            some = [f"Person{draws.randrange(count // 3)}" for _ in range(60)]
+            steps = _times(lambda name: archive.relation_graph(USER, around=name), some)
+            way = _times(lambda name: archive.relation_graph(USER, between=(name, "Person5")), some[:20])
+            asked = _times(lambda name: archive.search(f"where does {name}'s boss live?", user_id=USER), some)
+    yield _row(f"graph of {count:,} relations: one step, ms", steps, 5)
+    yield _row(f"graph of {count:,} relations: the way between two, ms", way, 100)
+    yield _row(f"graph of {count:,} relations: a search with relations, ms", asked, None)
+    yield _row(f"graph of {count:,} relations: rebuild of the index, s", round(rebuilt, 1), 30)
+
+
+def _times(ask: Callable[[str], object], names: Sequence[str]) -> float:
+    ask(names[0])
+    taken = []
+    for name in names:
+        started = time.process_time()
+        ask(name)
+        taken.append(time.process_time() - started)
+    return round(statistics.median(taken) * 1e3, 2)
+
+
+def _write(root: Path, count: int) -> None:
+    """Write as many relations between people, firms and places as a shard of records."""
+    draws = random.Random(7)
+    people = count // 3
+    folder = root / "archive" / "2026-01"
+    folder.mkdir(parents=True)
+    with (folder / "bench.jsonl").open("w", encoding="utf-8") as shard:
+        for number in range(count):
+            who = f"Person{number % people}"
+            verb, other = (
+                ("reports to", f"Person{draws.randrange(people)}"),
+                ("works for", f"Firm{draws.randrange(people // 20 + 1)}"),
+                ("lives in", f"Place{draws.randrange(people // 20 + 1)}"),
+            )[number // people % 3]
+            data = {
+                "about": [who, other], "actor": "person", "created_at": "2026-01-01T00:00:00.000000Z",
+                "id": f"01KDVM0000{number:016d}", "relation": {"object": other, "predicate": verb, "subject": who},
+                "text": f"{who} {verb} {other}", "trust": "verified", "user_id": USER,
+            }  # fmt: skip
+            shard.write(json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n")
+
+
+def _row(case: str, ours: float, peer: float | None) -> dict[str, Any]:
+    ratio = round(ours / peer, 2) if peer else None
+    return {"case": case, "ours": ours, "peer": peer, "ratio": ratio}
+
+
+def main() -> None:
+    """Print one row a case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--relations", type=int, default=100_000)
+    options = parser.parse_args()
+    rows = [*two_steps(), *contradictions(), *large_graph(options.relations)]
+    print_rows(rows, as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""``memkit export``: what other agents should know, in the file that they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from memkit.cli.output import Front, MemkitCommand, user_option
+from memkit.cli.persons import require_person
+from memkit.errors import UsageError
+from memkit.terminal import one_line
+
+
+@click.command("export", cls=MemkitCommand)
+@user_option
+@click.option("--agents-md", is_flag=True, help="Keep the part between memkit's marks in AGENTS.md or CLAUDE.md.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep FILE instead.")
+@click.option("--mine", is_flag=True, help="What was edited there are your own words.")
+@click.pass_obj
+def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mine: bool) -> None:
+    """Write live constraints, preferences and skills for other agents, and bring back what was edited there.
+
+    Edits between the marks are offered first: a changed line supersedes, a deleted one forgets, a new one is added.
+    Without --mine they wait for you. What others may have steered is never written there.
+    """
+    from memkit.use_cases.agents_md import default_file, keep_agents_file, offer_lines
+
+    if not agents_md:
+        raise UsageError(
+            "Export what? --agents-md keeps AGENTS.md; what is held on a user comes from: memkit memory export"
+        )
+    if mine:
+        require_person("'memkit export --mine'")
+    workspace = front.workspace
+    path = default_file(workspace.root, out)
+    kept = keep_agents_file(workspace, path, user=workspace.user(user), mine=mine)
+    counts = f"{kept.constraints} constraints, {kept.preferences} preferences, {kept.skills} skills"
+    said = [f"{'Wrote' if kept.changed else 'Nothing changed in'} {one_line(str(path))}: {counts}."]
+    if kept.left_out:
+        said.append(f"{kept.left_out} left out, because others may have steered them: memkit memory list --open")
+    refused = [offer for offer in kept.offers if offer["decision"] == "refused"]
+    front.answer(kept.to_data(), [*offer_lines(kept.offers), *said], ok=not refused)

@@ -1,0 +1,104 @@
+"""Conversations as ChatGPT and Claude export them: what the user states, and nothing that was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from memkit.errors import UsageError
+from memkit.interchange.containers import whole_document
+from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
+from memkit.runtime.memory.gate.statements import is_doubtful, read_statements, sentences_of
+from memkit.runtime.memory.record.lines import to_text
+
+FILE = "conversations.json"
+MEMORIES = "memories.json"
+"""In which Claude's export keeps what it remembers itself."""
+
+
+class ChatGPTReader:
+    """Reads ``conversations.json`` of a ChatGPT export, or its folder."""
+
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+        """Yield one memory for each statement of the user's."""
+        place, answered = 0, 0
+        for conversation in _conversations(source, "mapping"):
+            nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
+            for message in (node.get("message") for node in nodes if isinstance(node, Mapping)):
+                if not isinstance(message, Mapping) or _at(message, "author", "role") != "user":
+                    answered += isinstance(message, Mapping)
+                    continue
+                parts = _at(message, "content", "parts")
+                text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+                id = conversation.get("conversation_id") or conversation.get("id")
+                said = {"session_id": id, "created_at": _moment(message.get("create_time"))}
+                for memory in _stated(text, said, f"chatgpt:{id}#{message.get('id')}"):
+                    place += 1
+                    yield foreign(place, memory, wishes)
+        yield from _left(answered)
+
+
+class ClaudeExportReader:
+    """Reads ``conversations.json`` of a Claude export, or its folder with what Claude remembers beside it."""
+
+    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+        """Yield one memory for each statement of the user's."""
+        place, answered = 0, 0
+        for conversation in _conversations(source, "chat_messages"):
+            messages = conversation["chat_messages"] if isinstance(conversation["chat_messages"], list) else ()
+            for message in messages:
+                if not isinstance(message, Mapping) or message.get("sender") != "human":
+                    answered += 1
+                    continue
+                said = {"session_id": conversation.get("uuid"), "created_at": message.get("created_at")}
+                address = f"claude.ai:{conversation.get('uuid')}#{message.get('uuid')}"
+                for memory in _stated(str(message.get("text") or ""), said, address):
+                    place += 1
+                    yield foreign(place, memory, wishes)
+        yield from _left(answered)
+        if source.path is not None and (source.path / MEMORIES).is_file():
+            yield Passed(MEMORIES, "It is Claude's own summary. Read it, and import what is true with --format text.")
+
+
+def _conversations(source: ImportSource, key: str) -> Iterator[Mapping[str, Any]]:
+    if source.path is not None and source.path.is_dir():
+        path = source.path / FILE
+        if not path.is_file():
+            raise UsageError(f"{source.name} holds no {FILE}. Unpack the export, and name its folder.")
+        source = ImportSource(str(path), path)
+    document = whole_document(source)
+    listed = document if isinstance(document, list) else [document]
+    found = [one for one in listed if isinstance(one, Mapping) and key in one]
+    if not found and listed:
+        raise UsageError(f"{source.name} holds no conversation: none of its entries has {key!r}.")
+    yield from found
+
+
+def _stated(text: str, said: Mapping[str, Any], address: str) -> Iterator[dict[str, Any]]:
+    """Yield what a message states; questions, requests and guesses are no memories."""
+    statements = (one for sentence in sentences_of(text) for one in read_statements(sentence))
+    for number, statement in enumerate(one for one in statements if not is_doubtful(one.text)):
+        kept = {key: value for key, value in said.items() if value}
+        yield {"text": statement.text, "source_url": f"{address}.{number}", **kept}
+
+
+def _left(answered: int) -> Iterator[Item]:
+    if answered:
+        yield Passed("message", "Only what the user said is taken.", count=answered)
+
+
+def _at(message: Mapping[str, Any], *keys: str) -> Any:
+    value: Any = message
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _moment(seconds: Any) -> str | None:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        return None
+    try:
+        return to_text(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,429 @@
+# ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
+"""What in a skill's package a person must look at before an agent gets it: every file, whatever its kind.
+
+Prose is read as skills are; scripts, fenced code and package hooks by what they run (the guard's shell view) and by
+patterns of what no skill needs. What leaves is judged by flow: something private is taken in one place, and something
+is sent in the same file, or in another that works with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePosixPath
+
+import yaml
+
+from memkit.errors import UsageError
+from memkit.lint.families.hostile import skill_dangers
+from memkit.lint.families.readings import invisible_runs
+from memkit.runtime.guard.shell import Command, read_shell
+from memkit.skills.package import Package, PackageFile
+from memkit.skills.sheet_import import read_sheet
+from memkit.store.yaml import YamlError, load_yaml
+from memkit.terminal import is_unsafe, one_line
+
+
+@dataclass(frozen=True)
+class PackageFinding:
+    """One place in a package, with why it matters."""
+
+    code: str
+    severity: str
+    """``error`` flags the package; a ``warning`` only says so."""
+    path: str
+    line: int
+    message: str
+    text: str = ""
+    """What stands there, shortened."""
+
+
+@dataclass(frozen=True)
+class _Sign:
+    code: str
+    message: str
+    pattern: re.Pattern[str]
+    keywords: tuple[str, ...]
+    unless: re.Pattern[str] | None = None
+
+
+def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = "") -> _Sign:
+    flags = re.IGNORECASE | re.MULTILINE
+    return _Sign(
+        code, message, re.compile(pattern, flags), tuple(keywords.split()), re.compile(unless, flags) if unless else None
+    )
+
+
+_FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
+_SIGNS: tuple[_Sign, ...] = (
+    _sign("MKS105", "This runs what is fetched from the network.", "exec( eval( execfile compile( function(", rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b"),
+    _sign("MKS105", "This runs what is fetched from the network.", "iex invoke-expression", r"\b(?:iex|invoke-expression)\b[^\n]{0,160}(?:downloadstring|invoke-webrequest|invoke-restmethod|\biwr\b|\birm\b|https?://)|(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b)[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b"),
+    _sign("MKS105", "This runs a file that it fetched.", "urlretrieve urlopen requests. curl wget fetch( writefile", r"(?:urlretrieve|urlopen|requests\.get|curl\b[^\n]{0,200}-o|wget\b)[\s\S]{0,600}?(?:os\.system|subprocess\.\w+|os\.exec\w+|os\.startfile|popen|exec_module|runpy)\s*\([^\n]{0,120}(?:/tmp/|temp|payload|\.sh|\.exe|\.bin|\.py['\"]|path|dest|target|fname)", r"sha256|checksum|hashlib|gpg"),
+    _sign("MKS105", "This has people download a program and start it, unchecked.", "download install get grab", r"\b(?:download|install|get|grab)\b[^\n]{0,160}https?://[^\s)\"'`]+\.(?:exe|dmg|pkg|msi|scr|bat|ps1|zip|7z|rar)\b[^\n]{0,200}\b(?:run|execut\w+|open|launch|start|extract|unpack|password)\b"),
+    _sign("MKS106", "This runs what is wrapped so that nobody reads it.", "b64 base64 atob fromhex unhexlify marshal zlib codecs frombase64 fromcharcode rot13 -enc \\x", r"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function|system|popen|iex|invoke-expression|run|call|check_output|execSync|loads?)\s*\(?\s*[^\n]{0,120}(?:b64decode|base64|atob|fromhex|unhexlify|marshal\.loads|zlib\.decompress|codecs\.decode|FromBase64String|fromCharCode|Buffer\.from\([^)\n]{0,4000},\s*['\"](?:base64|hex))"),
+    _sign("MKS106", "This runs what is wrapped so that nobody reads it.", "b64decode atob fromhex base64 fromcharcode marshal", r"^\s*(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b"),
+    _sign("MKS106", "This runs an encoded command.", "-enc -e", r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}\s-e(?:nc\w*|c)?\s+[A-Za-z0-9+/=]{20,}"),
+    _sign("MKS113", "This opens a shell to somebody elsewhere.", "/dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection", r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()"),
+    _sign("MKS111", "This makes itself start again after the task.", "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd", r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w", r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)"),
+    _sign("MKS112", "This changes what instructs or limits the agent.", "claude.md agents.md .cursorrules settings.json gemini.md copilot-instructions mcp.json .mcp soul.md memory.md permissions", r"(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()"),
+    _sign("MKS114", "This destroys what is not its own.", "rm rmtree mkfs dd format :(){ shred remove-item rmsync", r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var)/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])"),
+    _sign("MKS115", "This takes the machine's power for somebody else's coins.", "xmrig stratum minerd cpuminer coinhive monero nicehash", r"\bxmrig\b|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash"),
+    _sign("MKS116", "This takes away what protects the machine.", "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference ssl_verify stricthostkeychecking", r"NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine"),
+    _sign("MKS109", "This sends to a place that collects what others take.", "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry", r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)"),
+    _sign("MKS109", "This fetches from or sends to an address without a name.", "http", r"(?:curl|wget|requests\.\w+|fetch|urlopen|axios\S*|Invoke-WebRequest|iwr|nc)\b[^\n]{0,120}(?:https?://)?(?!127\.|10\.|192\.168\.|0\.0\.0\.0|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)(?:\d{1,3}\.){3}\d{1,3}(?=[:/\s'\"])"),
+)
+"""What no skill needs; a sign is looked for where one of its keywords stands."""
+
+_TAKES = re.compile(
+    r"\.ssh/|id_rsa|id_ed25519|\.aws/credentials|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
+    r"|(?:open|read\w*|cat|load|Path)\W{1,4}(?:['\"]?[\w./~${}-]*)?\.env\b(?!\.example|\.sample)|\bcat\s+\S*\.env\b|/etc/(?:shadow|passwd)\b|find-generic-password|dump-keychain|Login Data|Cookies['\"]|cookies\.sqlite|logins\.json"
+    r"|(?:JSON\.stringify|json\.dumps|str|dict|urlencode|repr|list)\s*\(\s*(?:dict\()?(?:os\.environ|process\.env)\b(?!\s*[.\[]|\.get)|\bprintenv\b\s*(?:\||>|$)|(?<!/)\benv\s*(?:\||>)|\bset\s*\|\s*|\$\(env\)|`env`|os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)"
+    r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What is private, where it is taken whole; a key that a program reads to use it is not."""
+_SENDS = re.compile(
+    r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
+    r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
+    r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}@|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
+    re.IGNORECASE,
+)
+_PROMISES = (
+    (re.compile(r"\b(?:no network|offline|never (?:connects|sends|uploads)|without (?:any )?(?:network|internet)|purely local|runs? locally|local[- ]only|does not (?:connect|send|upload)|no (?:internet|external) (?:access|calls?|requests?))\b", re.I), _SENDS, "sends over the network"),
+    (re.compile(r"\b(?:read[- ]only|never (?:changes|modifies|writes|deletes)|does not (?:change|modify|write|delete)|without (?:changing|modifying)|no (?:files are )?(?:changes|modified|written))\b", re.I), re.compile(r"\brm\s+-|\brmtree\b|\bunlink\s*\(|\bos\.remove\b|\bgit\s+(?:push|commit|reset)\b|\bwriteFile(?:Sync)?\s*\(|\.write_text\s*\(|open\([^)\n]{1,120}['\"][wa]b?['\"]", re.I), "writes or deletes"),
+)
+_KNOWN_INSTALLERS = re.compile(
+    r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
+)
+"""Installers that their makers tell people to pipe to a shell: a warning, and no finding."""
+_POPULAR = frozenset(
+    "requests numpy pandas scipy matplotlib django flask fastapi sqlalchemy pytest setuptools urllib3 boto3 botocore pyyaml cryptography pillow tensorflow torch transformers scikit-learn beautifulsoup4 selenium playwright openai anthropic langchain langgraph pydantic aiohttp httpx click jinja2 redis celery psycopg2 pymongo lxml openpyxl python-docx python-pptx pypdf reportlab tqdm rich typer colorama virtualenv paramiko websockets"
+    " react lodash express axios typescript webpack eslint prettier next vue angular jquery moment chalk commander dotenv cross-env cheerio puppeteer mongoose socket.io nodemon electron tailwindcss discord.js ethers web3 colors rimraf uuid".split()
+)
+_DEPENDENCY = re.compile(
+    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;|&`]+)", re.I
+)
+_CODE = (".sh", ".bash", ".zsh", ".fish", ".py", ".pyw", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".rb", ".pl", ".php", ".lua", ".ps1", ".psm1", ".bat", ".cmd", ".r", ".go", ".rs", ".java", ".kt", ".swift", ".scpt", ".applescript", ".vbs", ".command", ".ipynb", ".pth")
+_SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
+_PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
+_MOST_PROSE = 400_000
+"""So much prose is read as skills are; that is slow, and every other check reads on."""
+_HEAD, _TAIL = 300_000, 100_000
+_MOST_FINDINGS = 200
+_MOST_LINES = 4_000
+_DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
+_BINARY = ((b"\x7fELF", "a program for Linux"), (b"MZ", "a program for Windows"), (b"\xcf\xfa\xed\xfe", "a program for macOS"), (b"\xca\xfe\xba\xbe", "a program"), (b"%PDF", "a PDF"))
+
+
+def scan_package(package: Package) -> list[PackageFinding]:
+    """Return what in a package a person must look at, errors first, then by place."""
+    found = [
+        PackageFinding("MKS117" if fault.hostile else "MKS118", "error" if fault.hostile else "warning", fault.path, 1, fault.message)
+        for fault in package.faults
+    ]
+    texts: list[tuple[PackageFile, str]] = []
+    for file in package.files:
+        found += _about_name(file)
+        text = file.text
+        if text is None:
+            found.append(_unread(file))
+        else:
+            if len(text) > _HEAD + _TAIL:
+                found.append(_too_long(file))
+                text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+            texts.append((file, text))
+    left = _MOST_PROSE
+    for file, text in sorted(texts, key=lambda one: PurePosixPath(one[0].path).name.lower() != "skill.md"):
+        prose = PurePosixPath(file.path).suffix.lower() in _PROSE
+        found += _in_prose(file.path, text) if prose and len(text) <= left else ()
+        left -= len(text) if prose else 0
+        found += _in_text(file, text)
+    found += _flows(texts)
+    found += _promises(texts)
+    return _sorted(found)
+
+
+def _sorted(found: Iterable[PackageFinding]) -> list[PackageFinding]:
+    kept: dict[tuple[str, str, int], PackageFinding] = {}
+    for one in sorted(found, key=lambda one: (one.severity != "error", one.path, one.line, one.code)):
+        kept.setdefault((one.code, one.path, one.line), one)
+    return list(islice(kept.values(), _MOST_FINDINGS))
+
+
+def _about_name(file: PackageFile) -> Iterator[PackageFinding]:
+    if any(is_unsafe(char) for char in file.path):
+        shown = "".join("?" if is_unsafe(char) else char for char in file.path)
+        yield PackageFinding("MKS102", "error", shown, 1, "The file's name has characters that nobody sees.")
+    if _DOUBLE.search(file.path):
+        yield PackageFinding("MKS117", "error", file.path, 1, "The name says a document and the file is a program.")
+
+
+def _unread(file: PackageFile) -> PackageFinding:
+    what = next((told for magic, told in _BINARY if file.content.startswith(magic)), "a binary file")
+    return PackageFinding("MKS118", "warning", file.path, 1, f"This is {what} and was not read.")
+
+
+def _too_long(file: PackageFile) -> PackageFinding:
+    """Return the finding on a text that is searched in part: a program so long is read by nobody."""
+    program = PurePosixPath(file.path).suffix.lower() in _CODE or file.content.startswith(b"#!")
+    told = f"Only its first {_HEAD:,} and last {_TAIL:,} characters were searched"
+    message = f"{told}, and a program so long is reviewed by nobody." if program else f"{told}."
+    return PackageFinding("MKS118", "error" if program else "warning", file.path, 1, message)
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+# Prose
+
+
+def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
+    """Yield what the rules for skills find in a document."""
+    front, body = "", text
+    try:
+        sheet = read_sheet(text, path)
+        front = str(sheet.fields.get("description", "")) + "\n" + str(sheet.fields.get("when_to_use", ""))
+        body = text.split("---", 2)[-1]
+    except UsageError:
+        pass
+    tools = _front_tools(text)
+    data = {"name": "scanned", "description": front.strip() or "A document.", "steps": [part for part in _parts(body) if part.strip()] or ["Read."]}
+    if tools:
+        data["front_matter"] = {"allowed-tools": tools}
+    try:
+        document = load_yaml(yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=10_000), name=path)
+    except YamlError:
+        return
+    for danger in skill_dangers(document):
+        written = document.text[danger.start : danger.end].strip()
+        first = next((line.strip() for line in written.splitlines() if line.strip()), "")[:80]
+        place = max(text.find(first), 0) if first else 0
+        if danger.code == "MKS103" and not comment_tells(written):
+            continue
+        known = danger.code == "MKS105" and _KNOWN_INSTALLERS.search(text[place : place + 400])
+        severity = "warning" if known or danger.code in ("MKS107", "MKS104") else "error"
+        yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
+
+
+def _front_tools(text: str) -> str:
+    found = re.search(r"^allowed-tools:[ \t]*(\S[^\n]*)$", text[:4000], re.MULTILINE)
+    return found.group(1).strip("\"' ") if found else ""
+
+
+def _parts(body: str) -> list[str]:
+    """Return the paragraphs of a document, fenced code whole."""
+    parts: list[str] = []
+    place = 0
+    for found in _FENCE.finditer(body):
+        parts += re.split(r"\n\s*\n", body[place : found.start()])
+        parts.append(found.group())
+        place = found.end()
+    return [*parts, *re.split(r"\n\s*\n", body[place:])]
+
+
+_TELLING_COMMENT = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:previous|prior|above|instructions?|rules?)\b|\bdo not (?:tell|mention|show|reveal|inform|log|display|ask)|\bdon't (?:tell|mention|show|ask)"
+    r"|\b(?:you|assistant|agent|claude|gpt|model|ai)\b.{0,50}\b(?:must|should|shall|always|never|have to|need to|will)\b|\bsystem\s*(?:prompt|:|note|override)|\b(?:silently|secretly|quietly|without (?:asking|telling))\b"
+    r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def comment_tells(comment: str) -> bool:
+    """Return whether a comment that nobody sees tells an agent something, and is no ordinary note."""
+    return _TELLING_COMMENT.search(comment[:20_000]) is not None or "<!--" not in comment
+
+
+# Code
+
+
+def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
+    path, name = file.path, PurePosixPath(file.path).name.lower()
+    suffix = PurePosixPath(name).suffix
+    prose = suffix in _PROSE and name not in ("makefile", "dockerfile", "justfile", "procfile") and not text.startswith("#!")
+    for start, _, what in islice(invisible_runs(text), 5):
+        yield PackageFinding("MKS102", "error", path, _line(text, start), f"Invisible here: {what}.")
+    if prose:
+        blocks = [(found.start(3), found.group(3), found.group(2).lower()) for found in _FENCE.finditer(text)]
+    else:
+        shell = suffix in _SHELL or name in ("makefile", "justfile", "dockerfile") or re.match(r"#!.{0,40}\b(?:ba|z|da|k)?sh\b", text)
+        blocks = [(0, text, "sh" if shell else suffix[1:])]
+    if name == "package.json":
+        blocks = [*_package_scripts(text), *blocks]
+    for start, code, language in blocks:
+        for one in _in_code(code, language):
+            place, code_found, severity, message, shown = one
+            if prose and code_found in ("MKS113", "MKS114", "MKS116") and _is_defence(text, start + place):
+                continue
+            yield PackageFinding(code_found, severity, path, _line(text, start + place), message, shown)
+    yield from _dependencies(file, text)
+
+
+_DEFENCE = re.compile(r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse)\b", re.I)
+
+
+def _is_defence(text: str, place: int) -> bool:
+    """Return whether what stands before a place in prose warns of it."""
+    return _DEFENCE.search(text[max(0, place - 300) : place]) is not None
+
+
+def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield place, code, severity, message and text of what code does that no skill needs."""
+    lowered = code.lower()
+    for sign in _SIGNS:
+        if not any(word in lowered for word in sign.keywords):
+            continue
+        for found in islice(sign.pattern.finditer(code), 3):
+            around = code[max(0, found.start() - 200) : found.end() + 200]
+            if not (sign.unless and sign.unless.search(around)):
+                shown = next((line.strip() for line in found.group().splitlines() if line.strip()), "")
+                yield found.start(), sign.code, "error", sign.message, one_line(shown, 80)
+    if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
+        yield from _in_shell(code)
+
+
+_FETCHERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})
+_RUNNERS = re.compile(r"(?:ba|z|da|k|a)?sh|python[\d.]*|perl|ruby|node|php|osascript|source|\.|eval|bash")
+
+
+def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield where shell text runs what it fetches or unwraps, line by line, as the guard reads it."""
+    place = 0
+    lines = re.split(r"(?<!\\)\n", code)
+    for line in lines[:_MOST_LINES]:
+        if len(line) < 20_000 and ("|" in line or "$(" in line or "`" in line or "<(" in line):
+            commands = read_shell(line).commands
+            names = [command.name for command in commands]
+            fetches = any(name in _FETCHERS for name in names)
+            unwraps = any(_unwraps(command) for command in commands)
+            runs = [name for name in names if _RUNNERS.fullmatch(name)]
+            if runs and (fetches or unwraps) and _joined(line):
+                known = fetches and not unwraps and _KNOWN_INSTALLERS.search(line)
+                what = ("MKS106", "runs what is wrapped so that nobody reads it") if unwraps else ("MKS105", "runs what is fetched from the network, unseen")
+                yield place, what[0], "warning" if known else "error", f"This {what[1]}.", one_line(line.strip(), 80)
+        place += len(line) + 1
+
+
+def _unwraps(command: Command) -> bool:
+    texts = [word.text for word in command.words]
+    return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
+        command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)
+    )
+
+
+def _joined(line: str) -> bool:
+    """Return whether what is fetched flows into what runs: by a pipe, or put into the command."""
+    return bool(re.search(r"\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S*/)?(?:ba|z|da|k|a)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|osascript)|(?:sh|bash|zsh|eval|source|python3?)\b[^|]{0,40}[\"']?(?:\$\(|`|<\()|^\s*\.\s+<\(", line))
+
+
+def _package_scripts(text: str) -> list[tuple[int, str, str]]:
+    """Return what npm runs by itself when a package is installed."""
+    try:
+        scripts = json.loads(text).get("scripts", {})
+    except (ValueError, AttributeError, RecursionError):
+        return []
+    if not isinstance(scripts, dict):
+        return []
+    return [(max(text.find(f'"{name}"'), 0), str(scripts[name]), "sh") for name in ("preinstall", "install", "postinstall", "prepare") if name in scripts]
+
+
+def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
+    name = PurePosixPath(file.path).name.lower()
+    named: list[tuple[int, str]] = []
+    for found in islice(_DEPENDENCY.finditer(text), 200):
+        named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
+    if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
+        named += [(found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)]
+    if name == "package.json":
+        named += [(found.start(), found.group(1)) for found in re.finditer(r'"([@\w./-]+)"\s*:\s*"[\^~]?\d', text)]
+    for place, word in named[:2000]:
+        plain = re.split(r"[=<>~!\[@;]", word.lower().strip("\"'"), maxsplit=1)[0].replace("_", "-")
+        near = _near(plain)
+        if near:
+            yield PackageFinding("MKS119", "error", file.path, _line(text, place), f"The package {plain!r} is one letter from {near!r}.", plain)
+
+
+def _near(name: str) -> str:
+    """Return the well-known name that a name is one letter from."""
+    if len(name) < 5 or name in _POPULAR or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
+        return ""
+    for other in _POPULAR:
+        if abs(len(other) - len(name)) <= 1 and len(other) >= 5 and name[0] == other[0] and _one_apart(name, other):
+            return other
+    return ""
+
+
+def _one_apart(one: str, other: str) -> bool:
+    """Return whether one letter was changed, added, left out or swapped with its neighbour."""
+    start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    a, b = one[start:], other[start:]
+    plural = {one, other} == {one.rstrip("s"), one.rstrip("s") + "s"}
+    return not plural and (a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:]))
+
+
+# Flow
+
+
+def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
+    """Yield where something private is taken and something is sent, in one file or in two that work together."""
+    takes: list[tuple[str, str, re.Match[str]]] = []
+    sends: list[tuple[str, str]] = []
+    for file, text in texts:
+        prose = PurePosixPath(file.path).suffix.lower() in _PROSE and not text.startswith("#!")
+        code = "\n".join(_code_of(text)) if prose else text
+        taken, sent = _TAKES.search(code), _SENDS.search(code)
+        if taken:
+            takes.append((file.path, code, taken))
+        if sent:
+            sends.append((file.path, code))
+        if taken and sent and not (prose and _is_defence(text, text.find(taken.group()))):
+            yield _flow(file.path, text, taken, "")
+    for path, code, taken in takes[:50]:
+        for other, sending in sends[:50]:
+            if other != path and _work_together(path, code, other, sending):
+                yield _flow(path, code, taken, other)
+
+
+def _code_of(text: str) -> Iterator[str]:
+    yield from (found.group(3) for found in _FENCE.finditer(text))
+    yield from re.findall(r"`([^`\n]{5,300})`", text)
+
+
+def _flow(path: str, text: str, taken: re.Match[str], other: str) -> PackageFinding:
+    where = f", and {other}, which works with it, sends" if other else ", and the file sends"
+    line = _line(text, max(text.find(taken.group()), 0))
+    return PackageFinding("MKS109", "error", path, line, f"This takes what is private ({one_line(taken.group(), 40)}){where} over the network.", one_line(taken.group(), 80))
+
+
+def _work_together(path: str, code: str, other: str, sending: str) -> bool:
+    stems = PurePosixPath(path).stem, PurePosixPath(other).stem
+    if any(len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", text) for stem, text in ((stems[0], sending), (stems[1], code))):
+        return True
+    shared = set(re.findall(r"/tmp/[\w./-]+|[\w-]+\.(?:json|txt|db|tmp|dat|log)\b", code))
+    return bool(shared & set(re.findall(r"/tmp/[\w./-]+|[\w-]+\.(?:json|txt|db|tmp|dat|log)\b", sending)) - {"package.json"})
+
+
+def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
+    """Yield where a skill does what its description says it does not."""
+    for file, text in texts:
+        if PurePosixPath(file.path).name.lower() != "skill.md":
+            continue
+        head = text.split("\n---", 1)[0][:4000]
+        folder = PurePosixPath(file.path).parent
+        for promise, breaks, does in _PROMISES:
+            said = promise.search(head)
+            if not said:
+                continue
+            for other, code in texts:
+                in_skill = PurePosixPath(other.path).is_relative_to(folder)
+                body = "\n".join(_code_of(code)) if PurePosixPath(other.path).suffix.lower() in _PROSE else code
+                done = breaks.search(body) if in_skill else None
+                if done:
+                    place = max(code.find(done.group()), 0)
+                    yield PackageFinding("MKS120", "error", other.path, _line(code, place), f"The description promises {one_line(said.group(), 40)!r}, and this {does}.", one_line(done.group(), 80))
+                    break

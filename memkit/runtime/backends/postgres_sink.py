@@ -1,0 +1,52 @@
+"""Lines brought into PostgreSQL in large transactions, of which an interrupted attempt is gone on with."""
+
+from __future__ import annotations
+
+from ..memory.log.log import Log
+from .moving import WRITTEN_AT_ONCE, ChainLine
+from .postgres import PostgresLog, Staged, insert_all, new_epoch
+
+
+class PostgresSink:
+    """Brings lines into a database; of an attempt that was interrupted it goes on with what is missing."""
+
+    def __init__(self, log: PostgresLog) -> None:
+        self._log = log
+        self._known = {(writer, user): (size, epoch) for user, writer, size, epoch in log.extent()}
+        self._reached: dict[tuple[str, str], int] = {}
+        self._waiting: dict[tuple[str, str], Staged] = {}
+        self._count = 0
+
+    @property
+    def holds_more(self) -> bool:
+        """Return whether the database holds lines that were not among those taken."""
+        return any(size > self._reached.get(chain, 0) for chain, (size, _) in self._known.items())
+
+    def take(self, one: ChainLine) -> None:
+        """Keep a line, unless it is there."""
+        at = self._reached.get(one.chain, 0)
+        self._reached[one.chain] = at + len(one.line)
+        size, epoch = self._known.get(one.chain, (0, 0))
+        if at < size:
+            return
+        staged = self._waiting.get(one.chain)
+        if staged is None:
+            fresh = Staged(one.user, one.writer, one.shared, epoch or new_epoch(), at, [], [])
+            staged = self._waiting[one.chain] = fresh
+            self._known[one.chain] = (size, fresh.epoch)
+        staged.lines.append(one.line)
+        staged.placed.append(one.data)
+        self._count += 1
+        if self._count >= WRITTEN_AT_ONCE:
+            self.flush()
+
+    def written(self) -> Log:
+        """Return the database as a log, to be read."""
+        return self._log
+
+    def flush(self) -> None:
+        """Commit what was taken."""
+        if self._waiting:
+            self._log.load(lambda connection: insert_all(connection, self._waiting.values()))
+        self._known |= {chain: (staged.end, staged.epoch) for chain, staged in self._waiting.items()}
+        self._waiting, self._count = {}, 0

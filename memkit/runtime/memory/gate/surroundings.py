@@ -1,0 +1,86 @@
+# ruff: noqa: E501 (one way to say it a row reads better than wrapped rows)
+"""Credentials by what is done with them: a login that is told, a pair of name and password, an argument of a command.
+
+What is given must itself be no word: letters and digits, or signs, mixed. So ordinary sentences about logins pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from ..words.text import regex
+from .personal import Span
+
+_VALUE = r"[\"'`“]?(?P<bare>[^\s\"'`“”,;<>]{5,200})"
+_NAME = r"[\"'`]?[A-Za-z][\w.@+-]{0,40}[\"'`]?"
+_PASSWORD = (
+    r"hasło(?:\s+to)?|heslo(?:\s+je)?|salasana(?:n[ai])?(?:\s+on)?|lösenord(?:et)?(?:\s+är)?|adgangskode(?:n)?(?:\s+er)?|passord(?:et)?(?:\s+er)?"
+    r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz[óo](?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|wachtwoord|kennwort|passwort"
+)
+_SPOKEN = (
+    # A pair of name and password, after a word that announces one.
+    regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in|auth|account|user(?:name)?)\b(?:\s+(?:is|are|was|with|as|for|to|on|data|details|info|in))*(?:\s+(?:the\s+)?[\w-]+){{0,3}}?\s*[:=]?\s*{_NAME}\s*(?:/|:|\s/\s|\s:\s|\s-\s|\s\|\s)\s*{_VALUE}"),
+    regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in)\b(?:\s*[:=]\s*|\s+(?:with|as|using|by)\s+){_NAME},?\s+(?:(?:and|with|using|plus|/|password|pass)\s+)?{_VALUE}"),
+    # Something is set, changed or opened.
+    regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"),
+    regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"),
+    # Other languages.
+    regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"),
+    # A pair before a host, without a scheme.
+    regex(r"(?i)(?<![\w/:@.])(?:root|admin|administrator|postgres|mysql|user|guest|app|service|deploy|ubuntu|ec2-user|pi|oracle|sa|test|ftp|backup|jenkins|git):(?P<bare>[^\s:@/]{4,64})@[A-Za-z][\w.-]*"),
+)  # fmt: skip
+_COMMANDS = (
+    ("sshpass", r"\bsshpass\s+(?:-\w\s+)*?-p\s*{v}"),
+    ("mysql maria", r"\b(?:mysql|mariadb|mysqldump|mysqladmin|mariadb-dump|mysqlimport)\b[^\n|;&]{{0,200}}?\s-p{v}"),
+    ("redis valkey keydb", r"\b(?:redis|valkey|keydb)-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ =]{v}"),
+    ("login", r"\b(?:docker|podman|nerdctl|helm|az|oc|skopeo|buildah|npm|gh|cf|argocd|bw)\s+(?:registry\s+)?login\b[^\n|;&]{{0,200}}?\s(?:-p|--password)[ =]?{v}"),
+    ("vault", r"\bvault\s+login\s+(?:-\S+\s+)*(?:token=)?{v}"),
+    ("htpasswd", r"\bhtpasswd\s+(?:-\w+\s+)+\S+\s+\S+\s+{v}"),
+    ("%", r"\b(?:smbclient|rpcclient|net|smbmap|wmic|winexe)\b[^\n|;&]{{0,160}}?\s-U\s*[\"']?[\w.\\-]+%{v}"),
+    ("net use", r"\bnet\s+use\b[^\n|;&]{{0,120}}?\\\\\S+\s+{v}"),
+    ("sudo", r"\becho\s+{v}[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-\w*S"),
+    ("chpasswd", r"\becho\s+[\"']?[\w.-]+:{v}[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
+    ("openssl", r"\bopenssl\b[^\n|;&]{{0,200}}?\s(?:-k\s+|-pass(?:in|out)?\s+pass:){v}"),
+    ("zip", r"\b(?:zip|unzip)\b[^\n|;&]{{0,160}}?\s-P\s*{v}"),
+    ("7z rar", r"\b(?:7za?|7zz|rar|unrar)\b[^\n|;&]{{0,160}}?\s-(?:h?p){v}"),
+    ("ldap", r"\bldap\w+\b[^\n|;&]{{0,200}}?\s-w\s*{v}"),
+    ("sqlcmd bcp", r"\b(?:sqlcmd|bcp|osql|isql)\b[^\n|;&]{{0,200}}?\s-P\s*{v}"),
+    ("mongo", r"\bmongo(?:sh|dump|restore|export|import)?\b[^\n|;&]{{0,200}}?\s-p\s*{v}"),
+    ("freerdp rdesktop", r"\b(?:xfreerdp|rdesktop)\b[^\n|;&]{{0,200}}?\s(?:/p:|-p\s*){v}"),
+    ("-u -a --user --auth", r"(?<!\S)(?:-u|-a|--user|--auth|--proxy-user)[ =][\"']?[\w.@\\-]{{1,64}}:{v}"),
+    ("gpg", r"\bgpg2?\b[^\n|;&]{{0,200}}?--passphrase[ =]{v}"),
+    ("snmp", r"\bsnmp\w+\b[^\n|;&]{{0,200}}?\s-[AX]\s*{v}"),
+    ("nmcli wpa", r"\b(?:nmcli\b[^\n|;&]{{0,160}}?\bpassword|wpa_passphrase\s+\S+)\s+{v}"),
+)  # fmt: skip
+"""Words of which one stands in such a command, and the command with the value ``{v}``."""
+_PATTERNS = tuple(
+    (tuple(words.split(" ") if words != "net use" else [words]), regex("(?i)" + body.format(v=_VALUE)))
+    for words, body in _COMMANDS
+)
+ANNOUNCED = tuple("credential creds login log in signin sign in auth account user pass pwd unlock decrypt open connect heslo salasana adgangskode kata jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest: ftp: git: test: backup: service: app:".split())  # noqa: SIM905
+_NO_VALUE = re.compile(
+    r"[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
+    r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
+    re.IGNORECASE,
+)
+
+
+def spoken(text: str, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
+    """Yield what the text gives away by what it does with it, as kind, start and end."""
+    lowered = text.lower()
+    patterns = list(_SPOKEN) if not text.isascii() or any(word in lowered for word in ANNOUNCED) else []
+    patterns += [pattern for words, pattern in _PATTERNS if any(word in lowered for word in words)]
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            value = match["bare"].rstrip(".!?:)")
+            if _is_no_word(value) and not is_harmless(value):
+                yield "password", match.start("bare"), match.start("bare") + len(value)
+
+
+def _is_no_word(value: str) -> bool:
+    """Return whether a value mixes letters with digits or signs as no word does."""
+    if len(value) < 5 or _NO_VALUE.fullmatch(value):
+        return False
+    letters = any(char.isalpha() for char in value)
+    return letters and (any(char.isdigit() for char in value) or bool(re.search(r"\w[!@#$%^&*+=?~|]+\w|[a-z][A-Z].*[!@#$%^&*?]", value)))

@@ -1,0 +1,198 @@
+"""A skill as it travels: a folder, a checkout or an archive, read whole and never unpacked or run.
+
+Nothing of it is trusted. Paths that leave the package, links out of it, archives in archives, sizes that are a trick:
+each is told of as a fault of the package, and what nobody can read is named.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from memkit.errors import UsageError
+from memkit.terminal import is_unsafe
+
+MOST_FILES = 20_000
+MOST_BYTES = 6_000_000
+"""So much of one file is read."""
+MOST_IN_ALL = 200_000_000
+_DEEPEST = 2
+"""Archives in archives are opened so deep."""
+_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules"})
+_ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".whl", ".jar", ".mcpb", ".dxt")
+_OTHER_ARCHIVES = (".7z", ".rar", ".gz", ".bz2", ".xz", ".zst", ".dmg", ".iso", ".msi", ".pkg", ".cab")
+
+
+@dataclass(frozen=True)
+class PackageFault:
+    """Something about the package itself, and not what a file says."""
+
+    path: str
+    message: str
+    hostile: bool
+    """Whether it is a trick; else it only keeps something from being read."""
+
+
+@dataclass(frozen=True)
+class PackageFile:
+    """One file of a package."""
+
+    path: str
+    content: bytes
+    executable: bool = False
+
+    @property
+    def text(self) -> str | None:
+        """Return its text, or ``None`` for a binary file."""
+        if b"\0" in self.content[:8192] and not self.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return None
+        try:
+            marked = self.content.startswith((b"\xff\xfe", b"\xfe\xff"))
+            return self.content.decode("utf-16" if marked else "utf-8-sig")
+        except UnicodeDecodeError:
+            text = self.content.decode("utf-8", "replace")
+            return text if text.count("\ufffd") <= len(text) // 20 else None
+
+
+@dataclass
+class Package:
+    """What a skill came as."""
+
+    name: str
+    files: list[PackageFile] = field(default_factory=list)
+    faults: list[PackageFault] = field(default_factory=list)
+    left: int = MOST_IN_ALL
+
+    def fault(self, path: str, message: str, *, hostile: bool = False) -> None:
+        """Note a fault."""
+        shown = "".join("?" if is_unsafe(char) else char for char in path)
+        self.faults.append(PackageFault(shown[:300], message, hostile))
+
+
+def open_package(place: Path) -> Package:
+    """Return what lies at ``place``: a folder, an archive, or a ``SKILL.md`` alone.
+
+    Raises:
+        UsageError: There is nothing, or it cannot be read.
+    """
+    package = Package(place.name or place.resolve().name)
+    try:
+        if place.is_dir():
+            _read_folder(package, place)
+        elif place.is_symlink() or not place.exists():
+            what = "is a link, and links are not followed" if place.is_symlink() else "does not exist"
+            raise UsageError(f"{place} {what}. Give a folder, an archive or a SKILL.md.")
+        elif place.name.lower().endswith(_ARCHIVES):
+            if place.stat().st_size > MOST_IN_ALL:
+                raise UsageError(f"{place} is larger than {MOST_IN_ALL:,} bytes.")
+            _read_archive(package, place.name, place.read_bytes(), "", 0)
+        else:
+            with place.open("rb") as file:
+                _add(package, place.name, file.read(MOST_BYTES + 1), executable=False, depth=0)
+    except OSError as error:
+        raise UsageError(f"{place} cannot be read: {error.strerror or error}.") from error
+    if not package.files and not package.faults:
+        raise UsageError(f"{place} holds no file. Give a folder, an archive or a SKILL.md.")
+    return package
+
+
+def _read_folder(package: Package, root: Path) -> None:
+    top = root.resolve()
+    for place, folders, names in os.walk(root):
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and name not in links)
+        for name in sorted([*names, *links]):
+            path = Path(place) / name
+            shown = path.relative_to(root).as_posix()
+            if len(package.files) >= MOST_FILES:
+                package.fault(shown, f"More than {MOST_FILES:,} files; the rest was not read.")
+                return
+            if path.is_symlink():
+                leads = path.resolve()
+                if not leads.is_relative_to(top):
+                    package.fault(shown, f"This link leaves the skill: it leads to {os.readlink(path)!r}.", hostile=True)
+                continue
+            mode = path.stat().st_mode
+            if not stat.S_ISREG(mode):
+                package.fault(shown, "This is no file (a device, pipe or socket).", hostile=True)
+                continue
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            _add(package, shown, content, executable=bool(mode & 0o111), depth=0)
+
+
+def _add(package: Package, path: str, content: bytes, *, executable: bool, depth: int) -> None:
+    package.left -= len(content)
+    if package.left < 0:
+        package.fault(path, "The package is too large; this and what follows was not read.")
+        return
+    if len(content) > MOST_BYTES:
+        package.fault(path, f"Only the first {MOST_BYTES:,} bytes were read.")
+        content = content[:MOST_BYTES]
+    lowered = path.lower()
+    if depth and any(is_unsafe(char) for char in path):
+        package.fault(path, "The file's name has characters that nobody sees.", hostile=True)
+    package.files.append(PackageFile(path, content, executable))
+    if lowered.endswith(_ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7"):
+        if depth >= _DEEPEST:
+            package.fault(path, "An archive in an archive in an archive was not opened.", hostile=True)
+        else:
+            _read_archive(package, path, content, f"{path}!", depth + 1)
+    elif lowered.endswith(_OTHER_ARCHIVES):
+        package.fault(path, "This archive cannot be opened here, and was not read.")
+
+
+def _read_archive(package: Package, name: str, content: bytes, above: str, depth: int) -> None:
+    try:
+        members = _zipped if zipfile.is_zipfile(io.BytesIO(content)) else _tarred
+        for path, body, mode in members(package, content, above):
+            if len(package.files) >= MOST_FILES:
+                package.fault(above + path, f"More than {MOST_FILES:,} files; the rest was not read.")
+                return
+            _add(package, above + path, body, executable=bool(mode & 0o111), depth=depth)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError, OSError, RuntimeError) as error:
+        package.fault(name, f"The archive is damaged or of an unknown kind, and was not read: {error}.")
+
+
+def _leaves(path: str) -> bool:
+    """Return whether a path in an archive would be written outside of the folder it is unpacked into."""
+    plain = path.replace("\\", "/")
+    return plain.startswith("/") or plain[1:2] == ":" or ".." in PurePosixPath(plain).parts
+
+
+def _zipped(package: Package, content: bytes, above: str) -> Iterator[tuple[str, bytes, int]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for member in archive.infolist()[: MOST_FILES + 1]:
+            mode, path = member.external_attr >> 16, member.filename
+            if _leaves(member.orig_filename) or _leaves(path):
+                package.fault(above + path, "This path leaves the archive when it is unpacked.", hostile=True)
+            elif stat.S_ISLNK(mode):
+                target = archive.read(member)[:1000].decode("utf-8", "replace")
+                inside = (PurePosixPath(path).parent / target).as_posix()
+                if _leaves(target) and (target.startswith("/") or os.path.normpath(inside).startswith("..")):
+                    package.fault(above + path, f"This link leaves the archive: it leads to {target!r}.", hostile=True)
+            elif member.flag_bits & 1:
+                package.fault(above + path, "This file is encrypted, and was not read.")
+            elif not member.is_dir():
+                with archive.open(member) as file:
+                    yield path, file.read(MOST_BYTES + 1), mode
+
+
+def _tarred(package: Package, content: bytes, above: str) -> Iterator[tuple[str, bytes, int]]:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as archive:
+        for count, member in enumerate(archive):
+            if count > MOST_FILES:
+                break
+            target = member.linkname if member.issym() or member.islnk() else ""
+            if _leaves(member.name):
+                package.fault(above + member.name, "This path leaves the archive when it is unpacked.", hostile=True)
+            elif target and (target.startswith("/") or os.path.normpath(f"{os.path.dirname(member.name)}/{target}").startswith("..")):
+                package.fault(above + member.name, f"This link leaves the archive: it leads to {target!r}.", hostile=True)
+            elif member.isfile() and (file := archive.extractfile(member)) is not None:
+                yield member.name, file.read(MOST_BYTES + 1), member.mode

@@ -1,0 +1,253 @@
+"""``memkit backend`` and everything else at the command line, on memory that lies in PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from memkit.cli.main import run
+from memkit.runtime.backends import moving, postgres_sink
+from memkit.runtime.memory.log.shards import ShardLog
+from memkit.workspace import open_workspace
+
+Memkit = Callable[..., tuple[int, Any, str]]
+
+
+@pytest.fixture
+def memkit(store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Memkit:
+    """Return a function that runs a command on the store: its exit code, its data or text, and what it said."""
+    monkeypatch.setenv("MEMKIT_PERSON", "1")
+
+    def command(*words: str, at: Path = store) -> tuple[int, Any, str]:
+        capsys.readouterr()
+        code = run([*words, "--store", str(at)])
+        out, err = capsys.readouterr()
+        return code, json.loads(out) if "--json" in words and out else out, err
+
+    return command
+
+
+FACTS = (
+    ("Ann prefers espresso", "ann", "user"), ("Bob rides a red bicycle", "bob", "user"),
+    ("The office opens at nine", "ann", "shared"), ("Ann lives in Lisbon", "ann", "user"),
+)  # fmt: skip
+
+
+def remembered(memkit: Memkit) -> list[str]:
+    """Let a store have a history, with a correction of what everybody shares; return the ids."""
+    ids = [
+        memkit("memory", "add", text, "--user", user, "--scope", scope, "--json")[1]["data"]["id"]
+        for text, user, scope in FACTS
+    ]
+    assert memkit("memory", "confirm", ids[2], "--user", "bob")[0] == 0
+    assert memkit("memory", "supersede", ids[3], "Ann lives in Porto", "--user", "ann")[0] == 0
+    assert memkit("core", "set", "human", "Name: Ann", "--user", "ann")[0] == 0
+    return ids
+
+
+def exported(store: Path) -> dict[str, list[str]]:
+    """Return what every user's export says of memory."""
+    with open_workspace(store) as workspace:
+        return {user: list(workspace.archive.export(user)) for user in ("ann", "bob")}
+
+
+def move(memkit: Memkit, to: str, *more: str) -> tuple[int, Any, str]:
+    """Move the archive."""
+    return memkit("backend", "move", "--to", to, "--yes", "--json", *more)
+
+
+def test_memory_goes_to_a_server_and_back_as_it_was(memkit: Memkit, store: Path, url: str) -> None:
+    """Exports are equal byte for byte on both sides and after the way back; git has the settings and no lines."""
+    remembered(memkit)
+    before = exported(store)
+
+    code, there, _ = move(memkit, url)
+
+    assert code == 0
+    assert there["data"] == {"from": "files", "to": url, "records": 5, "users": 2, "verified": True}
+    assert exported(store) == before
+    assert not list((store / "archive").rglob("*.jsonl"))
+    assert memkit("fsck")[0] == 0 and memkit("lint")[0] in (0, 1)
+    status = memkit("backend", "status", "--json")[1]["data"]
+    assert (status["archive"]["kind"], status["archive"]["records"], status["ok"]) == ("postgresql", 5, True)
+    assert status["working"] == {"kind": "files", "url": None}
+
+    memkit("memory", "add", "Ann has a cat", "--user", "ann")
+    grown = exported(store)
+    assert move(memkit, "files")[0] == 0
+
+    assert exported(store) == grown
+    assert memkit("fsck")[0] == 0
+    assert memkit("memory", "add", "Ann has a dog", "--user", "ann")[0] == 0
+    assert move(memkit, url)[0] == 0, "a database that was emptied takes memory again"
+
+
+def test_a_move_that_was_interrupted_goes_on(
+    memkit: Memkit, store: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies after some lines each time; asked again it ends, and every line is there once."""
+    remembered(memkit)
+    before, loads = exported(store), postgres_sink.PostgresLog.load
+    monkeypatch.setattr(postgres_sink, "WRITTEN_AT_ONCE", 3)
+    for _ in range(2):
+        count: list[int] = []
+
+        def dies(log: Any, insert: Any, count: list[int] = count) -> None:
+            count.append(1)
+            if len(count) > 1:
+                raise KeyboardInterrupt
+            loads(log, insert)
+
+        monkeypatch.setattr(postgres_sink.PostgresLog, "load", dies)
+        assert move(memkit, url)[0] == 130
+        assert exported(store) == before, "the old side serves"
+    monkeypatch.setattr(postgres_sink.PostgresLog, "load", loads)
+
+    assert move(memkit, url)[0] == 0
+    assert exported(store) == before
+
+    with monkeypatch.context() as patched:
+        patched.setattr(moving.FilesSink, "put", lambda sink, archive: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert move(memkit, "files")[0] == 130
+    assert move(memkit, "files")[0] == 0
+    assert exported(store) == before
+
+
+def test_what_is_written_during_a_move_follows(
+    memkit: Memkit, store: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer between the first pass and the last; one that comes later is told where the memory went."""
+    remembered(memkit)
+    flushes = postgres_sink.PostgresSink.flush
+    writer = open_workspace(store)
+    late: list[str] = []
+
+    def flush(sink: Any) -> None:
+        flushes(sink)
+        if not late:
+            late.append("x")
+            from memkit.runtime.memory.record.record import Draft, Origin
+
+            assert writer.archive.offer(Draft("Ann sings in a choir"), Origin("person", "ann")).decision == "admitted"
+
+    monkeypatch.setattr(postgres_sink.PostgresSink, "flush", flush)
+    assert move(memkit, url)[0] == 0
+
+    assert any("choir" in line for line in exported(store)["ann"])
+    from memkit.runtime.memory.record.errors import StoreReadOnly
+    from memkit.runtime.memory.record.record import Draft, Origin
+
+    with pytest.raises(StoreReadOnly, match="moved to postgresql"):
+        writer.archive.offer(Draft("Too late"), Origin("person", "ann"))
+    writer.close()
+
+
+def test_a_move_is_asked_about_and_wrong_words_are_told(
+    memkit: Memkit, store: Path, url: str, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody to ask is 2, no address is 2, the same place is 2, a server that is away or full of other memory is 3."""
+    remembered(memkit)
+    assert memkit("backend", "move", "--to", url)[0] == 2
+    assert memkit("backend", "move", "--to", url, "--dry-run", "--json")[1]["data"]["verified"] is False
+    for to, code in (("files", 2), ("mysql://h/x", 2), ("$NOT_SET", 3), ("postgresql://u:hunter2@127.0.0.1:1/x", 3)):
+        found, _, err = memkit("backend", "move", "--to", to, "--yes")
+        assert (found, err.count("\n")) == (code, 1), err
+        assert "hunter2" not in err
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("INSERT INTO memkit.chains VALUES('eve', 'w', false, 10, 1, 1, '', 7)")
+    code, _, err = memkit("backend", "move", "--to", url, "--yes")
+    assert (code, "other memory" in err) == (3, True)
+    assert memkit("memory", "search", "espresso", "--user", "ann")[0] == 0
+
+
+def test_a_store_that_names_a_server_needs_trust(memkit: Memkit, store: Path, url: str, tmp_path: Path) -> None:
+    """A clone asks nothing of the server before a person said so; by a variable the person who runs it chose it."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    assert memkit("trust", "--show")[0] == 0, "a move at a person's hand keeps the trust"
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", store, clone], check=True)
+
+    code, _, err = memkit("memory", "search", "espresso", "--user", "ann", at=clone)
+
+    assert (code, "memkit trust" in err) == (3, True)
+    allows = memkit("trust", "--show", "--json", at=clone)[1]["data"]["allows"]
+    assert [one["kind"] for one in allows] == ["archive"]
+    assert memkit("trust", "--yes", at=clone)[0] == 0
+    assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann", at=clone)[1]
+    assert memkit("memory", "add", "Ann has a cat", "--user", "ann", at=clone)[0] == 0
+    assert "cat" in memkit("memory", "search", "cat", "--user", "ann")[1]
+
+
+def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(
+    memkit: Memkit, store: Path, url: str, owner: str
+) -> None:
+    """No row of the person is left, what others said of their records goes too, and the answer is 1."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+
+    code, erased, _ = memkit("memory", "erase", "--user", "ann", "--yes", "--json")
+
+    assert code == 1
+    places = " ".join(one["place"] for one in erased["data"]["unprovable"])
+    assert all(word in places for word in ("write-ahead log", "replicas", "backups"))
+    assert not any(one["traces"] for one in erased["data"]["scanned"])
+    with psycopg.connect(owner) as connection:
+        rows = connection.execute("SELECT user_id, line FROM memkit.lines").fetchall()
+    assert {user for user, _ in rows} == {"bob", "erased"}
+    assert not any(word in line for _, line in rows for word in ("espresso", "office", "Porto", "confirm"))
+    assert memkit("fsck")[0] == 0
+    code, _, _ = memkit("memory", "add", "Ann prefers espresso", "--user", "ann")
+    assert code == 1, "an erased value is barred"
+
+
+def test_upkeep_goes_on(memkit: Memkit, store: Path, url: str) -> None:
+    """Snapshots on a branch that can be looked back to, consolidation, blame, sweep, statistics and a rebuilt index."""
+    ids = remembered(memkit)
+    assert move(memkit, url)[0] == 0
+
+    code, taken, _ = memkit("memory", "snapshot", "--branch", "kept", "--json")
+
+    assert (code, taken["data"]["records"], taken["data"]["users"]) == (0, 5, 2)
+    assert memkit("memory", "snapshot", "--branch", "kept")[0] == 2
+    memkit("memory", "forget", ids[0], "--user", "ann")
+    assert "espresso" not in memkit("memory", "search", "espresso", "--user", "ann")[1]
+    assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann", "--at", "kept")[1]
+    for words in (["memory", "consolidate"], ["memory", "sweep"], ["index", "rebuild"], ["doctor"], ["commit"]):
+        assert memkit(*words)[0] == 0, words
+    assert memkit("memory", "blame", ids[1], "--user", "bob")[0] == 0
+    assert list((store / "archive" / "heads").glob("*.json"))
+    assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0
+
+
+def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url: str, owner: str) -> None:
+    """Whoever owns the tables can write what they like, and fsck names it."""
+    ids = remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("UPDATE memkit.lines SET line = replace(line, 'red', 'blue') WHERE id = %s", (ids[1],))
+
+    code, found, _ = memkit("fsck", "--json")
+
+    assert code == 1 and "tampered" in {one["code"] for one in found["data"]["problems"]}
+    assert "blue" not in memkit("memory", "search", "bicycle", "--user", "bob")[1]
+
+
+def test_files_that_were_moved_away_take_no_lines(store: Path) -> None:
+    """A process that had them open is told."""
+    from memkit.runtime.memory.record.errors import StoreReadOnly
+    from memkit.runtime.memory.record.lines import utc_now
+
+    log = ShardLog(store, clock=utc_now, observe=lambda event: None)
+    log.claim("postgresql://db/memory")
+    with pytest.raises(StoreReadOnly), log.batch():
+        pass
+    log.claim()
+    with log.batch():
+        pass

@@ -1,0 +1,68 @@
+"""Strands' memory store and ADK's memory service on a memkit store."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from memkit import MemkitError, Refused, open_store
+
+
+def test_strands_finds_and_adds(store: Path) -> None:
+    """Its manager takes the store as writable; the same text twice is one record, and a refusal is an error."""
+    pytest.importorskip("strands.memory")
+    from strands.memory import MemoryManager
+
+    from memkit.integrations.strands import MemkitMemoryStore
+
+    async def talk() -> None:
+        memory = MemkitMemoryStore(store, user="ada", consent=True, taint="clean")
+        manager = MemoryManager(stores=[memory], add_tool_config=True)
+        await memory.add("Ada prefers espresso", {"tags": ["prefs"]})
+        await memory.add("Ada prefers espresso")
+        (found,) = await manager.search("espresso")
+        assert (found.content, found.store_name) == ("Ada prefers espresso", "memkit")
+        assert found.metadata is not None
+        assert found.metadata["trust"] == "candidate"
+        with pytest.raises(Refused, match="personal_data"):
+            await memory.add("card 4111 1111 1111 1111")
+        with pytest.raises(Refused, match="consent"):
+            await MemkitMemoryStore(store, user="bob").add("Bob rows")
+
+    asyncio.run(talk())
+
+
+def test_adk_keeps_a_session_once(store: Path) -> None:
+    """However often a session is added its events are one document each; a memory is deleted by its id alone."""
+    pytest.importorskip("google.adk")
+    from google.adk.events import Event
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.sessions import Session
+    from google.genai import types
+
+    from memkit.integrations.adk import MemkitMemoryService
+
+    def content(text: str) -> types.Content:
+        return types.Content(parts=[types.Part(text=text)], role="user")
+
+    async def talk() -> None:
+        service = MemkitMemoryService(store, consent=True, taint="clean")
+        event = Event(id="e1", author="user", content=content("Ada keeps a lynx"))
+        session = Session(id="s", app_name="zoo", user_id="ada", events=[event])
+        await service.add_session_to_memory(session)
+        await service.add_session_to_memory(session)
+        await service.add_memory(app_name="zoo", user_id="ada", memories=[MemoryEntry(content=content("Ada sails"))])
+        (found,) = (await service.search_memory(app_name="zoo", user_id="ada", query="lynx")).memories
+        assert found.content.parts is not None
+        assert found.content.parts[0].text == "Ada keeps a lynx"
+        assert (await service.search_memory(app_name="zoo", user_id="bob", query="lynx")).memories == []
+        with pytest.raises(MemkitError, match="memory erase"):
+            await service.delete_memory(app_name="zoo", user_id="ada")
+        await service.delete_memory(app_name="zoo", user_id="ada", memory_id=found.id)
+        assert (await service.search_memory(app_name="zoo", user_id="ada", query="lynx")).memories == []
+
+    asyncio.run(talk())
+    with open_store(store) as memory:
+        assert [one.text for one in memory.workspace.archive.records(user_id="ada")] == ["Ada sails"]

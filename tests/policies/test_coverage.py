@@ -1,0 +1,210 @@
+"""What the shipped policies say to lists of calls: the shipped corpus, and whatever a person hands in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memkit.cli.main import run
+from memkit.policies.files import load_policies
+from memkit.resources import resource
+from memkit.runtime.guard.core import Guard
+from memkit.use_cases.policy_proofs import CoveredCall, cover_calls
+
+RM = {"tool": "Bash", "args": {"command": "rm -rf /srv"}}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Make a store with the starters."""
+    assert run(["init", str(tmp_path / "store")]) == 0
+    return tmp_path / "store"
+
+
+@pytest.fixture(scope="module")
+def covered() -> list[CoveredCall]:
+    """Return what the starters decide about the shipped corpus."""
+    guard = Guard([policy.data for policy in load_policies(resource("policies"))])
+    return list(cover_calls(guard))
+
+
+def of(covered: list[CoveredCall], category: str) -> Iterator[CoveredCall]:
+    """Yield the calls of one kind of category."""
+    return (call for call in covered if call.category.startswith(category))
+
+
+def test_the_starters_stop_what_destroys_and_let_ordinary_work_pass(covered: list[CoveredCall]) -> None:
+    """Of 500 destructive calls at most 2 % pass, of 500 ordinary ones at most 1 % are stopped."""
+    destructive, ordinary = list(of(covered, "destructive")), list(of(covered, "ordinary"))
+
+    assert (len(destructive), len(ordinary)) == (500, 500)
+    assert sum(call.decision in ("allow", "warn") for call in destructive) <= 10
+    assert sum(call.decision in ("ask", "deny") for call in ordinary) <= 5
+
+
+def test_disguises_are_seen_through(covered: list[CoveredCall]) -> None:
+    """Of more than 250 equivalent spellings all are stopped but those that the docs name."""
+    disguised, unseen = list(of(covered, "disguised")), list(of(covered, "not seen"))
+
+    assert len(disguised) >= 250 and len(unseen) <= 5
+    assert [call.line for call in disguised if call.decision in ("allow", "warn")] == []
+
+
+def test_every_line_is_decided_as_it_expects(covered: list[CoveredCall]) -> None:
+    """The corpus says what the shipped policies do."""
+    assert [call.line for call in covered if not call.as_expected] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Bash", {"command": "rm x"}), ("exec", {"cmd": "rm x"}), ("zsh", {"command": "rm x"}), ("run_shell_command", {"command": "rm x"}),
+        ("mcp__shell__run", {"command": "rm x"}), ("bash", {"cmd": "rm x"}), ("mcp__desktop-commander__start_process", {"command": "rm x"}),
+        ("runInTerminal", {"Command": "rm x"}), ("shell", {"command": ["bash", "-lc", "rm x"]}), ("local_shell", {"action": {"command": ["rm", "x"]}}),
+        ("container.exec", {"cmd": ["rm", "x"]}), ("execute_command", {"command": "rm", "args": ["-rf", "/"]}), ("developer__shell", {"anything": "rm x"}),
+        ("write_stdin", {"chars": "rm x\n"}), ("CmdRunAction", {"command": "rm x"}),
+    ],
+)  # fmt: skip
+def test_a_shell_is_one_by_what_it_does(tool: str, args: dict[str, object]) -> None:
+    """Whatever an agent or server calls its shell tool and the argument, the starter reads the command."""
+    guard = Guard([policy.data for policy in load_policies(resource("policies"))])
+
+    assert guard.decide(tool, args, {}).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [("mcp__nutshell__find", {"q": "rm x"}), ("read_file", {"command": "rm x"}), ("think", {"text": "it's"}), ("note", {"command": "rm x"}),
+     ("Bash", {"command": "ls", "description": "don't rm x"}), ("memory_search", {"query": "who's rm"})],
+)  # fmt: skip
+def test_other_tools_are_none(tool: str, args: dict[str, object]) -> None:
+    """A name that only contains the letters, and an argument that is no command, are read by nobody as one."""
+    guard = Guard([policy.data for policy in load_policies(resource("policies"))])
+
+    assert guard.decide(tool, args, {}).decision == "allow"
+
+
+def lines(path: Path, *calls: object) -> Path:
+    """Write a corpus."""
+    path.write_text("".join(f"{call if isinstance(call, str) else json.dumps(call)}\n" for call in calls))
+    return path
+
+
+def test_coverage_counts_by_category_and_line(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The envelope has counts, categories and a row for each call with the policies that decided."""
+    corpus = lines(tmp_path / "c.jsonl", RM | {"category": "files"}, "", {"tool": "bash", "args": {"command": "ls"}})
+
+    code = run(["--store", str(store), "policy", "coverage", "--corpus", str(corpus), "--json"])
+
+    data = json.loads(capsys.readouterr().out)["data"]
+    assert code == 0
+    assert data["counts"] == {"deny": 0, "ask": 1, "warn": 0, "allow": 1}
+    assert data["categories"]["files"] == {"deny": 0, "ask": 1, "warn": 0, "allow": 0}
+    assert data["calls"] == [
+        {"line": 1, "decision": "ask", "policies": ["destructive_command_approval"]},
+        {"line": 3, "decision": "allow", "policies": []},
+    ]
+
+
+def test_a_call_that_is_decided_otherwise_is_a_negative_answer(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line is named with both decisions."""
+    corpus = lines(tmp_path / "c.jsonl", RM | {"expect": "deny"})
+
+    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(corpus)]) == 1
+    assert "line 1: expected deny, decided ask" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [("no json", 2, "c.jsonl:1: This is no JSON"), ("[1]", 2, "c.jsonl:1: A call is a JSON object"), ('{"args": {}}', 2, "with tool"),
+     ('{"tool": "a", "args": "ls"}', 2, "args is a map"), ('{"tool": "a", "expect": "maybe"}', 2, "expect is one of"), ("", 3, "has no calls"),
+     ("[" * 100_000, 2, "c.jsonl:1:")],
+)  # fmt: skip
+def test_what_is_no_corpus_is_said_in_one_line(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, told: str
+) -> None:
+    """File and line of the fault are named; an empty list is no success."""
+    corpus = lines(tmp_path / "c.jsonl", text)
+
+    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(corpus)]) == code
+    err = capsys.readouterr().err.strip()
+    assert told in err and "\n" not in err
+
+
+def test_a_corpus_is_decided_line_by_line(tmp_path: Path) -> None:
+    """The first call is decided before the rest of the file is read, however long that is."""
+    corpus = lines(tmp_path / "c.jsonl", RM, "broken")
+    calls = cover_calls(Guard([policy.data for policy in load_policies(resource("policies"))]), corpus)
+
+    assert next(calls).decision == "ask"
+
+
+ALLOW = "name: one\ndescription: d\nrule: r\nenforcement: hard\neffect: allow\nmatch: {tool: t, args.p: {prefix: a}}\n"
+DENY = ALLOW.replace("one", "two").replace("allow", "deny").replace("prefix: a", "prefix: b")
+
+
+def conflicts(store: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, object], list[str]]:
+    """Return code, data and messages of ``policy conflicts``."""
+    code = run(["--store", str(store), "policy", "conflicts", "--json", *words])
+    told = json.loads(capsys.readouterr().out)
+    return code, told["data"], [found["code"] for found in told["diagnostics"]]
+
+
+def test_a_list_may_contradict_where_no_text_does(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One element is allowed by one policy, another is denied by the other."""
+    (store / "policies/one.yaml").write_text(ALLOW)
+    (store / "policies/two.yaml").write_text(DENY)
+
+    code, data, _ = conflicts(store, capsys)
+
+    assert code == 1 and isinstance(data, dict)
+    assert [(one["kind"], one["witness"]["args"]) for one in data["findings"]] == [("contradiction", {"p": ["a", "b"]})]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("where", ["file", "baseline"])
+def test_a_finding_is_accepted_with_its_reason(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    """In the policy's file, or in a baseline; what accepts nothing is a warning."""
+    entry = "{kind: contradiction, policies: [%s], reason: Lists are never sent.}"
+    own = f"accepted: [{entry % 'two'}, {{kind: dead, reason: Old.}}]\n" if where == "file" else ""
+    (store / "policies/one.yaml").write_text(ALLOW + own)
+    (store / "policies/two.yaml").write_text(DENY)
+    (tmp_path / "base.yaml").write_text(
+        f"- {entry % 'one, two'}\n- {{kind: dead, policies: [gone], reason: Old.}}\n" if where == "baseline" else "[]\n"
+    )
+
+    code, data, told = conflicts(store, capsys, *(["--baseline", str(tmp_path / "base.yaml")] * (where == "baseline")))
+
+    assert code == 0 and isinstance(data, dict) and data["findings"] == []
+    assert data["accepted"][0]["reason"] == "Lists are never sent."
+    assert told == ["policy-accepted"]
+
+
+def test_an_accepted_finding_needs_a_reason(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without one neither the policy nor the baseline is read."""
+    (tmp_path / "base.yaml").write_text("- {kind: contradiction, policies: [one]}\n")
+
+    assert run(["--store", str(store), "policy", "conflicts", "--baseline", str(tmp_path / "base.yaml")]) == 2
+    assert "base.yaml:1: An accepted finding needs kind" in capsys.readouterr().err
+    assert run(["--store", str(store), "policy", "conflicts", "--baseline", str(tmp_path / "none.yaml")]) == 2
+
+
+def test_a_sentence_is_an_exception_for_people(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The set loads, the sentence lifts nothing, and lint says so."""
+    path = store / "policies/destructive_command_approval.yaml"
+    path.write_text(path.read_text().replace("exceptions:\n", 'exceptions:\n  - "during the weekly match: maintenance"\n'))
+
+    check = ["--store", str(store), "policy", "check", "--tool"]
+    assert run([*check, "bash", "--arg", "command=ls"]) == 0
+    assert run([*check, "Bash", "--arg", "command=rm x", "--context", "during=maintenance"]) == 1
+    capsys.readouterr()
+    run(["--store", str(store), "lint", "--output-format", "concise"])
+    assert "MKP009" in capsys.readouterr().out
