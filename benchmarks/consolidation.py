@@ -1,7 +1,7 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
 """What a consolidation of 1,000 records keeps, by a checklist of the facts that they tell, and how long it becomes.
 
-The records are what agents note of forty-eight sessions: each fact in a sentence of its own wording, about a third of them
+The records are what agents note of 48 sessions: each fact in a sentence of its own wording, about a third of them
 told again in other words around the same ones, some two in a sentence, and courtesies that tell nothing. A fact counts
 as kept where one line of what is live holds every word of it that tells something.
 """
@@ -35,8 +35,8 @@ OTHERS = (
 )  # fmt: skip
 FRAMES = (
     "The user mentioned that they {did}.", "The user said that they {did}.", "In this session the user reported that "
-    "they {did}.", "By the way, the user added that they {did}.", "The user {did}.", "Later, the user told me that they "
-    "{did}.", "It was noted that the user {did}.", "For the record, the user {did}.",
+    "they {did}.", "By the way, the user added that they {did}.", "The user {did}.", "Later, the user told me that "
+    "they {did}.", "It was noted that the user {did}.", "For the record, the user {did}.",
 )  # fmt: skip
 AROUND = ("{told}.", "It turned out that {told}.", "By the way, {told}.", "As discussed, {told}.", "Also, {told}.")
 COURTESIES = (
@@ -106,9 +106,10 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=7)
     given = options.parse_args()
     before, after, kept, size = measured(given.seed)
+    found = {f"facts kept of {before} records": (kept, 0.98), f"share of the text in {after} records": (size, 0.5)}
     rows = [
-        {"case": f"facts kept of {before} records", "ours": round(kept, 4), "peer": 0.98, "ratio": round(kept / 0.98, 3)},
-        {"case": f"share of the text in {after} records", "ours": round(size, 4), "peer": 0.5, "ratio": round(size / 0.5, 3)},
+        {"case": case, "ours": round(ours, 4), "peer": peer, "ratio": round(ours / peer, 3)}
+        for case, (ours, peer) in found.items()
     ]
     print_rows(rows, as_json=given.json)
 

@@ -1,4 +1,4 @@
-"""What a model is asked beside a conversation: which one that is, what records say in fewer words, what contradicts."""
+"""What a model is asked beside a conversation: records in fewer words, contradictions; and which model that is."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class Retelling:
             answer = self._model.complete(messages, ())
             return "\n".join(checked_sentences(answer.text, {record.id: record.text for record in records}))
         except (ValueError, LoopError, MemkitError) as error:
-            self.refused.append(f"The model's summary was refused, and the records' own words were taken instead: {error}")
+            told = "The model's summary was refused, and the records' own words were taken instead"
+            self.refused.append(f"{told}: {error}")
             return None
 
 

@@ -364,6 +364,10 @@ class Session:
         if not fresh:
             return []
         self._kept = replace(self._kept, drawn=last)
+        archive: Any = tools.archive
+        records = archive.records(user_id=self._terms.user, session_id=self._terms.session, status=None)
+        if self._terms.extract is None and {one.turn_id for one in fresh} <= {one.turn_id for one in records}:
+            return []  # the agent decided about each of them, and rules add nothing to that
         from .drawing import draw
 
         place = len(tools.events)

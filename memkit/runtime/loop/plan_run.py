@@ -233,7 +233,7 @@ class PlanningTools:
         properties = {
             "task": {"type": "string", "description": "A term, without filler words.", "examples": tasks},
             "state": {"type": "array", "items": {"type": "string"}, "description": "Facts that hold now."},
-            "objects": {"type": "object", "description": "Their types."},
+            "objects": {"type": "object"},
             "domain": {"type": "string", "enum": list(self._planners)},
         }
         text = "Plan a task of a known domain before you act on it."
@@ -300,7 +300,7 @@ def _evolve_spec() -> ToolSpec:
         "seed_program": {"type": "string"},
         "generations": {"type": "integer"},
     }
-    text = "Search for a formula (a lambda) that fits points [x, y] which the user gives."
+    text = "Search for a formula (a lambda) that fits points [x, y]."
     return ToolSpec("evolve_expression", text, {"type": "object", "properties": properties, "required": ["points"]})
 
 

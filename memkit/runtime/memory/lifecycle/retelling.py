@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
 """What many records say, told once and in fewer words, by rules: each fact once, those of one subject on one line.
 
 Nothing is worded anew. Frames that only say who reported something and words of courtesy go, a statement that another
@@ -16,8 +17,8 @@ from ..words.wording import content_words, is_negation, is_number, sentences, wo
 
 USER = "User"
 FRAME = regex(
-    r"^(?:(?:in (?:this|the|our|today's) (?:session|conversation|chat|call|meeting)|during (?:this|the) (?:session|call|"
-    r"meeting|conversation)|(?:earlier|later|then|also|and|so|well|anyway|next|finally|meanwhile|again|besides)\b|"
+    r"^(?:(?:in (?:this|the|our|today's) (?:session|conversation|chat|call|meeting)|during (?:this|the) (?:session|"
+    r"call|meeting|conversation)|(?:earlier|later|then|also|and|so|well|anyway|next|finally|meanwhile|again|besides)\b|"
     r"by the way|btw|fyi|for the record|as (?:discussed|agreed|mentioned|noted)(?: before| earlier| above)?|"
     r"(?:just )?(?:a )?(?:quick |small )?(?:note|reminder|update)(?: to self)?|note|it (?:turned out|turns out|seems|"
     r"appears|was (?:noted|mentioned|said))|it (?:is|was) worth (?:noting|mentioning))(?: that)?[,:]?\s+)+",
@@ -32,15 +33,15 @@ REPORTED = regex(
 )
 """Who reports something of themselves: what counts is what they say."""
 COURTESY = regex(
-    r"^(?:(?:ok(?:ay)?|thanks?|thank you|great|good|nice|perfect|sure|hello|hi|bye|goodbye|cheers|you're welcome|sounds good|"
-    r"all (?:good|fine|clear)|no problem|see you|talk soon|have a (?:nice|good)|that's (?:all|it)|nothing (?:else|more)|"
-    r"(?:the )?(?:user|conversation|session|call|meeting) (?:said (?:hello|goodbye|thanks)|thanked|greeted|ended|was short|"
-    r"began|started with (?:a )?greeting))\b.{0,60})$",
+    r"^(?:(?:ok(?:ay)?|thanks?|thank you|great|good|nice|perfect|sure|hello|hi|bye|goodbye|cheers|you're welcome|"
+    r"sounds good|all (?:good|fine|clear)|no problem|see you|talk soon|have a (?:nice|good)|that's (?:all|it)|"
+    r"nothing (?:else|more)|(?:the )?(?:user|conversation|session|call|meeting) (?:said (?:hello|goodbye|"
+    r"thanks)|thanked|greeted|ended|was short|began|started with (?:a )?greeting))\b.{0,60})$",
     re.IGNORECASE,
 )
 SUBJECT = regex(
-    r"^(?P<who>[Tt]he user|User|[A-ZÀ-Þ][\w'’-]+ [A-ZÀ-Þ][\w'’-]+|(?:[Tt]he|[Oo]ur|[Mm]y|[Hh]is|[Hh]er|[Tt]heir) [a-z][\w-]+"
-    r"(?: of [A-ZÀ-Þ][\w-]+)?|[A-ZÀ-Þ][\w'’-]+|I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t) (?=[a-z])"
+    r"^(?P<who>[Tt]he user|User|[A-ZÀ-Þ][\w'’-]+ [A-ZÀ-Þ][\w'’-]+|(?:[Tt]he|[Oo]ur|[Mm]y|[Hh]is|[Hh]er|[Tt]heir)"
+    r" [a-z][\w-]+(?: of [A-ZÀ-Þ][\w-]+)?|[A-ZÀ-Þ][\w'’-]+|I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t) (?=[a-z])"
 )
 """What a statement begins with that another one may share."""
 ADVERBS = frozenset("also again then still just finally already later".split())
@@ -93,7 +94,7 @@ def _unframed(text: str) -> str:
     bare = FRAME.sub("", text)
     reported = REPORTED.match(bare)
     if reported is not None:
-        bare = f"{USER}{bare[reported.end():]}"
+        bare = f"{USER}{bare[reported.end() :]}"
     elif bare.lower().startswith("the user "):
         bare = f"{USER} {bare[9:]}"
     return bare[:1].upper() + bare[1:]

@@ -36,7 +36,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     _tool(
         "archival_memory_insert",
         "Remember one statement for good, as soon as the user says or corrects something that matters in later "
-        "sessions. No passwords, keys or card numbers, no small talk, no passing states, nothing that you recalled.",
+        "sessions. No passwords, keys or card numbers, small talk, passing states, nor what you recalled.",
         ("text",),
         text=_text("One fact, understandable on its own."),
         tags={"type": "array", "items": {"type": "string"}},
@@ -55,8 +55,8 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "core_memory_append",
-        "Add a line to core memory, which you see in every turn: only what always matters, such as names, standing "
-        "wishes, the project.",
+        "Add a line to core memory, which you see in every turn: names, standing wishes, the "
+        "project.",
         ("section", "text"),
         section=SECTION,
         text={"type": "string"},
@@ -71,7 +71,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "conversation_search",
-        "Look in earlier sessions and in turns that you no longer see.",
+        "Look in earlier sessions and turns that you no longer see.",
         ("query",),
         query={"type": "string"},
         limit=TOP_K,
