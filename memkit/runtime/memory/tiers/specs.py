@@ -55,8 +55,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "core_memory_append",
-        "Add a line to core memory, which you see in every turn: names, standing wishes, the "
-        "project.",
+        "Add a line to core memory, which you see in every turn: names, standing wishes, the project.",
         ("section", "text"),
         section=SECTION,
         text={"type": "string"},
