@@ -12,14 +12,16 @@ COUNTED = re.compile(r"[█·]{30} +[\d,]+ +\d+ %|\(\d+ tokens\)")
 
 
 def test_the_page_shows_what_the_session_shows(tmp_path: Path) -> None:
-    """Consent, facts, a correction, recall, verdicts, a plan, undoing, paging, resuming, to the letter, but for counts."""
+    """Consent, facts, a correction, verdicts, a plan, undoing, paging, resuming: to the letter, counts apart."""
     played = record(tmp_path)
     page = PAGE.read_text(encoding="utf-8")
 
     shown = shown_on(page)
     assert set(shown) == set(played)
     for scene, text in played.items():
-        assert COUNTED.sub("", shown[scene]) == COUNTED.sub("", text), f"{scene} differs: make recording writes the page anew\n{text}"
+        assert COUNTED.sub("", shown[scene]) == COUNTED.sub("", text), (
+            f"{scene} differs: make recording writes the page anew\n{text}"
+        )
     assert COUNTED.sub("", rewritten(page, played)) == COUNTED.sub("", page)
 
 
