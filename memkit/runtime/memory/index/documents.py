@@ -29,6 +29,7 @@ VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=?
 FEW = 2000
 """So many documents are sorted; of more the newest are read in their order until there are enough."""
 BY_SPACE = "documents INDEXED BY documents_by_space"
+BY_TIME = "documents INDEXED BY documents_by_time"
 COUNT = f"SELECT count(*) FROM (SELECT 1 FROM {BY_SPACE} WHERE kind=:kind AND latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
 SPACES = """WITH RECURSIVE found(space) AS (
               SELECT min(space) FROM documents WHERE kind=:kind UNION ALL
@@ -175,7 +176,7 @@ class Documents:
         held = "".join(f" AND (instr(value, :{name}) OR record IS NOT NULL)" for name in words)
         # Of a few documents the space leads to them, of many the time.
         few = within and int(self._sql.execute(COUNT, asked).fetchone()[0]) <= FEW
-        table, order = (BY_SPACE, "+at") if few else ("documents", "at")
+        table, order = (BY_SPACE, "+at") if few else (BY_TIME, "at")
         where = IN_SPACE if within else ANYWHERE
         query = f"""SELECT {COLUMNS}, (SELECT status FROM records WHERE records.id=record) FROM {table}
                     WHERE kind=:kind AND latest=1 AND {where}{held} ORDER BY {order} DESC, id DESC"""
