@@ -85,19 +85,7 @@ def system_prompt(
 
 def advice_lines(guard: Guard | None) -> list[str]:
     """Return a line for each policy in force."""
-    return [f"- {entry.name}: {_in_short(entry.rule)}" for entry in guard.advice()] if guard else []
-
-
-LONG_RULE = 300
-"""Characters of a rule that every prompt tells; ``skill_show`` tells the rest."""
-
-
-def _in_short(rule: str) -> str:
-    """Return a rule, or of a long one the sentences that fit, the first in any case."""
-    if len(rule) <= LONG_RULE:
-        return rule
-    end = max(rule.rfind(". ", 0, LONG_RULE), rule.find(". "))
-    return f"{rule[: end + 1]} …" if end >= 0 else rule
+    return [f"- {entry.name}: {entry.rule}" for entry in guard.advice()] if guard else []
 
 
 def _section(title: str, lines: Sequence[str]) -> str:
