@@ -37,10 +37,29 @@ def as_python(value: Any) -> str:
     raise UsageError(f"A value of type {type(value).__name__} cannot be written into generated Python.")
 
 
+WIDTH = 110
+"""Characters of a line of JSON."""
+
+
 def as_json(value: Any) -> str:
-    """Return ``value`` as readable JSON with sorted keys, one item a line."""
+    r"""Return ``value`` as readable JSON with sorted keys: what fits stays on one line, else it is one item a line.
+
+    >>> print(as_json({"b": [1, 2], "a": {}}))
+    {"a": {}, "b": [1, 2]}
+    """
     _refuse_surrogates(value)
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
+    return _spread(value, "")
+
+
+def _spread(value: Any, indent: str) -> str:
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    if len(indent) + len(flat) <= WIDTH or not value or not isinstance(value, Mapping | list | tuple):
+        return flat
+    inner = f"{indent}  "
+    if isinstance(value, Mapping):
+        items = [f"{json.dumps(key, ensure_ascii=False)}: {_spread(value[key], inner)}" for key in sorted(value)]
+        return "{\n" + ",\n".join(inner + item for item in items) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(inner + _spread(item, inner) for item in value) + f"\n{indent}]"
 
 
 def as_toml(value: Any) -> str:

@@ -1,4 +1,7 @@
-"""Strands' memory store and ADK's memory service on a memkit store."""
+"""Strands' memory store and ADK's memory service on a memkit store.
+
+Their packages want older ones than memkit's own tests, so ``tests/proof`` runs this in an environment of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ import pytest
 
 from memkit import MemkitError, Refused, open_store
 
+pytestmark = pytest.mark.prove
+
 
 def test_strands_finds_and_adds(store: Path) -> None:
     """Its manager takes the store as writable; the same text twice is one record, and a refusal is an error."""
-    pytest.importorskip("strands.memory")
     from strands.memory import MemoryManager
 
     from memkit.integrations.strands import MemkitMemoryStore
@@ -36,7 +40,6 @@ def test_strands_finds_and_adds(store: Path) -> None:
 
 def test_adk_keeps_a_session_once(store: Path) -> None:
     """However often a session is added its events are one document each; a memory is deleted by its id alone."""
-    pytest.importorskip("google.adk")
     from google.adk.events import Event
     from google.adk.memory.memory_entry import MemoryEntry
     from google.adk.sessions import Session
