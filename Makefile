@@ -41,6 +41,7 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/python -m tests.written.sheets
 	$(BIN)/python -m tests.written.rule_pages
 	$(BIN)/python -m tests.written.settings_page
+	$(BIN)/python -m tests.written.policy_page
 	$(BIN)/python -m tests.written.forty_turns
 	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
@@ -58,7 +59,7 @@ matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall; do \
+	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall knowledge consolidation drop_ins backends page writers; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 faults: $(STAMPS)/test ## Inject a kill, EIO and ENOSPC at every call that writes (needs strace; takes hours)
