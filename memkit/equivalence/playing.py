@@ -185,6 +185,7 @@ class ReferenceSide:
                 host = workspace.person(turn.user, session=session)
                 workspace.archive.set_consent(turn.user, True, host)
             data = agent.step(turn.text).data
+            agent.end()  # each turn is a process of its own, which ends with it
         return {**data, "seen": probed(turn.probes, model.asked)}
 
 

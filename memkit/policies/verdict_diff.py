@@ -152,7 +152,7 @@ def compare_verdicts(before: PolicySet, after: PolicySet) -> VerdictComparison:
                 found.append(answer)
             else:
                 unknown.append(answer)
-    return VerdictComparison(tuple(ordered(found)), tuple(unknown))
+    return VerdictComparison(tuple(ordered(found)), tuple(dict.fromkeys(unknown)))
 
 
 def ordered(changes: Sequence[VerdictChange]) -> list[VerdictChange]:

@@ -42,6 +42,19 @@ COMMANDS: dict[str, list[str]] = {
     "memory export": ["memory export --user ada", "memory export --user ada --out {out}/export.jsonl"],
     "memory import": ["memory import {offers} --format memkit --user ada"],
     "memory erase": ["memory erase --user ada --dry-run", "memory erase --user ada --yes --out {out}/certificate.json"],
+    "memory put": ["memory put color blue --user ada"],
+    "memory get-value": ["memory get-value color --user ada"],
+    "memory reflect": ["memory reflect --user ada", "memory reflect --user ada --dry-run"],
+    "memory snapshot": ["memory snapshot"],
+    "graph show": ["graph show --user ada"],
+    "graph around": ["graph around Ada --user ada"],
+    "graph path": ["graph path Ada tea --user ada"],
+    "eval": ["eval {offers}"],
+    "export": ["export --agents-md --user ada"],
+    "page": ["page --out {out}/page --user ada"],
+    "backend status": ["backend status"],
+    "backend move": ["backend move --to files --dry-run"],
+    "backend migrate": [],
     "core history": ["core history --user ada"],
     "core rollback": ["core rollback human --user ada"],
     "core set": ["core set human 'Ada is a nurse' --user ada"],
@@ -68,6 +81,7 @@ COMMANDS: dict[str, list[str]] = {
     "skill commit": ["skill commit write-a-decision-record --bump patch --note Clearer"],
     "skill rollback": ["skill rollback hybrid-planner 1.0.0"],
     "skill propose": ["skill propose --from-session {session} --user ada"],
+    "skill scan": ["skill scan skills"],
     "skill import": ["skill import {SKILL.md}"],
     "skill export": ["skill export hybrid-planner"],
     "policy list": ["policy list"],
@@ -76,6 +90,7 @@ COMMANDS: dict[str, list[str]] = {
     "policy search": ["policy search delete"],
     "policy new": ["policy new made_here"],
     "policy check": ["policy check --tool bash --arg 'command=rm -rf /srv'"],
+    "policy coverage": ["policy coverage"],
     "policy conflicts": ["policy conflicts"],
     "policy diff": ["policy diff", "policy diff HEAD~1..HEAD"],
     "policy test": ["policy test"],
@@ -121,6 +136,7 @@ COMMANDS: dict[str, list[str]] = {
     "migrate": ["migrate"],
     "config set": ["config set user bob"],
     "setup": ["setup --check", "setup --provider reference --user bob"],
+    "config unset": ["config unset user"],
     "config show": ["config show"],
     "audit": ["audit"],
     "bench retrieval": ["bench retrieval {turns}"],
@@ -136,13 +152,13 @@ COMMANDS: dict[str, list[str]] = {
 """The command lines to try, by command; ``{…}`` stand for what the store of the tests holds.
 
 A new command is not forgotten: one that does not stand here fails the tests. ``demo`` and ``fake-llm`` open no store:
-the one makes its own elsewhere, the other serves a script until it ends. ``serve`` has a test of its own.
+the one makes its own elsewhere, the other serves a script until it ends. ``serve`` has a test of its own, and so has ``backend migrate``, which only speaks with a server.
 """
 
 WRITING = [
     line
     for name in (
-        "memory add", "memory consolidate", "memory import", "memory erase", "core set", "chat", "sessions rename",
+        "memory add", "memory consolidate", "memory import", "memory erase", "memory reflect", "memory snapshot", "export", "page", "core set", "chat", "sessions rename",
         "sessions rm", "skill new", "skill run", "skill commit", "skill import", "skill export", "policy new",
         "domain new", "domain reject", "lint", "gen", "fsck", "index rebuild", "git setup", "commit", "config set",
         "doctor", "mcp install",
@@ -150,7 +166,7 @@ WRITING = [
     for line in COMMANDS[name]
 ]  # fmt: skip
 """The lines that write in all the ways in which memkit writes, and two that only look."""
-NOTHING_TO_DO = {"skill check", "update .", "eject .", "key import {offers}"}
+NOTHING_TO_DO = {"skill check", "update .", "eject .", "key import {offers}", "eval {offers}"}
 """Lines that end with 2 or 3 in an honest store too: no checks, no project of ``gen``."""
 
 

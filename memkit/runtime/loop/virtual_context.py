@@ -230,16 +230,14 @@ class VirtualContextMemory:
         return self._searched(query, WARNINGS, types=("outcome",), tags=("failed",))
 
     def opening(self) -> list[Block]:
-        """Return what a new session opens with: goals that are still open, and the memories that matter most."""
+        """Return what a new session opens with: goals and commitments that are still open."""
         find = getattr(self.archive, "opening", None)
         if find is None:
             return []
         found = find(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
         goals = [_offered(record, self._taint_of(record)) for record in found.goals]
         more = [Found("archive", f"({found.left_out} more goals are not shown)")] if found.left_out else []
-        memories = [_offered(record, self._taint_of(record)) for record in found.memories]
-        blocks = {OPEN_GOALS: [*goals, *more], "remembered": memories}
-        return [Block(name, tuple(items)) for name, items in blocks.items() if items]
+        return [Block(OPEN_GOALS, (*goals, *more))] if goals else []
 
     def fitting(self, found: Sequence[Found], tokens: int) -> list[Found]:
         """Return as many of the first of ``found`` as fit in ``tokens``, and how many do not."""

@@ -96,27 +96,17 @@ def waiting(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> list[
     return sorted(one for one in found if user_id in (None, one.user_id))
 
 
-LOOKED_AT = 200
-"""So many of the newest records compete for a place; a session starts as fast over a hundred thousand."""
-MOST_GOALS = 10
-SHOWN_OTHERWISE = ("goal", "constraint")
-"""Types that have a place of their own in the prompt."""
-
-
 class SessionOpening(NamedTuple):
     """What is offered unasked."""
 
     goals: tuple[Record, ...] = ()
     """Those that are due first come first, then the newest."""
     left_out: int = 0
-    """Open goals beyond the most that are shown."""
-    memories: tuple[Record, ...] = ()
-    """The most important ones first, then the newest."""
+    """Open goals and commitments beyond ``recall.at_session_start``."""
 
 
 def opening(
     goals: Iterable[Record],
-    newest: Iterable[Record],
     settings: MemorySettings,
     now: datetime,
     *,
@@ -140,13 +130,8 @@ def opening(
 
     open_goals = sorted(filter(is_fit, goals), key=lambda record: record.id, reverse=True)
     open_goals.sort(key=lambda record: due(record) or "9999")
-    others = [record for record in newest if record.type not in SHOWN_OTHERWISE and is_fit(record)]
-    foremost = sorted(others, key=lambda record: (record.importance, record.id), reverse=True)
-    return SessionOpening(
-        tuple(open_goals[:MOST_GOALS]),
-        max(0, len(open_goals) - MOST_GOALS),
-        tuple(foremost[: settings.recall.at_session_start]),
-    )
+    most = settings.recall.at_session_start
+    return SessionOpening(tuple(open_goals[:most]), max(0, len(open_goals) - most))
 
 
 def _is_own(record: Record) -> bool:

@@ -425,25 +425,15 @@ class ArchiveReader:
         return None
 
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
-        """Return what a new session of a user opens with: open goals, and what matters most of the newest records."""
-        from .overview import LOOKED_AT, SessionOpening, opening
+        """Return what a new session of a user opens with: the goals and commitments that are still open."""
+        from .overview import SessionOpening, opening
 
         if not self._long_term:
             return SessionOpening()
         with self._reading(user_id):
-            goals, newest = (
-                [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
-                for found in (
-                    self.records(user_id=user_id, types=("goal",)),
-                    [
-                        one
-                        for corpus in self._corpora(user_id)
-                        for one in corpus.latest(LOOKED_AT)
-                        if not self.stale_parents(one)
-                    ],
-                )
-            )
-        return opening(goals, newest, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
+            found = self.records(user_id=user_id, types=("goal",))
+            goals = [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
+        return opening(goals, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
 
     def census(self, user_id: str | None = None) -> "ArchiveCensus":
         """Count what is held, of everybody or of one user."""

@@ -290,11 +290,6 @@ class CorpusIndex:
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
-    def latest(self, limit: int) -> list[Record]:
-        """Return the live records that were made last, the newest first."""
-        query = "SELECT coalesce(present, written) FROM records WHERE status='live' ORDER BY id DESC LIMIT ?"
-        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (limit,))]
-
     def keyed(self, key: str) -> Iterator[Record]:
         """Yield the live records with this key, the newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
