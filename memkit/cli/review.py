@@ -64,7 +64,7 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
     """Say what to look at first in a change: verdicts and lint findings that change, and everything by meaning.
 
     A..B, A...B and A are those of 'memkit diff'. Exit code 1 says stop: a call that a hard policy decided comes out
-    weaker, the policies do not load, lines of the archive were taken out or edited, or lint has new errors.
+    weaker, the policies do not load, lines of the archive were taken out, edited or forged, or lint has new errors.
     """
     from memkit.use_cases.review import review_commits
 

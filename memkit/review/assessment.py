@@ -59,7 +59,7 @@ def _policies(side: StoreSide, known: dict[tuple[str, FileState], Mapping[str, A
 TOLD = 3
 """Reasons that the paragraph tells; the others are counted in it."""
 
-_INTEGRITY = ("removed", "edited", "broken")
+_INTEGRITY = ("removed", "edited", "broken", "tampered", "missing")
 """What happens to shards by no program of memkit."""
 
 
@@ -83,9 +83,8 @@ def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
         if touched:
             said = f"{counted(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
-            yield ReviewReason(
-                "stop", f"{said} edited or broken by hand ({_called(subject)}): {touched[0].message.removesuffix('.')}."
-            )
+            said = f"{said} edited, forged or broken by hand ({_called(subject)})"
+            yield ReviewReason("stop", f"{said}: {touched[0].message.removesuffix('.')}.")
     if lint.errors:
         first = lint.new[0]
         where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"

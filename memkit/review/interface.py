@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -90,7 +90,7 @@ class Difference:
         return sum(subject.attention for subject in self.subjects)
 
 
-def in_order(subjects: Sequence[ReviewSubject]) -> tuple[ReviewSubject, ...]:
+def in_order(subjects: Iterable[ReviewSubject]) -> tuple[ReviewSubject, ...]:
     """Return subjects as they are told: what needs a second look first, then by area and name."""
     return tuple(
         sorted(subjects, key=lambda each: (not each.attention, AREAS.index(each.area), each.name, each.path or ""))

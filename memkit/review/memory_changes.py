@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memkit.review.interface import ReviewSubject, SubjectChange
 from memkit.review.sides import StoreSide
 from memkit.review.wording import quoted, value
 from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import ShardPiece as Piece
 from memkit.runtime.memory.log.check import pieces
 from memkit.runtime.memory.log.shards import MONTH
@@ -157,6 +158,30 @@ def _flaws(flaws: Iterable[Flaw]) -> Iterator[SubjectChange]:
 def _unread(path: str) -> SubjectChange:
     said = f"{quoted(path)} is a link, too large or cannot be opened, and was not compared"
     return SubjectChange("archive", "unread", said, attention=True)
+
+
+def chain_changes(flaws: Iterable[ShardProblem], fault: str) -> Iterator[SubjectChange]:
+    """Yield what is withheld or missing by the links of the lines, or that nobody could judge them."""
+    for flaw in flaws:
+        place = f"{quoted(flaw.path)} line {flaw.line}" if flaw.line else quoted(flaw.path)
+        said = f"{place}: {flaw.code}: {quoted(flaw.message.removesuffix('.'), 200)}"
+        yield SubjectChange("archive", flaw.code, said, None, flaw.code, attention=True)
+    if fault:
+        said = f"nobody could judge the lines by their links: {quoted(fault.removesuffix('.'), 200)}"
+        yield SubjectChange("archive", "unread", said, attention=True)
+
+
+def with_archive_changes(
+    subjects: Iterable[ReviewSubject], changes: Iterable[SubjectChange]
+) -> Iterator[ReviewSubject]:
+    """Yield the subjects, with more that is said of the shards as such."""
+    more = tuple(changes)
+    for subject in subjects:
+        if more and subject.area == "memory" and subject.path == ARCHIVE:
+            subject, more = replace(subject, changes=(*subject.changes, *more)), ()
+        yield subject
+    if more:
+        yield ReviewSubject("memory", ARCHIVE, "changed", more, path=ARCHIVE)
 
 
 def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[ReviewSubject]:

@@ -159,9 +159,11 @@ def _identity(git: Git) -> str:
 
 
 def _archive(workspace: Workspace) -> str:
-    problems = workspace.archive.check()
+    archive = workspace.archive
+    problems = [*archive.check(), *archive.chain_problems()]
     if problems:
-        raise StoreFault(f"{len(problems)} {'problem' if len(problems) == 1 else 'problems'}: run 'memkit fsck'")
+        codes = ", ".join(sorted({one.code for one in problems}))
+        raise StoreFault(f"{counted(len(problems), 'problem')} ({codes}): run 'memkit fsck'")
     return "every line reads"
 
 

@@ -17,11 +17,13 @@ from memkit.terminal import shell_word
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.workspace import Workspace
 
 # What goes wrong with a memory.
 
 KINDS: Mapping[str, tuple[str, str]] = {
+    "tampered": ("A line that nobody wrote as it stands, so it is withheld, or one that is missing.", "memkit fsck"),
     "over_remembered": (
         "An agent inferred so many records in one session that its quota (write.max_per_session) was used up.",
         "memkit memory revoke --session {one} --dry-run",
@@ -65,7 +67,7 @@ class HealthFinding:
 
     kind: str
     ids: tuple[str, ...]
-    """Of records, of what waits, or ``core/SECTION``."""
+    """Of records, of what waits, or ``core/SECTION``; ``FILE:LINE`` of a line without an id."""
     command: str
     """What to look at it with."""
 
@@ -102,6 +104,7 @@ def examine_health(workspace: Workspace, *, user: str | None = None) -> list[Hea
     for owner in archive.users() if user is None else [user]:
         for kind, id in _of_user(workspace, owner, recalls, sessions):
             found[kind][id] = None
+    found["tampered"].update((id, None) for id in _tampered(archive, user))
     found["contradictory"].update((id, None) for one in archive.open_questions(user_id=user) for id in one.ids)
     found["waiting"].update((one.id, None) for one in archive.waiting(user_id=user))
     found["stale"].update((due.id, None) for due in archive.sweep(user_id=user, dry_run=True).retired)
@@ -114,7 +117,17 @@ def examine_health(workspace: Workspace, *, user: str | None = None) -> list[Hea
 
 def _command(kind: str, ids: Sequence[str], user: str | None) -> str:
     command = KINDS[kind][1].format(one=shell_word(ids[0]))
-    return command if user is None else f"{command} --user {shell_word(user)}"
+    return command if user is None or kind == "tampered" else f"{command} --user {shell_word(user)}"
+
+
+def _tampered(archive: ArchiveReader, user: str | None) -> Iterator[str]:
+    """Yield what is withheld or missing of a user or of all: its id, or where it stands or stood."""
+    if user is not None:
+        yield from (one.id or one.code for one in archive.withheld(user))
+        return
+    ids = {(f"archive/{one.shard}", one.number): one.id for one in archive.tampered()}
+    for one in archive.chain_problems():
+        yield ids.get((one.path, one.line)) or f"{one.path}:{one.line}"
 
 
 def _recalls(workspace: Workspace, user: str | None) -> _Recalls:

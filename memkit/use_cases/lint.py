@@ -76,7 +76,7 @@ def lint_store(
     base = _base(sources)
     known = load_baseline(baseline.file) if baseline else Counter()
     checked = lint(sources, chosen, base, since=since, cached=cached)
-    asked = [finding for finding in _open_questions(sources) if finding.code in chosen]
+    asked = [finding for finding in _asked_of_archive(sources) if finding.code in chosen]
     everything = replace(checked, findings=in_places([*checked.findings, *asked]), unsafe_fixes=fixing.unsafe)
     report = without_known(everything, known)
     if baseline and baseline.shrinks:
@@ -95,17 +95,18 @@ def lint_store(
     return replace(after, fixed=len(report.findings) - len(after.findings), unsafe_fixes=fixing.unsafe)
 
 
-def _open_questions(sources: Sequence[SourceFile]) -> Iterator[Finding]:
-    """Yield what stands open between records of the stores whose shards are to be checked."""
-    paths = {source.path for source in sources if source.kind == "archive"}
-    for root in dict.fromkeys(source.root for source in sources if source.path in paths):
-        from memkit.lint.families.archive import open_questions
+def _asked_of_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
+    """Yield what the archives whose shards are to be checked know: open questions, and lines that nobody wrote."""
+    paths = {source.path for source in sources}
+    for root in dict.fromkeys(source.root for source in sources if source.kind == "archive"):
+        from memkit.lint.families.archive import open_questions, tampered_lines
         from memkit.workspace import Workspace
 
         # What keeps a store from being opened is found by other rules.
         with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
             asked = workspace.archive.open_questions()
             found = list(open_questions(root, asked, workspace.archive.log))
+            found += tampered_lines(root, workspace.archive.damage)
             yield from (finding for finding in found if finding.path in paths)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memkit.errors import MemkitError
@@ -12,16 +13,18 @@ from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
-from memkit.review.interface import Difference, Note, Review
+from memkit.review.interface import Difference, Note, Review, in_order
 from memkit.review.lint_delta import lint_delta
-from memkit.review.memory_changes import SHARD
+from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
 from memkit.review.wording import quoted
 from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.index.chains import MISSING, MOVED_BACK, TAMPERED
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.lifecycle.questions import OpenQuestion
 from memkit.runtime.memory.log.log import shard_writer
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.runtime.memory.record.lines import NoSealer, Sealer
+from memkit.runtime.memory.record.errors import ArchiveError, InvalidRecord
+from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line
 from memkit.store.config import read_manifest
 
 
@@ -56,41 +59,98 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     """
     sides = sides_of(root, span)
     before, after = sides.before, sides.after
-    found = difference(sides, opener(root))
-    found = replace(found, notes=(*found.notes, *_chain_notes(root, before, after)))
     changed = changed_paths(before, after)
+    looked = _looked_at(root, before, after, [path for path in changed if SHARD.fullmatch(path)])
+    found = difference(sides, opener(root))
+    subjects = with_archive_changes(found.subjects, chain_changes(looked.flaws, looked.fault))
+    found = replace(found, subjects=in_order(subjects), notes=(*found.notes, *looked.notes))
     verdicts = changed_verdicts(before, after, changed)
     renamed = {each.old_path: each.path for each in found.subjects if each.old_path and each.path}
     lint = lint_delta(before, after, changed, renamed)
-    return Review(found, verdicts, lint, assess(found, verdicts, lint, _open_questions(root, after.end.commit)))
+    return Review(found, verdicts, lint, assess(found, verdicts, lint, looked.questions))
 
 
-def _open_questions(root: Path, commit: str | None) -> list[str]:
-    """Return what stands open between records of the later side, in this change or before: each in one sentence."""
+@dataclass
+class _Looked:
+    """What the archive of the later side says of itself."""
+
+    questions: list[str] = field(default_factory=list)
+    """What stands open between records, in this change or before: each in one sentence."""
+    flaws: list[ShardProblem] = field(default_factory=list)
+    """What is withheld or missing of the writers whose shards changed, and was not on the earlier side."""
+    notes: list[Note] = field(default_factory=list)
+    """What is worth a look in their chains: new writers, lines without links or in another order, moved back."""
+    fault: str = ""
+    """Why shards that changed were not judged."""
+
+
+def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence[str]) -> _Looked:
+    """Judge the archive as the later side has it, and tell of the writers of ``shards``, which changed."""
     from memkit.workspace import Workspace
 
-    # What keeps a store from being opened is told by what else is compared.
-    with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
-        archive = workspace.archive_at(commit)
-        return [_sentence(archive, question) for question in archive.open_questions()]
-    return []
+    looked, writers = _Looked(), {shard_writer(path)[0] for path in shards}
+    for writer in sorted(_writers(after) - _writers(before)):
+        looked.notes.append(
+            Note("new_writer", f"The writer {writer} was not there before: whoever commits may add one.")
+        )
+    try:
+        with Workspace(root) as workspace:
+            archive = workspace.archive_at(after.end.commit)
+            looked.questions = [_sentence(archive, question) for question in archive.open_questions()]
+            # Only a work tree is moved back, and all of it is.
+            told = [one for one in archive.chain_notes() if one.code == MOVED_BACK or _writer(one) in writers]
+            looked.notes += [Note(one.code, one.message) for one in told if one.code != "new_writer"]
+            flaws = _flaws(archive, writers)
+            unlinked = {_writer(one) for one in told if one.code == "unlinked"}
+            early = _linkless(before, after, [path for path in shards if shard_writer(path)[0] in unlinked])
+            if flaws and before.end.commit is not None:
+                earlier = workspace.archive_at(before.end.commit)
+                earlier.chain_notes()  # reads it
+                known = Counter((one.code, one.message) for one in _flaws(earlier, writers))
+                flaws = [one for one in flaws if not _taken(known, (one.code, one.message))]
+            places = {(one.path, one.line) for one in flaws}
+            looked.flaws = [*flaws, *(one for one in early if (one.path, one.line) not in places)]
+    except (MemkitError, ArchiveError) as error:
+        # What else keeps a store from being opened is told by what else is compared.
+        looked.fault = str(error) if shards else ""
+    return looked
+
+
+def _flaws(archive: ArchiveReader, writers: set[str]) -> list[ShardProblem]:
+    found = (one for one in archive.damage if one.code in (TAMPERED, MISSING))
+    return [one for one in found if _writer(one) in writers]
+
+
+def _linkless(before: StoreSide, after: StoreSide, shards: Sequence[str]) -> Iterator[ShardProblem]:
+    """Yield new lines without links in shards that come before the first link of their writer, who had some before.
+
+    An archive that is read for the first time takes them for older than all links, one that knew the writer does not.
+    """
+    for path in shards:
+        writer = shard_writer(path)[0]
+        theirs = [one for one in before.files if SHARD.fullmatch(one) and shard_writer(one)[0] == writer]
+        if path not in after.files or not any(b'"link":"' in content for content in before.read(theirs).values()):
+            continue
+        known = set(before.read([path]).get(path, b"").split(b"\n"))
+        for number, line in enumerate(after.read([path]).get(path, b"").split(b"\n"), start=1):
+            with suppress(InvalidRecord):  # what is no line is told as such
+                if line not in known and "link" not in (data := decode_line(line)):
+                    message = f"Line {data.get('id')} has no link, and this writer has links."
+                    yield ShardProblem(TAMPERED, path, number, message)
+
+
+def _writer(found: ShardProblem) -> str:
+    return shard_writer(found.path)[0]
+
+
+def _taken(known: Counter[tuple[str, str]], key: tuple[str, str]) -> bool:
+    known[key] -= 1
+    return known[key] >= 0
 
 
 def _sentence(archive: ArchiveReader, question: OpenQuestion) -> str:
     texts = [quoted(stored.record.text) for id in question.ids if (stored := archive.get(id))]
     return f"{question.why} {' and '.join(texts)}"
-
-
-def _chain_notes(root: Path, before: StoreSide, after: StoreSide) -> Iterator[Note]:
-    """Yield what is worth a look in the chains: new writers, lines without links or in another order, moved back."""
-    from memkit.workspace import Workspace
-
-    earlier, later = _writers(before), _writers(after)
-    for writer in sorted(later - earlier):
-        yield Note("new_writer", f"The writer {writer} was not there before: whoever commits may add one.")
-    # What keeps a store from being opened is told by what else is compared.
-    with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
-        yield from (Note(one.code, one.message) for one in workspace.archive.chain_notes() if one.code != "new_writer")
 
 
 def _writers(side: StoreSide) -> set[str]:

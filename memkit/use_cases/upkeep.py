@@ -287,6 +287,9 @@ def _account(workspace: Workspace, done: Consolidated) -> None:
 # Check every line of the archive and what sessions left, and repair what can be repaired.
 
 
+_TAKEN_AWAY = "No commit has a genuine line for it, so it was taken away; its bytes are kept in this clone's state."
+
+
 @dataclass(frozen=True)
 class ArchiveReport:
     """What was found in an archive."""
@@ -320,7 +323,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     if fix:
         fixed = _repaired(workspace) + set_damaged_aside(workspace.root)
         for one in _put_back(workspace):
-            told = "What git has stands there again." if one.original else "Git never had it, so it was taken away."
+            told = "What git has stands there again." if one.original else _TAKEN_AWAY
             fixed.append(ShardProblem("tampered", f"archive/{one.line.shard}", one.line.number, told))
         if fixed:
             codes = ", ".join(sorted({problem.code for problem in fixed}))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from memkit.lint.files import opened_shard, shards_of
 from memkit.lint.interface import Finding, Rule, SourceFile
+from memkit.runtime.memory.index.chains import MISSING, TAMPERED
+from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.lifecycle.questions import OpenQuestion
 from memkit.runtime.memory.log.files import MACHINE
 from memkit.runtime.memory.log.log import Log, is_whole
@@ -29,7 +31,12 @@ _RECORD = (
 
 
 _HOME = _RECORD.replace("prefers espresso", "lives in Berlin").replace("preference", "fact")
-OPEN = "MKA009"
+OPEN, WITHHELD = "MKA009", "MKA010"
+_LINKED = (
+    '{"created_at":"2026-11-21T09:00:00.000000Z","id":"01KAJ3Q0000000000000000001",'
+    '"link":"0.bf9e9a59134cd0cdbf56e2b5733b47f6","salt":"4db16edbc23e6960b5d99698","text":"Ada prefers espresso",'
+    '"type":"preference","user_id":"ada"}\n'
+)
 _HEAD = re.compile(r"heads/[^/]+\.json")
 _SHARD = re.compile(r"\d{4}-\d{2}/[^/]+\.jsonl")
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b"=======\n", b"=======\r\n", b">>>>>>> ")
@@ -134,6 +141,16 @@ def open_questions(root: Path, asked: Iterable[OpenQuestion], log: Log) -> Itera
                 yield Finding(OPEN, message, root / "archive" / shard, data.count(b"\n", 0, at) + 1)
 
 
+def tampered_lines(root: Path, damage: Iterable[ShardProblem]) -> Iterator[Finding]:
+    """Yield the lines that the archive of the store at ``root`` withholds or misses, as it told of them itself."""
+    for one in damage:
+        if one.code in (TAMPERED, MISSING):
+            place = root / one.path
+            said = f"{one.code}: {one.message} 'memkit fsck' says what to do."
+            # A shard that is gone has no place of its own.
+            yield Finding(WITHHELD, said, place if place.is_file() else root / MANIFEST, max(1, one.line))
+
+
 def tracked_machine_folder(root: Path) -> Iterator[Finding]:
     """Yield that git tracks the machine's folder of the store at ``root``; asked of git each time, and never kept."""
     if is_tracked(root):
@@ -230,5 +247,15 @@ RULES = (
         _HOME,
         _PLACE,
         severity="warning",
+    ),
+    _rule(
+        WITHHELD,
+        "tampered-line",
+        "A line of the archive is not as it was written, or one is missing.",
+        "Every line names the one before it, and a digest of both. What does not fit was edited or forged behind "
+        "memkit's back: it is withheld, it and nothing else. `memkit fsck` names each, and a person takes it over with "
+        "`memkit fsck --accept` or puts git's line back with `--fix`.",
+        _LINKED.replace("espresso", "latte"),
+        _LINKED,
     ),
 )
