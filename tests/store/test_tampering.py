@@ -452,10 +452,10 @@ def test_a_withdrawal_of_consent_outlives_its_line(store: Path, memkit: Memkit, 
 
     code, envelope, messages = memkit("consent", "list")
 
-    assert code == 0 and [one["granted"] for one in envelope["data"]["users"]] == [False]
+    assert code == 0 and [one["granted"] for one in envelope["data"]["consents"]] == [False]
     assert "What git has of it counts" in messages
     memkit("consent", "grant", *USER)
-    assert [one["granted"] for one in memkit("consent", "list")[1]["data"]["users"]] == [True]
+    assert [one["granted"] for one in memkit("consent", "list")[1]["data"]["consents"]] == [True]
 
 
 @pytest.mark.parametrize("word", ["reject", "forget"])
