@@ -154,7 +154,7 @@ class CorpusIndex:
         take_in(self._sql, self._words, lines)
 
     def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
-        """Hold back what withheld lines name: for each its writer, its place and whether it may have barred the value."""
+        """Hold back what withheld lines name: each with its writer, its place and whether it may bar the value."""
         self._sql.executemany("INSERT INTO withheld VALUES(?,?,?,?)", targets)
 
     def withholds_consent(self) -> bool:
