@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import cache_folder
@@ -290,3 +292,71 @@ def test_a_commit_says_whose_lines_it_takes_in(attacked: Attacked) -> None:
 
     [said] = [line for line in told if "this clone did not write" in line]
     assert attacked.shard("other").stem in said and "go into this commit" in said
+
+
+SAID = ("reject", "forget", "restore", "confirm", "supersede", "revoke", "consent")
+HISTORIES = st.lists(st.tuples(st.sampled_from(SAID), st.integers(0, 3)), min_size=1, max_size=6)
+OTHERWISE: dict[str, Callable[[dict[str, Any], Lines], dict[str, Any] | None]] = {
+    "another operation": lambda line, lines: line | {"op": "confirm"},
+    "an approval": lambda line, lines: line | {"op": "approve"},
+    "a text for an operation": lambda line, lines: {"text": FORGED, **line, "op": None},
+    "another target": lambda line, lines: line | {"target": "01NOTHING", "supersedes": None},
+    "another user": lambda line, lines: line | {"user_id": "bob"},
+    "another id": lambda line, lines: line | {"id": "01OTHER"},
+    "another time": lambda line, lines: line | {"at": "2001-01-01T00:00:00Z"},
+    "a grant": lambda line, lines: line | {"fields": {"granted": True}},
+    "other links": lambda line, lines: linked(unplaced(line) | {"op": "confirm"}, parent_of(line))[0],
+    "nothing": lambda line, lines: None,
+}
+
+
+def live(root: Path) -> tuple[set[str], bool | None]:
+    """Return the texts of Ada that are served, and whether she consents."""
+    with open_workspace(root, notice=lambda told: None) as workspace:
+        archive = workspace.archive
+        return {one.text for one in archive.records(user_id="ada")}, archive.consent("ada")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    history=HISTORIES, at=st.integers(0, 5), how=st.sampled_from(sorted(OTHERWISE)),
+    cache=st.sampled_from(["kept", "deleted"]), goes_on=st.booleans(), is_committed=st.booleans(),
+)  # fmt: skip
+def test_nothing_comes_back_because_a_line_that_took_it_away_was_changed(
+    attacked: Attacked, history: list[tuple[str, int]], at: int, how: str, cache: str, goes_on: bool, is_committed: bool
+) -> None:
+    """For any history and any edit of one of its lines: what was not served before is not after it."""
+    attacked.put_back()
+    consented = True
+    with open_workspace(attacked.root, notice=lambda told: None) as workspace:
+        archive, person = workspace.archive, workspace.person("ada")
+        ids = [one.id for one in archive.records(user_id="ada") if one.text in MINE]
+        for number, (word, which) in enumerate(history):
+            if word == "consent":
+                consented = not consented
+                archive.set_consent("ada", consented, person)
+            elif word == "supersede":
+                archive.supersede(ids[which], f"Ada has number {number} in mind by now", person)
+            else:
+                archive.mark(word, ids[which], person)
+        workspace.commit_memory(force=True)
+    before, consent = live(attacked.root)
+    path = attacked.shard("own")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    place = len(MINE) + at % (len(lines) - len(MINE))
+    changed = OTHERWISE[how](lines[place], lines)
+    kept = changed and {key: value for key, value in changed.items() if value is not None}
+    done = [*lines[:place], *([kept] if kept else []), *lines[place + 1 :]]
+    path.write_text("".join(json.dumps(line, sort_keys=True, separators=(",", ":")) + "\n" for line in done))
+    if is_committed:
+        git(attacked.root, "commit", "-qam", "Tidy up", "--allow-empty")
+    if cache == "deleted":
+        shutil.rmtree(cache_folder(attacked.root))
+    if goes_on:
+        with open_workspace(attacked.root, notice=lambda told: None) as workspace:
+            workspace.archive.offer(Draft(text="Ada went on"), workspace.person("ada"))
+
+    after, consent_after = live(attacked.root)
+
+    assert after - {"Ada went on"} <= before
+    assert consent_after is not True or consent is True

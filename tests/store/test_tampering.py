@@ -595,3 +595,93 @@ def test_what_looks_after_a_store_says_what_is_wrong(store: Path, memkit: Memkit
                    if one["kind"] == "tampered"]  # fmt: skip
         assert found["command"] == "memkit fsck" and len(found["ids"]) == 1
         assert cut or found["ids"] == ids[:1]
+
+
+def without(store: Path, part: str) -> None:
+    """Let somebody take the last line out that has ``part`` in it, and commit that."""
+    lines = shard(store).read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if part in line)
+    shard(store).write_text("".join([*lines[:last], *lines[last + 1 :]]))
+    Git(store).run("commit", "-qam", "harmless")
+
+
+def change(store: Path, old: str, new: str | None, *, commit: bool = True) -> None:
+    """Let somebody edit what a line says, or take the line away."""
+    edit(store, old, new, commit=commit) if new is not None else without(store, old)
+
+
+CACHE = pytest.mark.parametrize("cache", ["kept", "deleted"])
+
+
+@CACHE
+@pytest.mark.parametrize("now", ['"granted":true', None], ids=["edited", "removed"])
+def test_a_withdrawal_of_consent_outlives_its_line(store: Path, memkit: Memkit, now: str | None, cache: str) -> None:
+    """What git has of it counts, and that is said; who grants again is believed."""
+    for word in ("grant", "withdraw"):
+        assert memkit("consent", word, *USER)[0] == 0
+    remember(memkit, TEXTS[0])
+    change(store, '"granted":false', now)
+    if cache == "deleted":
+        shutil.rmtree(cache_folder(store))
+
+    code, envelope, messages = memkit("consent", "list")
+
+    assert code == 0 and [one["granted"] for one in envelope["data"]["consents"]] == [False]
+    assert "What git has of it counts" in messages
+    memkit("consent", "grant", *USER)
+    assert [one["granted"] for one in memkit("consent", "list")[1]["data"]["consents"]] == [True]
+
+
+@pytest.mark.parametrize("word", ["reject", "forget"])
+@pytest.mark.parametrize("now", ["confirm", None], ids=["edited", "removed"])
+@CACHE
+def test_what_was_taken_back_stays_so_without_the_line(
+    store: Path, memkit: Memkit, word: str, now: str | None, cache: str
+) -> None:
+    """The line as git had it first counts, whatever became of it, and so does the bar on its text."""
+    first, *_ = remember(memkit, TEXTS[0])
+    assert memkit("memory", word, first, "--reason", "no")[0] == 0
+    remember(memkit, TEXTS[2])
+    event = json.loads(next(line for line in shard(store).read_text().splitlines() if '"op"' in line))["op"]
+    change(store, f'"op":"{event}"', now and f'"op":"{now}"')
+    if cache == "deleted":
+        shutil.rmtree(cache_folder(store))
+
+    _, envelope, _ = memkit("memory", "search", "Lisbon", *USER)
+
+    assert "Lisbon" not in json.dumps(envelope["data"]["results"])
+    if word == "reject":
+        _, envelope, _ = memkit("memory", "add", TEXTS[0], *USER)
+        assert envelope["data"]["decision"] == "refused"
+
+
+def test_what_no_commit_has_is_held_back_by_what_it_names(store: Path, memkit: Memkit) -> None:
+    """It names its target still; neither is that served, nor may its text come back, until a person settles it."""
+    [first] = remember(memkit, TEXTS[0])
+    assert memkit("memory", "reject", first, "--reason", "no")[0] == 0
+    edit(store, '"op":"reject"', '"op":"confirm"', commit=False)
+
+    _, envelope, messages = memkit("memory", "search", "Lisbon", *USER)
+
+    assert not envelope["data"]["results"] and "held back" in messages
+    assert memkit("memory", "add", TEXTS[0], *USER)[1]["data"]["decision"] == "refused"
+
+
+@CACHE
+@pytest.mark.parametrize("now", ["Paris", None], ids=["edited", "removed"])
+def test_what_was_superseded_stays_so_without_its_successor(
+    store: Path, memkit: Memkit, now: str | None, cache: str
+) -> None:
+    """Porto is withheld, and Lisbon is not true again for that."""
+    [first] = remember(memkit, TEXTS[0])
+    assert memkit("memory", "supersede", first, "Ada lives in Porto", *USER)[0] == 0
+    remember(memkit, TEXTS[2])
+    change(store, "Porto", now)
+    if cache == "deleted":
+        shutil.rmtree(cache_folder(store))
+
+    _, envelope, messages = memkit("memory", "list", *USER)
+
+    assert [record["text"] for record in envelope["data"]["records"]] == [TEXTS[2]]
+    assert "held back" in messages
+    assert memkit("fsck", "--fix")[0] in (0, 1)

@@ -21,6 +21,7 @@ from ..record.lines import JSON, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
 from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
+from .stand_ins import SCHEMA as STAND_INS
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 16 * 1024
@@ -159,7 +160,7 @@ def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
         raise StoreFull(f"{store} has no room left ({error.strerror}). {MAKE_ROOM}") from None
 
 
-FORMAT = 3
+FORMAT = 4
 SCHEMA = """
 CREATE TABLE shards(
     num INTEGER PRIMARY KEY, path TEXT UNIQUE, size INT, mtime_ns INT, inode INT, seen INT, checksum BLOB, ended INT);
@@ -217,6 +218,7 @@ class Catalogue:
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
+                    self.chains.stand_ins.reckon()
             return
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, lambda mark, stat: mark.stat != stat)
@@ -266,7 +268,9 @@ class Catalogue:
         if row is None:
             return None
         last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0]
-        return None if last is None else (int(row[0]), int(row[1]), int(last))
+        if last is None and not self._sql.execute("SELECT 1 FROM stand_ins WHERE corpus=?", (name,)).fetchone():
+            return None
+        return int(row[0]), int(row[1]), int(last or 0)
 
     def is_settled(self, name: str) -> bool:
         """Return whether nothing stood open in a corpus when it was last asked, and it gained no line since."""
@@ -312,7 +316,7 @@ class Catalogue:
             "SELECT name FROM sqlite_master WHERE type='table' AND name!='sqlite_sequence'"
         ).fetchall():
             self._sql.execute(f'DROP TABLE "{name}"')
-        for statement in filter(str.strip, f"{SCHEMA}{CHAINS}".split(";")):
+        for statement in filter(str.strip, f"{SCHEMA}{CHAINS}{STAND_INS}".split(";")):
             self._sql.execute(statement)
         self._sql.execute(f"PRAGMA user_version={FORMAT}")
 
@@ -357,6 +361,7 @@ class Catalogue:
             self.chains.recount(writer)
         self.chains.settle(log, since, dropped=bool(dropped))
         self.chains.compare_heads(log)
+        self.chains.stand_ins.reckon()
         self.chains.keep_heads()
 
     def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None, *, anew: bool) -> bool:

@@ -5,6 +5,7 @@ the index ever sees it. What was entered and is no longer there is kept in ``gon
 comes back changed is told from one that comes back.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from ..log.links import Forged, Link, claimed_link, is_own, link_of
 from ..log.log import Log, Tip, shard_writer
 from ..log.witness import Witness, WriterHead
 from ..record.lines import JSON
+from ..record.record import user_corpus
+from .stand_ins import CONSENT, StandIns, names_in
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -29,7 +32,8 @@ CREATE TABLE gone(
     many INT, said INT);
 CREATE INDEX gone_by_id ON gone(id);
 CREATE TABLE flaws(
-    shard TEXT, number INT, code TEXT, id TEXT, owner TEXT, type TEXT, claimed BLOB, message TEXT);
+    shard TEXT, number INT, code TEXT, id TEXT, owner TEXT, type TEXT, claimed BLOB, message TEXT,
+    names TEXT);
 CREATE TABLE witness(kept BLOB);
 """
 TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
@@ -41,6 +45,9 @@ _UNLINKED = "It has no link, and other lines of this writer have one."
 _OTHERWISE = "Id {} said something else when this clone read it last."
 _NOT_WRITTEN = "It stands among the lines of this clone, and this clone did not write it."
 _OTHERWISE_IN_GIT = "Id {} said something else when it was committed first."
+_COUNTS = " What git has of it counts."
+_HELD = " What it took away is held back until 'memkit fsck' is settled."
+_UNKNOWN = " What it took back, if anything, may be served again."
 _ORPHANS = """
 SELECT l.shard, l.number, l.chain, l.parent FROM lines AS l
 WHERE l.seq > ? AND length(l.parent) > 0 AND NOT EXISTS(SELECT 1 FROM lines AS p WHERE p.link = l.parent)
@@ -57,7 +64,7 @@ class ChainedLine(NamedTuple):
     id: str
     owner: str
     type: str | None
-    """Only that it is a constraint."""
+    """Only that it is a constraint, or a consent."""
     link: Link | None
 
 
@@ -85,6 +92,7 @@ class Chains:
     def __init__(self, sql: sqlite3.Connection, witness: Witness | None) -> None:
         self._sql = sql
         self._witness = witness
+        self.stand_ins = StandIns(sql, witness)
         self._compared: bytes | None = None
         """The heads that this process compared the lines with."""
 
@@ -176,7 +184,9 @@ class Chains:
         """Note what is wrong with a line that is not entered."""
         entry = entry_of(data)
         row = (problem.path, problem.line, problem.code, entry.id, entry.owner, entry.type, claimed_link(data))
-        self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", (*row, problem.message))
+        self._sql.execute(
+            "INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?,?)", (*row, problem.message, json.dumps(names_in(data)))
+        )
 
     def damaged(self, shard: str, number: int, line: bytes, reason: str) -> None:
         """Note a line that is none of the archive."""
@@ -334,8 +344,8 @@ class Chains:
         for seq, where, line, _, whose, kind, own, corpus in self._sql.execute(query, (id, body)).fetchall():
             self._sql.execute("DELETE FROM lines WHERE seq=?", (seq,))
             self._sql.execute("UPDATE corpora SET generation = abs(random()) WHERE num=?", (corpus,))
-            row = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id))
-            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?)", row)
+            row = (where, line, TAMPERED, id, whose, kind, own, _OTHERWISE_IN_GIT.format(id), "")
+            self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?,?)", row)
 
     def _name_gone(self, log: Log) -> None:
         """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
@@ -397,10 +407,10 @@ class Chains:
     def problems(self) -> list[ShardProblem]:
         """Return what is wrong: lines that are withheld or damaged, and those that are missing."""
         found = [
-            ShardProblem(code, f"archive/{shard}", number, _told(code, id, message))
-            for shard, number, code, id, message in self._sql.execute(
-                "SELECT shard, number, code, id, message FROM flaws ORDER BY shard, number"
-            )
+            ShardProblem(code, f"archive/{shard}", number, _told(code, id, message) + self._stand_in_told(id, claimed))
+            for shard, number, code, id, message, claimed in self._sql.execute(
+                "SELECT shard, number, code, id, message, claimed FROM flaws ORDER BY shard, number"
+            ).fetchall()
         ]
         return found + list(self._gone(MISSING))
 
@@ -434,8 +444,11 @@ class Chains:
     def withheld(self, owner: str) -> list[Withheld]:
         """Return the lines of a user that are withheld, or missing."""
         query = """SELECT id, type, code FROM flaws WHERE owner=? AND code=?
-                   UNION ALL SELECT id, type, code FROM gone WHERE owner=? AND code=?"""
-        return [Withheld(*row) for row in self._sql.execute(query, (owner, TAMPERED, owner, MISSING))]
+                   UNION ALL SELECT id, type, code FROM gone WHERE owner=? AND code=?
+                   UNION ALL SELECT id, type, ? FROM lines WHERE type=? AND id IN (
+                       SELECT held FROM stand_ins WHERE corpus=?)"""
+        asked = (owner, TAMPERED, owner, MISSING, TAMPERED, CONSTRAINT, user_corpus(owner))
+        return [Withheld(*row) for row in self._sql.execute(query, asked)]
 
     def has_something_to_say(self) -> bool:
         """Return whether any line is withheld, damaged or gone; every question asks this."""
@@ -498,15 +511,22 @@ class Chains:
         """Take what is gone for gone."""
         self._sql.execute("DELETE FROM gone WHERE code IN (?, ?)", (MISSING, EDITED))
 
+    def _stand_in_told(self, id: str, link: bytes | None) -> str:
+        """Return what is to be said of what counts in the place of a line."""
+        counts = self.stand_ins.stands_for(id, link)
+        return "" if counts is None else _COUNTS if counts else _HELD
+
     def _gone(self, code: str, *, unsaid: bool = False) -> Iterator[ShardProblem]:
-        query = "SELECT shard, number, id, writer, many FROM gone WHERE code=? AND said<=? ORDER BY shard, number"
-        for shard, number, id, writer, many in self._sql.execute(query, (code, 0 if unsaid else 1)):
+        query = """SELECT shard, number, id, writer, many, link FROM gone WHERE code=? AND said<=?
+                   ORDER BY shard, number"""
+        for shard, number, id, writer, many, link in self._sql.execute(query, (code, int(not unsaid))).fetchall():
             what = f"{many} lines of {writer}" if many > 1 else f"Line {id}" if id else f"A line of {writer}"
             verb = "were" if many > 1 else "was"
             if code == MOVED_BACK:
                 told = f"{what} {verb} here before the history was moved back to an earlier state."
             else:
                 told = f"{what} that {verb} here before {'are' if many > 1 else 'is'} gone."
+                told += self._stand_in_told(id, link) or _UNKNOWN
             yield ShardProblem(code, f"archive/{shard}", number, told)
 
 
@@ -532,6 +552,7 @@ def entry_of(data: Mapping[str, JSON]) -> ChainedLine:
     """Return what the chains need to know of a line."""
     id, owner = data.get("id"), data.get("user_id")
     kind = CONSTRAINT if data.get("type") == CONSTRAINT and "op" not in data else None
+    kind = CONSENT if data.get("op") == CONSENT else kind
     return ChainedLine(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, None)
 
 

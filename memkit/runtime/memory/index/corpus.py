@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 13
+FORMAT = 14
 NOT_LIVE = ("superseded", "retired", "quarantined", "rejected")
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
@@ -44,6 +44,7 @@ SCHEMA = (
     "CREATE INDEX events_by_successor ON events(successor) WHERE successor IS NOT NULL",
     "CREATE INDEX held_events ON events(id) WHERE held",
     "CREATE INDEX unlooked ON records(document) WHERE NOT looked AND status='live'",
+    "CREATE TABLE withheld(target TEXT, writer TEXT, place TEXT, bars INT)",
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
     "CREATE TABLE clashes(one TEXT, other TEXT, PRIMARY KEY(one, other)) WITHOUT ROWID",
@@ -72,7 +73,7 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 
 
 OWN_TABLES = (
-    "corpus", "records", "events", "parted", "statements", "clashes", "relations", "documents", "pieces",
+    "corpus", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents", "pieces",
 )  # fmt: skip
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
@@ -151,6 +152,16 @@ class CorpusIndex:
         from .intake import take_in
 
         take_in(self._sql, self._words, lines)
+
+    def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
+        """Hold back what withheld lines name: each with its writer, its place and whether it may bar the value."""
+        self._sql.executemany("INSERT INTO withheld VALUES(?,?,?,?)", targets)
+
+    def withholds_consent(self) -> bool:
+        """Return whether a line of the user's consent is withheld, and that writer wrote no other one since."""
+        query = """SELECT 1 FROM withheld AS line WHERE target='consent' AND NOT EXISTS(
+                   SELECT 1 FROM events WHERE op='consent' AND writer=line.writer AND place>line.place)"""
+        return self._sql.execute(query).fetchone() is not None
 
     def has_relations(self) -> bool:
         """Return whether any record here tells how things hang together."""

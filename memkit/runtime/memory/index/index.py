@@ -107,7 +107,7 @@ class Index:
         seq = self.catalogue.add(span, data, link)
         if index.position().seq == 0:
             state = self.catalogue.state_of(name)
-            index.clear(state[1] if state else 0)
+            self._clear(index, name, state[1] if state else 0)
         index.apply([(seq, span, data)])
         if sealed:
             index.note_keys(self._sealer.state(str(data["user_id"])))
@@ -181,11 +181,21 @@ class Index:
         with index.database.transaction():
             position = index.position()
             if position.generation != generation or not self._is_on_track(state, position):
-                index.clear(generation)
+                self._clear(index, name, generation)
                 position = Position(generation, 0, "")
             if state:
                 self._fill(index, state[0], position.seq)
         return index
+
+    def _clear(self, index: CorpusIndex, name: str, generation: int) -> None:
+        """Empty an index, but for what stands in for lines that are withheld."""
+        index.clear(generation)
+        stand_ins = self.catalogue.chains.stand_ins.of(name)
+        index.hold((one.held, one.span.writer, one.span.place, one.bars) for one in stand_ins if one.held)
+        said = [(one.span, decode_line(one.line.encode())) for one in stand_ins if one.line]
+        index.apply([(0, span, shown(data, self._sealer)) for span, data in said])
+        if sealed := [str(data["user_id"]) for _, data in said if is_sealed(data)]:
+            index.note_keys(self._sealer.state(sealed[0]))
 
     def _is_on_track(self, state: tuple[int, int, int] | None, position: Position) -> bool:
         """Return whether the last line that a corpus took in is still that line."""

@@ -45,7 +45,7 @@ INSERT_RECORD = """INSERT INTO records(
     VALUES(?,?,?,?,?,?,0,?,?,?,?,?)"""
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
            EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
-           OR EXISTS(SELECT 1 FROM events WHERE successor=:id)"""
+           OR EXISTS(SELECT 1 FROM events WHERE successor=:id) OR EXISTS(SELECT 1 FROM withheld WHERE target=:id)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -205,6 +205,9 @@ ABOUT = """SELECT line, writer, place FROM events
 """What was said about a record, and what was taken back of that, or released."""
 VERDICTS = ("revoke", "approve", "reject")
 """What may be said of another event."""
+HELD = """SELECT max(bars) FROM withheld WHERE target=:id
+          OR target IN (SELECT id FROM events WHERE target=:id)"""
+"""Whether a withheld line that names a record, or what was said of it, may have barred its value; NULL without one."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
 
@@ -224,6 +227,10 @@ def _state(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Record
     standing = _standing(sql, record.id, events)
     first = min(standing, key=lambda one: (begins(one), one.id), default=None)
     state = fold(record, events, successor=first)
+    (bars,) = sql.execute(HELD, {"id": record.id}).fetchone()
+    if bars is not None and state.status == "live":
+        held = with_fields(state.record, {"trust": "quarantined"})
+        state = state._replace(record=held, status="quarantined", tombstone=bool(bars))
     if state.status in ("live", "superseded") and is_overtaken(sql, record):
         held = with_fields(state.record, {"trust": "quarantined"})
         state = state._replace(record=held, status="quarantined", closed_at=None, ended=None)

@@ -63,7 +63,7 @@ def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
 def consent(corpus: CorpusIndex) -> bool | None:
     """Return what the user said last about being remembered; None when they never did."""
     events = corpus.events(op="consent")
-    return bool(events[-1].fields.get("granted")) if events else None
+    return bool(events[-1].fields.get("granted")) and not corpus.withholds_consent() if events else None
 
 
 def _taint(event: Event, trust: str) -> list[JSON]:
