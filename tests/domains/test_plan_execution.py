@@ -221,13 +221,17 @@ def test_a_dry_run_names_what_would_be_denied(store: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("operator", "opens", "verdicts"),
-    [({"tool": "drive"}, False, ["allow", "allow"]), ({"tool": "drive"}, True, ["allow", "ask"]), ({}, False, ["allow", "allow"])],
+    [
+        ({"tool": "drive"}, False, ["allow", "allow"]),
+        ({"tool": "drive"}, True, ["allow", "ask"]),
+        ({}, False, ["allow", "allow"]),
+    ],
     ids=["closed-tool", "open-world-tool", "by-hand"],
 )  # fmt: skip
 def test_a_dry_run_and_a_run_judge_alike(
     operator: dict[str, str], opens: bool, verdicts: list[str], store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A step by hand brings in no text from outside; a tool of the open world does, and without a person 'ask' is no."""
+    """A step by hand brings in no text from outside; an open-world tool does, and without a person 'ask' is no."""
     domain = json.loads(json.dumps(DOMAIN))
     drive = domain["operators"][0]
     del drive["tool"]
