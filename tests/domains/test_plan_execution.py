@@ -277,6 +277,8 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
     code, found = plan(capsys, *BRING, "--run", "--observe", "look")
 
     steps = found["data"]["execution"]["steps"]
+    foreseen = plan(capsys, *BRING, "--dry-run", "--observe", "look")[1]["data"]["execution"]["steps"]
+    assert [step["decision"] for step in foreseen] == ["allow", "allow"]
     assert code == 0
     assert [step["status"] for step in steps] == ["failed", "done", "done", "done"]
     assert steps[0]["unexpected"] == ["not at town", "at home"]
