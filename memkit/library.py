@@ -15,15 +15,16 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from memkit.errors import NegativeAnswer
+from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
-from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.errors import InvalidRecord, Refused
 from memkit.runtime.memory.record.record import Draft
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Place = str | os.PathLike[str]
 
+CLOSED = "This store is closed. Open it again: 'with open_store(…) as store', or 'async with aopen_store(…) as store'."
 _log = logging.getLogger("memkit")
 
 
@@ -66,6 +68,7 @@ class Store:
         self.lock = threading.RLock()
         """Held while a call is carried out."""
         self._wrote = False
+        self._closed = False
 
     @property
     def path(self) -> Path:
@@ -101,12 +104,15 @@ class Store:
         """
         from memkit.use_cases.memory import remember
 
-        with self.lock:
+        _check_words(text=text, type=type, valid_until=valid_until)
+        if not _are_words(tags):
+            raise UsageError(f"tags is a list of words, such as tags=['sport']; {tags!r:.60} is none.")
+        with self.open():
             draft = Draft(
                 text=text, type=type, tags=tuple(tags), confidence=confidence, valid_until=valid_until,
                 importance=self.workspace.settings["importance"],
             )  # fmt: skip
-            return self._decided(remember(self.workspace, draft, user=self.workspace.user(user)))
+            return self._decided(remember(self.workspace, draft, user=self._user(user)))
 
     def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
         """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; none where none fits.
@@ -119,8 +125,11 @@ class Store:
         """
         from memkit.use_cases.recall import Back, search_memory
 
-        with self.lock:
-            user = self.workspace.user(user)
+        _check_words(query=query, as_of=as_of)
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise UsageError(f"k is how many memories at most, a whole number from 1; {k!r:.60} is none.")
+        with self.open():
+            user = self._user(user)
             return list(search_memory(self.workspace, query, user=user, count=k, back=Back(as_of=as_of)).hits)
 
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
@@ -131,7 +140,8 @@ class Store:
         """
         from memkit.use_cases.recall import find_record
 
-        with self.lock:
+        _check_words(id=id, user=user)
+        with self.open():
             return find_record(self.workspace.archive, id, user)
 
     def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
@@ -144,7 +154,8 @@ class Store:
         """
         from memkit.use_cases.memory import supersede_record
 
-        with self.lock:
+        _check_words(id=id, text=text, user=user, reason=reason)
+        with self.open():
             stored = self._own(id, user)
             return self._decided(supersede_record(self.workspace, stored, text, reason=reason))
 
@@ -157,7 +168,8 @@ class Store:
         """
         from memkit.use_cases.memory import mark_entry
 
-        with self.lock:
+        _check_words(id=id, user=user, reason=reason)
+        with self.open():
             self._own(id, user)
             self._wrote = True
             return mark_entry(self.workspace, "forget", id, user=user, reason=reason).status
@@ -170,7 +182,8 @@ class Store:
         """
         from memkit.use_cases.accounts import explain_record
 
-        with self.lock:
+        _check_words(id=id, user=user)
+        with self.open():
             return explain_record(self.workspace, id, user=user)
 
     def agent(
@@ -197,8 +210,9 @@ class Store:
         from memkit.agent import Setting
         from memkit.use_cases.open_chat import open_chat
 
-        with self.lock:
-            user = self.workspace.user(user)
+        _check_words(session=session, provider=provider, model=model)
+        with self.open():
+            user = self._user(user)
             setting = Setting(user=user, session=session)
             opened = open_chat(self.workspace, setting, provider=provider, model=model)
             if consent and not opened.consent.granted():
@@ -212,11 +226,30 @@ class Store:
             if self._wrote:
                 self.workspace.end_batch()
                 self._wrote = False
+            self._closed = True
             self.workspace.close()
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Hold the lock for one call; raises ``UsageError`` where the store is closed, or a value fits no record."""
+        with self.lock:
+            if self._closed:
+                raise UsageError(CLOSED)
+            try:
+                yield
+            except InvalidRecord as error:
+                raise UsageError(str(error)) from error
 
     def note_write(self) -> None:
         """Note that something was written, so that closing commits it."""
         self._wrote = True
+
+    def _user(self, given: str | None) -> str:
+        """Return whose memory it is, in the words of who calls from code."""
+        _check_words(user=given)
+        if not str(given if given is not None else self.workspace.settings["user"] or "").strip():
+            raise UsageError("Whose memory? Give user=…, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
+        return self.workspace.user(given)
 
     def _decided(self, decision: Decision) -> Decision:
         if decision.decision == "refused":
@@ -241,6 +274,20 @@ class Store:
         self.close()
 
 
+_OPTIONAL = frozenset({"user", "valid_until", "as_of", "provider", "model"})
+
+
+def _check_words(**given: object) -> None:
+    """Raise ``UsageError`` for what has to be a string and is none."""
+    for name, value in given.items():
+        if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
+            raise UsageError(f"{name} has to be a string; {value!r:.60} is {type(value).__name__}.")
+
+
+def _are_words(tags: object) -> bool:
+    return isinstance(tags, Collection) and not isinstance(tags, str) and all(isinstance(tag, str) for tag in tags)
+
+
 class StoreAgent:
     """The store's agent in one session."""
 
@@ -255,7 +302,8 @@ class StoreAgent:
 
     def respond(self, text: str) -> AgentResponse:
         """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written."""
-        with self._store.lock:
+        _check_words(text=text)
+        with self._store.open():
             return self._agent.step(text)
 
 
@@ -272,6 +320,7 @@ class AsyncStore:
         self._path = path
         self._store: Store | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
+        self._closed = False
 
     async def add(
         self,
@@ -325,15 +374,18 @@ class AsyncStore:
         if self._store is not None:
             await self._beside(self._store.close)
             self._store = None
+        self._closed = True
         self._thread.shutdown(wait=False)
 
     @property
     def _opened(self) -> Store:
         if self._store is None:
-            raise RuntimeError("Open the store first: 'async with aopen_store(…) as store', or 'await aopen_store(…)'.")
+            raise UsageError("Open the store first: 'async with aopen_store(…) as store', or 'await aopen_store(…)'.")
         return self._store
 
     async def _beside(self, work: Callable[[], Answer]) -> Answer:
+        if self._closed:
+            raise UsageError(CLOSED)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def __await__(self) -> Generator[object, None, Self]:

@@ -9,7 +9,10 @@ import click
 from memkit.cli.output import Front, MemkitCommand, user_option
 from memkit.cli.persons import require_person
 from memkit.errors import UsageError
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
+
+NAMED = 5
+"""Ids that a line names."""
 
 
 @click.command("export", cls=MemkitCommand)
@@ -35,9 +38,12 @@ def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mi
     workspace = front.workspace
     path = default_file(workspace.root, out)
     kept = keep_agents_file(workspace, path, user=workspace.user(user), mine=mine)
-    counts = f"{kept.constraints} constraints, {kept.preferences} preferences, {kept.skills} skills"
+    kinds = (kept.constraints, "constraint"), (kept.preferences, "preference"), (kept.skills, "skill")
+    counts = ", ".join(counted(number, noun) for number, noun in kinds)
     said = [f"{'Wrote' if kept.changed else 'Nothing changed in'} {one_line(str(path))}: {counts}."]
     if kept.left_out:
-        said.append(f"{kept.left_out} left out, because others may have steered them: memkit memory list --open")
+        ids = ", ".join(map(one_line, kept.left_out_ids[:NAMED])) + (", …" if kept.left_out > NAMED else "")
+        said.append(f"{kept.left_out} left out, because others may have steered them: {ids}")
+        said.append("  Bring one back: memkit memory approve ID. Words of your own come in at once with --mine.")
     refused = [offer for offer in kept.offers if offer["decision"] == "refused"]
-    front.answer(kept.to_data(), [*offer_lines(kept.offers), *said], ok=not refused)
+    front.answer(kept.to_data(), [*offer_lines(kept.offers, kept.left_out_ids), *said], ok=not refused)

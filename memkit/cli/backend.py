@@ -7,7 +7,7 @@ import click
 from memkit.cli.output import Front, MemkitGroup, diagnostic
 from memkit.cli.persons import require_person
 from memkit.store.trust import Trust
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 from memkit.use_cases.backend import Move, TierPlace
 
 
@@ -30,7 +30,7 @@ def status(front: Front) -> None:
         "ok": found.ok,
     }
     lines = [
-        f"archive  {_place(found.archive)}, {found.archive.records:,} records",
+        f"archive  {_place(found.archive)}, {counted(found.archive.records or 0, 'record')}",
         f"working  {_place(found.working)}",
     ]
     findings = [diagnostic("backend_away", fault) for fault in (found.archive.fault, found.working.fault) if fault]
@@ -88,6 +88,5 @@ def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
         "verified": moved.verified,
     }  # fmt: skip
     verb = "Would move" if dry_run else "Moved"
-    front.answer(
-        data, f"{verb} {moved.records:,} records of {moved.users:,} users from {moved.origin} to {moved.target}."
-    )
+    what = f"{counted(moved.records, 'record')} of {counted(moved.users, 'user')}"
+    front.answer(data, f"{verb} {what} from {moved.origin} to {moved.target}.")

@@ -113,10 +113,14 @@ def evaluate(front: Front, file: Path, count: int, user: str | None) -> None:
 
     cases = evaluate_memory(front.workspace, read_questions(file, user), count=count)
     score, found = score_of(cases), sum(case.found for case in cases)
-    lines = [
-        f"{'found' if case.found else 'NOT found':<9}  {case.rank or '-':>4}  {one_line(case.question, 100)}"
-        for case in cases
-    ]
+    lines: list[str] = []
+    for case in cases:
+        verdict = "found" if case.found else "NOT empty" if case.unexpected else "NOT found"
+        lines.append(f"{verdict:<9}  {case.rank or '-':>4}  {one_line(case.question, 100)}")
+        lines += [
+            f"           found {one_line(id)} although nothing should be: {one_line(text, 100)}"
+            for id, text in case.unexpected
+        ]
     lines += ["", f"{found} of {len(cases)} found among the first {count}; score {score:.3f}"]
     data = {"cases": [case.to_data() for case in cases], "score": score}
     front.answer(data, lines, ok=found == len(cases))

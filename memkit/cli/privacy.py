@@ -14,7 +14,7 @@ from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import bare_date, normal_time
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.keys import KeyList
@@ -156,8 +156,9 @@ def destroy(front: Front, user: str, yes: bool) -> None:
     done = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
     data = {"user_id": user, "sealed_records": done.records, "remotes": list(done.remotes)}
     clones = f" and of {', '.join(done.remotes)}" if done.remotes else ""
+    lost = counted(done.records, "record")
     lines = [
-        f"The key of {one_line(user)} is gone from this machine; {done.records} records cannot be read here any more.",
+        f"The key of {one_line(user)} is gone from this machine; {lost} cannot be read here any more.",
         f"A copy may be left: in files of 'memkit key export', and where clones of this store{clones} are in use.",
         "Text that was written in clear stays: 'memkit memory erase' removes it.",
     ]

@@ -278,7 +278,7 @@ def _accept(front: Front, *, yes: bool) -> None:
 
     done = accept_damage(front.workspace, confirm)
     lines = [f"accepted {id}" for id in done.accepted] + [f"not taken over: {why}" for why in done.left]
-    lines += [f"{done.gone} lines are taken for gone."] if done.gone else []
+    lines += [f"{counted(done.gone, 'line is', 'lines are')} taken for gone."] if done.gone else []
     findings = [diagnostic("refused", f"Not taken over: {why}") for why in done.left]
     front.workspace.damage.clear()  # it is settled
     front.answer({"accepted": list(done.accepted)}, lines or "Nothing was changed behind memkit's back.",
@@ -337,7 +337,7 @@ def rebuild(front: Front, vectors: bool) -> None:
 def _tell(front: Front, done: str) -> None:
     archive = front.workspace.archive
     data = {"users": len(archive.users()), "records": len(archive.records(user_id=None))}
-    front.answer(data, f"{done}{data['users']} users, {data['records']} live records.")
+    front.answer(data, f"{done}{counted(data['users'], 'user')}, {counted(data['records'], 'live record')}.")
 
 
 # ``memkit config``: every setting, where its value came from, and how to change it.
@@ -418,10 +418,13 @@ def unset_command(front: Front, key: str) -> None:
 
     with _changing(front, "unset", key):
         change = unset_setting(front.workspace, key)
-    data = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    data: dict[str, Any] = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    data |= {"left": list(change.left)} if change.left else {}
     before, after = (json.dumps(item, ensure_ascii=False) for item in (change.before, change.after))
     line = f"{key}: {before} → {after} (default)"
-    front.answer(data, [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."])
+    lines = [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."]
+    lines += [f"{name} still stands in memkit.yaml: memkit config unset {name}" for name in change.left]
+    front.answer(data, lines)
 
 
 @contextmanager

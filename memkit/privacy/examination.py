@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memkit.errors import MemkitError
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import MISSING, has_cryptography
+from memkit.terminal import counted
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -62,7 +63,7 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
     """Yield what sealing hides and what it does not."""
     way = "of another clone: memkit trust" if sealing.withheld else "not here: memkit key import FILE"
     if sealing.unreadable:
-        detail = f"{sealing.unreadable} lines are sealed with a key that is {way}"
+        detail = f"{counted(sealing.unreadable, 'line is', 'lines are')} sealed with a key that is {way}"
         yield ErasureFinding("sealed text", False, detail)
     if sealing.erased_unchecked:
         detail = f"erased values could come back: they are barred by digests whose key is {way}"
@@ -73,7 +74,8 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
         yield ErasureFinding("sealing", False, MISSING)
     elif sealing.clear:
         where = f", also for {', '.join(sealing.remotes)}" if sealing.remotes else ""
-        detail = f"on, and {sealing.clear} lines from before lie in clear{where}; only 'memkit memory erase' ends that"
+        before = f"{counted(sealing.clear, 'line')} from before in clear{where}"
+        detail = f"on, and {before}; only 'memkit memory erase' ends that"
         yield ErasureFinding("sealing", not sealing.remotes, detail)
     else:
         yield ErasureFinding("sealing", True, "on: every text of a user is sealed")

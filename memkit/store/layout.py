@@ -36,6 +36,8 @@ def find_store(given: Path | None = None) -> Path:
     named = given or _from_environment()
     if named is not None:
         root = named.expanduser().resolve()
+        if root.exists() and not root.is_dir():
+            raise StoreNotFound(f"{named} is a file. A store is a folder with {MANIFEST} in it: name that.")
         if not (root / MANIFEST).is_file():
             raise StoreNotFound(
                 f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"

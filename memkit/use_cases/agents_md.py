@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,13 +47,17 @@ class AgentsFile:
     skills: int = 0
     left_out: int = 0
     """Records that others may have steered: no agent is told to follow them."""
+    left_out_ids: list[str] = field(default_factory=list)
+    """Which these are."""
     offers: list[dict[str, Any]] = field(default_factory=list)
     """``{line, op, text, decision, id, reasons}`` for each edit."""
     changed: bool = False
 
     def to_data(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        counts = {name: getattr(self, name) for name in ("constraints", "preferences", "skills", "left_out")}
+        counts = {
+            name: getattr(self, name) for name in ("constraints", "preferences", "skills", "left_out", "left_out_ids")
+        }
         return {"file": str(self.path), "user_id": self.user, **counts, "offers": self.offers, "changed": self.changed}
 
 
@@ -121,7 +125,8 @@ def _told(workspace: Workspace, kept: AgentsFile) -> list[Record]:
     holding = [one for one in records if is_valid(one, workspace.clock()) and one.confidence >= least]
     wide = [one for one in holding if one.scope in ("user", "shared") and not one.is_sealed]
     clean = [one for one in wide if not archive.taint_of(one, kept.user)]
-    kept.left_out = len(wide) - len(clean)
+    kept.left_out_ids = [one.id for one in wide if one not in clean]
+    kept.left_out = len(kept.left_out_ids)
     return clean
 
 
@@ -208,11 +213,14 @@ def default_file(root: Path, given: Path | None) -> Path:
     return claude if os.path.lexists(claude) and not os.path.lexists(agents) else agents
 
 
-def offer_lines(offers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what became of edits as a person reads it."""
+def offer_lines(offers: Sequence[Mapping[str, Any]], left_out: Collection[str] = ()) -> list[str]:
+    """Return what became of edits as a person reads it; ``left_out`` are the ids of those that no agent is told."""
     told = []
     for offer in offers:
-        waits = f": memkit memory approve {offer['id']}" if offer["decision"] == "quarantined" else ""
+        id = offer["id"]
+        waits = f": memkit memory approve {id}" if offer["decision"] == "quarantined" else ""
+        if id in left_out and not waits:
+            waits = f" {id}; it is left out of the file until you say: memkit memory approve {id}"
         reasons = "; ".join(reason["message"] for reason in offer["reasons"])
         why = f" ({reasons})" if reasons else ""
         told.append(f"line {offer['line']}: {offer['op']} {offer['decision']}{why}{waits}")

@@ -15,6 +15,7 @@ from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
 from memkit.runtime.memory.log.witness import Witness
 from memkit.store.manifest import change_manifest
+from memkit.terminal import counted
 
 if TYPE_CHECKING:
     from memkit.runtime.backends.moving import Digests, FilesSink
@@ -289,5 +290,5 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
         shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    subject = f"Keep memory as it is: {said.records} records of {len(said.users)} users\n"
+    subject = f"Keep memory as it is: {counted(said.records, 'record')} of {counted(len(said.users), 'user')}\n"
     return Snapshot(name, objects.commit(name, shards, subject, parent=base), said.records, len(said.users))

@@ -23,6 +23,7 @@ from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason
 from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.terminal import counted
 from memkit.workspace import Workspace
 
 # Write down everything that is held on a user.
@@ -325,7 +326,7 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
     held = sum(1 for _ in workspace.archive.export(restored.user_id))
     if held > restored.here:
         raise NegativeAnswer(
-            f"This store holds {held - restored.here:,} lines about {restored.user_id!r:.60} that are not in the file. "
+            f"This store holds {counted(held - restored.here, 'line')} about {restored.user_id!r:.60} not in the file. "
             "--restore brings a user back into a store without them; without it, the memories pass the write gate."
         )
 

@@ -118,6 +118,8 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
     for action, changes in foresee(planner.domain, problem, result.plan):
         world.apply(changes)
         step, objection = _foreseen(action, toolbox, hands)
+        if how.observe is not None:
+            toolbox.foresee(how.observe, {})
         steps.append(step | {"changes": changes_data(changes.added, changes.removed, changes.numbers)})
         reasons += [Reason(step["decision"], f"{action.step}: {objection}", str(action.step))] if objection else []
     execution = {
@@ -231,7 +233,8 @@ def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: T
 def _foreseen(action: Action, toolbox: Tools, hands: ToolHands) -> tuple[dict[str, Any], str]:
     """Return a step with the verdict on it, and what keeps it from being done."""
     tool, arguments = action.operator.tool, hands.arguments(action)
-    verdict = toolbox.foresee(tool or action.step.name, arguments)
+    # A step that no tool does brings no text from outside into the turn, here as little as in a run.
+    verdict = toolbox.foresee(tool, arguments) if tool else toolbox.judge(action.step.name, arguments)
     misfit = toolbox.misfit(tool, arguments) if tool else None
     policies = findings_data(verdict)
     step = {

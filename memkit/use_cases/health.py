@@ -210,10 +210,13 @@ class EvalCase:
     """The place of the first of them; None where there is none."""
     share: float
     """Of the expected records."""
+    unexpected: tuple[tuple[str, str], ...] = ()
+    """Id and text of what was found although nothing should be."""
 
     def to_data(self) -> dict[str, Any]:
         """Return the case as ``--json`` prints it."""
-        return {"question": self.question, "found": self.found, "rank": self.rank}
+        data: dict[str, Any] = {"question": self.question, "found": self.found, "rank": self.rank}
+        return data | {"unexpected": [{"id": id, "text": text} for id, text in self.unexpected]}
 
 
 def read_questions(path: Path, user: str | None = None) -> list[EvalQuestion]:
@@ -281,7 +284,8 @@ def score_of(cases: Sequence[EvalCase]) -> float:
 def _asked(workspace: Workspace, asked: EvalQuestion, count: int) -> EvalCase:
     hits = workspace.archive.search(asked.question, user_id=asked.user, k=count).hits
     if not asked.expect:
-        return EvalCase(asked.question, not hits, None, float(not hits))
+        told = tuple((hit.id, hit.record.text) for hit in hits)
+        return EvalCase(asked.question, not hits, None, float(not hits), told)
     texts = [(hit.id, _plain(hit.record.text)) for hit in hits]
     ranks = [
         next((rank for rank, (id, text) in enumerate(texts, 1) if one == id or _plain(one) in text), None)

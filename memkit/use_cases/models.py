@@ -129,7 +129,10 @@ def wanted(
         provider = "openai"
     if provider is None or (provider == now and base_url is None):
         workspace.require_provider()
-        before = ModelChoice(now, workspace.models.name(now), workspace.models.address(now))
+        # What another provider left in the settings is no address of one that has none.
+        is_asked = now.partition(":")[0] not in WITHOUT_MODELS
+        address = workspace.models.address(now) if is_asked else ModelAddress()
+        before = ModelChoice(now, workspace.models.name(now), address)
     else:
         before = ModelChoice(provider)
     key = before.address.key_variable if key_variable is None else key_variable if key_variable != "none" else None

@@ -12,6 +12,7 @@ from memkit.runtime.memory.interface import ANYWHERE, accounted
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memkit.runtime.memory.archive.overview import Waiting
     from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
     from memkit.runtime.memory.record.record import Record
@@ -129,7 +130,48 @@ def record_data(stored: StoredRecord, now: datetime, stale: Sequence[str] = ()) 
         data |= {"superseded_by": stored.superseded_by, "ended": stored.ended or None}
     if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
         data["expired"] = True  # live until the next sweep, and no answer to anything any more
+    if waits := why_record_waits(stored):
+        data["waits"] = waits
     return data | ({"stale": list(stale)} if stale else {})
+
+
+# Say why something waits for a person. No line keeps it, so the text is judged again.
+
+
+def why_it_waits(
+    texts: Sequence[str], taint: Sequence[str] = (), kind: str = "record", *, is_inferred: bool = False
+) -> list[dict[str, str]]:
+    """Return for which reasons the write gate holds this back: ``{code, message}`` each."""
+    from memkit.runtime.memory.gate.gate import TAINTED
+    from memkit.runtime.memory.gate.hostile import suspicions
+    from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
+
+    found = [(one.code, f"Matched {one.kind}: “{mask(one.matched)}”.") for text in texts for one in suspicions(text)]
+    if is_inferred and (words := transient_wording(texts[0])):
+        found.append(("transient", f"“{words}” will not be true for long."))
+    if is_inferred and (words := hedged_wording(texts[0])):
+        found.append(("hedged", f"“{words}” leaves open whether it is true."))
+    if not found and taint:
+        found.append(TAINTED)
+    elif not found and kind == "core":
+        found.append(("persons_section", "An agent's own words in a section that is people's."))
+    return [{"code": code, "message": message} for code, message in dict.fromkeys(found)]
+
+
+def why_record_waits(stored: StoredRecord) -> list[dict[str, str]]:
+    """Return why a record waits for a person; nothing where it does not, or where it cannot be read here."""
+    record = stored.record
+    if stored.status != "quarantined" or record.is_sealed:
+        return []
+    return why_it_waits((record.text, *record.tags), record.taint, is_inferred=record.source == "inferred")
+
+
+def why_waiting(archive: ArchiveReader, one: Waiting) -> list[dict[str, str]]:
+    """Return why one of what ``archive.waiting`` lists does."""
+    if one.kind == "record":
+        stored = archive.get(one.id)
+        return why_record_waits(stored) if stored else []
+    return why_it_waits((one.text,), one.taint, one.kind)
 
 
 # Show the sections that are always in the prompt.

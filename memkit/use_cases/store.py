@@ -445,6 +445,8 @@ class SettingChange:
     commit: str | None
     missing: str = ""
     """What has to be installed here before the setting works."""
+    left: tuple[str, ...] = ()
+    """Settings that say something only beside this one, and still stand there."""
 
 
 def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
@@ -487,7 +489,9 @@ def unset_setting(workspace: Workspace, key: str) -> SettingChange:
     said, default = flat(read_manifest(workspace.root)), flat(DEFAULTS).get(key)
     if key not in said:
         return SettingChange(default, default, None)
-    return SettingChange(said[key], default, change_manifest(workspace.root, {}, f"Unset {key}", unset=[key]))
+    left = tuple(name for name in ("model", "base_url", "key_variable") if key == "provider" and name in said)
+    commit = change_manifest(workspace.root, {}, f"Unset {key}", unset=[key])
+    return SettingChange(said[key], default, commit, left=left)
 
 
 def _changeable(key: str, value: Any) -> bool:

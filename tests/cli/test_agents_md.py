@@ -136,3 +136,23 @@ def test_without_a_kind_of_export_the_command_says_what_there_is(
     """Who looked for another export is led there."""
     assert run(["--store", str(store), "export"]) == 2
     assert "memkit memory export" in capsys.readouterr().err
+
+
+def test_a_new_line_says_how_it_comes_back(store: Path, export: Export, capsys: pytest.CaptureFixture[str]) -> None:
+    """What somebody typed there is left out, under an id that one command brings back."""
+    add(store, "Ada prefers tabs", "preference")
+    export()
+    path = store / "AGENTS.md"
+    path.write_text(path.read_text("utf-8").replace("- Ada prefers tabs", "- Short lines\n- Ada prefers tabs"), "utf-8")
+    capsys.readouterr()
+
+    assert run(["--store", str(store), "export", "--agents-md", "--user", "ada"]) == 0
+    shown = capsys.readouterr().out
+    (id,) = export()["left_out_ids"]
+
+    assert f"memkit memory approve {id}" in shown
+    assert f"1 left out, because others may have steered them: {id}" in shown
+    assert "--mine" in shown
+    assert run(["--store", str(store), "memory", "approve", id, "--user", "ada"]) == 0
+    assert export()["left_out_ids"] == []
+    assert "- Short lines <!-- memkit:" in path.read_text("utf-8")

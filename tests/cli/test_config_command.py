@@ -115,3 +115,18 @@ def test_what_a_store_needs_is_not_taken_out(
 
     assert complaint in capsys.readouterr().err
     assert (store / "memkit.yaml").read_bytes() == before
+
+
+def test_what_another_provider_left_is_named_and_harms_nobody(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model that needs no address is tested as such, and the leftovers have a command each."""
+    for key, value in {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "key_variable": "SOME_KEY"}.items():
+        assert run(["config", "set", key, value, "--store", str(store)]) == 0
+    capsys.readouterr()
+
+    assert run(["config", "unset", "provider", "--store", str(store)]) == 0
+    shown = capsys.readouterr().out
+    run(["doctor", "--store", str(store), "--json"])
+    checks = {one["name"]: one for one in json.loads(capsys.readouterr().out)["data"]["checks"]}
+
+    assert "memkit config unset base_url" in shown and "memkit config unset key_variable" in shown
+    assert checks["model"]["ok"], checks["model"]

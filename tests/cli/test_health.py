@@ -163,6 +163,23 @@ def test_what_is_not_found_is_a_negative_answer(told: Callable[..., tuple[int, A
     assert [(one["found"], one["rank"]) for one in envelope["data"]["cases"]] == [(False, 1), (False, None)]
 
 
+def test_what_is_found_although_nothing_should_be_is_named(
+    told: Callable[..., tuple[int, Any]], store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty expectation that is not met says which record came, in words and as data."""
+    id = told("memory", "add", "Ada prefers espresso", "--user", "ada")[1]["data"]["id"]
+    file = questions(tmp_path / "q.jsonl", {"question": "espresso?", "user": "ada", "expect": []})
+
+    code, envelope = told("eval", file)
+    assert run(["eval", file, "--store", str(store)]) == 1
+
+    assert (code, envelope["data"]["cases"][0]["found"]) == (1, False)
+    assert envelope["data"]["cases"][0]["unexpected"] == [{"id": id, "text": "Ada prefers espresso"}]
+    shown = capsys.readouterr().out
+    assert f"found {id} although nothing should be: Ada prefers espresso" in shown
+    assert "NOT found" not in shown
+
+
 @pytest.mark.parametrize(
     "line",
     [

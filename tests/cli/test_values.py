@@ -115,3 +115,13 @@ class TestTool:
             tools.begin_turn("Keep 42", 1)
             with pytest.raises(Refused, match="agreed"):
                 tools.call("memory_value", {"key": "shoe-size", "value": "42"})
+
+
+def test_a_value_is_shown_with_its_key(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``green-9`` alone says nothing: lists and search tell what it is kept under, and so does the record."""
+    id = told(store, capsys, "memory", "put", "door.code", "green-9", "--user", "ada")["data"]["id"]
+    for words in (["list"], ["search", "door"]):
+        assert run(["memory", *words, "--user", "ada", "--store", str(store)]) == 0
+        assert "door.code = green-9" in capsys.readouterr().out
+    assert run(["memory", "get", id, "--store", str(store)]) == 0
+    assert "key  door.code" in capsys.readouterr().out

@@ -219,6 +219,39 @@ def test_a_dry_run_names_what_would_be_denied(store: Path, capsys: pytest.Captur
     assert "no_driving" in found["data"]["execution"]["reasons"][0]["message"]
 
 
+@pytest.mark.parametrize(
+    ("operator", "opens", "verdicts"),
+    [
+        ({"tool": "drive"}, False, ["allow", "allow"]),
+        ({"tool": "drive"}, True, ["allow", "ask"]),
+        ({}, False, ["allow", "allow"]),
+    ],
+    ids=["closed-tool", "open-world-tool", "by-hand"],
+)  # fmt: skip
+def test_a_dry_run_and_a_run_judge_alike(
+    operator: dict[str, str], opens: bool, verdicts: list[str], store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step by hand brings in no text from outside; an open-world tool does, and without a person 'ask' is no."""
+    domain = json.loads(json.dumps(DOMAIN))
+    drive = domain["operators"][0]
+    del drive["tool"]
+    domain["operators"][0] = drive | operator
+    (store / "domains" / "parcels.yaml").write_text(yaml.safe_dump(domain))
+    (store / "policies" / "no_leaving.yaml").write_text(yaml.safe_dump({
+        **POLICY, "name": "no_leaving", "effect": "ask", "match": {"tool": "leave", "context.trust": "untrusted"},
+    }))  # fmt: skip
+    declare(store, tool("drive", "true", PLACES) | {"open_world": opens}, tool("leave", "true", PLACE))
+    capsys.readouterr()
+
+    foreseen = plan(capsys, *BRING, "--dry-run", "--manual", "done")[1]["data"]["execution"]["steps"]
+    code, done = plan(capsys, *BRING, "--run", "--manual", "done")
+
+    assert [step["decision"] for step in foreseen] == verdicts
+    refused = "ask" in verdicts
+    assert (code, calls(store, "leave")) == ((1, 0) if refused else (0, 1))
+    assert done["data"]["execution"]["steps"][-1]["status"] == ("denied" if refused else "done")
+
+
 def test_a_step_that_always_fails_ends_the_run_and_may_be_taken_up_again(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,6 +277,8 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
     code, found = plan(capsys, *BRING, "--run", "--observe", "look")
 
     steps = found["data"]["execution"]["steps"]
+    foreseen = plan(capsys, *BRING, "--dry-run", "--observe", "look")[1]["data"]["execution"]["steps"]
+    assert [step["decision"] for step in foreseen] == ["allow", "allow"]
     assert code == 0
     assert [step["status"] for step in steps] == ["failed", "done", "done", "done"]
     assert steps[0]["unexpected"] == ["not at town", "at home"]

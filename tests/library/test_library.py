@@ -7,12 +7,15 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memkit import MemkitError, NotFound, Refused, StoreNotFound, aopen_store, open_store
 from memkit.cli.main import run
+from memkit.errors import UsageError
 
 
 def python(program: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -84,6 +87,69 @@ def test_a_folder_that_is_no_store_is_named_and_left_alone(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_is_no_store_and_nobody_is_told_to_make_one_of_it(tmp_path: Path) -> None:
+    """``memkit init`` could do nothing with a file."""
+    (tmp_path / "lib.py").write_text("")
+    with pytest.raises(StoreNotFound, match=r"lib\.py is a file") as wrong:
+        open_store(tmp_path / "lib.py")
+    assert "memkit init" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda memory: memory.search("tea", user="ada", as_of="yesterday"), "yesterday"),
+        (lambda memory: memory.search(b"tea", user="ada"), "query has to be a string"),
+        (lambda memory: memory.search("tea", user="ada", k=0), "k is how many"),
+        (lambda memory: memory.search("tea", user="ada", k=-3), "k is how many"),
+        (lambda memory: memory.search("tea", user=5), "user has to be a string"),
+        (lambda memory: memory.search("tea"), "Give user="),
+        (lambda memory: memory.add(None, user="ada"), "text has to be a string"),
+        (lambda memory: memory.add("Ada likes tea", user=5), "user has to be a string"),
+        (lambda memory: memory.add("Ada likes tea", user="ada", tags="sport"), "tags is a list"),
+        (lambda memory: memory.add("Ada likes tea", user="ada", tags=[5]), "tags is a list"),
+        (lambda memory: memory.get(None), "id has to be a string"),
+        (lambda memory: memory.agent(user="ada").respond(None), "text has to be a string"),
+    ],
+)  # fmt: skip
+def test_what_no_call_can_take_is_one_clear_error(call: Callable[[Any], object], told: str, store: Path) -> None:
+    """It is a ``MemkitError`` that names the argument in the words of the library, and nothing is stored."""
+    with open_store(store) as memory:
+        with pytest.raises(UsageError, match=told) as wrong:
+            call(memory)
+        assert "--" not in str(wrong.value)
+        assert len(str(wrong.value).splitlines()) == 1
+        assert not list(memory.workspace.archive.records(user_id=None, status="held"))
+
+
+def test_a_closed_store_says_so_and_takes_nothing(store: Path) -> None:
+    """Also one that nothing was asked of before, and its agents."""
+    unused, used = open_store(store), open_store(store)
+    unused.close()
+    agent = used.agent(user="ada")
+    used.close()
+    for call in (
+        lambda: unused.add("Ada likes tea", user="ada"),
+        lambda: unused.search("tea", user="ada"),
+        lambda: used.get("x"),
+        lambda: agent.respond("Hello"),
+    ):
+        with pytest.raises(UsageError, match="closed"):
+            call()
+    with open_store(store) as memory:
+        assert memory.search("tea", user="ada") == []
+
+    async def late() -> None:
+        async with aopen_store(store) as memory:
+            agent = await memory.agent(user="ada")
+        with pytest.raises(UsageError, match="Open the store first"):
+            await memory.search("tea", user="ada")
+        with pytest.raises(UsageError, match="closed"):
+            await agent.respond("Hello")
+
+    asyncio.run(late())
+
+
 def test_a_store_of_a_newer_memkit_says_so(store: Path) -> None:
     """A format that this version does not know is no damage."""
     manifest = store / "memkit.yaml"
@@ -123,7 +189,7 @@ def test_asynchronous_code_has_the_same_calls(store: Path) -> None:
             assert (await agent.respond("Hello!")).message
         opened = await aopen_store(store)
         await opened.close()
-        with pytest.raises(RuntimeError, match="Open the store first"):
+        with pytest.raises(MemkitError, match="Open the store first"):
             await opened.search("shelf", user="ada")
 
     asyncio.run(talk())

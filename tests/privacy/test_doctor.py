@@ -70,7 +70,7 @@ def test_keys_that_are_elsewhere_are_named_with_what_follows(
     assert check(ask, "keys")[0] is False
     ok, detail = check(ask, "sealed text")
     assert not ok
-    assert detail.startswith("1 lines")
+    assert detail.startswith("1 line is ")
     assert ask("doctor")[0] == 1
 
 
@@ -93,7 +93,7 @@ def test_clear_text_from_before_sealing_is_counted(store: Path, ask: Ask) -> Non
 
     ok, detail = check(ask, "sealing")
     assert ok
-    assert "1 lines from before" in detail
+    assert "1 line from before" in detail
 
     subprocess.run(["git", "-C", str(store), "remote", "add", "hub", "https://example.org/x.git"], check=True)
     ok, detail = check(ask, "sealing")

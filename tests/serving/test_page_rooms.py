@@ -300,10 +300,15 @@ def test_what_waits_is_approved_and_turned_down(served: Served) -> None:
         )
     )
 
+    for page in ("/waiting", f"/memory/{held[0]}"):
+        assert "Why it waits: directive:" in (text := served.client.get(page).text)
+        assert "“ignore all previous instructions”" in text.casefold()
+
     served.do("approve", id=held[0], seen=marks[held[0]], reason="a test")
     served.do("turn-down", id=held[1], seen=marks[held[1]])
 
     assert (served.status(held[0]), served.status(held[1])) == ("live", "rejected")
+    assert "Why it waits" not in served.client.get(f"/memory/{held[0]}").text
     assert served.do("approve", id=held[0], seen=marks[held[0]]).status_code == 409
     assert "Nothing waits for you" in served.client.get("/waiting").text
 

@@ -25,7 +25,7 @@ from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import whole_file
 from memkit.store.written import WrittenPlaces
-from memkit.terminal import harmless, one_line
+from memkit.terminal import counted, harmless, one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.interface import ImportSource, Passed, Unfit
@@ -244,7 +244,7 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
     }
     if restored.refused:
         lines = [
-            f"Nothing was restored: {len(restored.refused):,} lines may not come.",
+            f"Nothing was restored: {counted(len(restored.refused), 'line')} may not come.",
             *_refused_lines(restored.refused),
             "Restore into a store that holds nothing on this user; or leave out --restore, and the gate judges each.",
         ]
@@ -427,7 +427,7 @@ def _lines(erasure: Erasure) -> Iterator[str]:
         yield from (f"  trace in {name}" for name in place.where)
         yield from (f"  single words, which may be anybody's, in {name}" for name in place.words)
     for item in erasure.unprovable:
-        yield f"not provable: {item['place']} is left to {item['owner']}"
+        yield f"not provable: {item['place']}; left to {item['owner']}"
     yield from (f"remote {name}: {WENT_WITH_KEY}" for name in erasure.sealed_copies)
     yield f"certificate: {erasure.certificate}"
     if any(place.traces for place in erasure.scanned):

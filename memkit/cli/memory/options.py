@@ -84,8 +84,14 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
     return [diagnostic("sealed", message, severity="warning")]
 
 
+def with_key(record: Record, most: int) -> str:
+    """Return the text of a record on one line, after the key that it is kept under."""
+    key = record.to_data().get("key")
+    return (f"{one_line(str(key), 80)} = " if key else "") + one_line(record.text, most)
+
+
 def record_line(record: Record) -> str:
     """Return a record as one line of a list."""
-    who, what = one_line(record.user_id, 40), one_line(record.text, 100)
+    who, what = one_line(record.user_id, 40), with_key(record, 100)
     marked = "".join(f"  ({mark})" for mark in filter(None, [tainted(record.taint)]))
     return f"{one_line(record.id)}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}{marked}"

@@ -15,6 +15,7 @@ from memkit.cli.memory.options import (
     record_line,
     sealed_findings,
     stored_record,
+    with_key,
 )
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
 from memkit.errors import UsageError
@@ -42,8 +43,11 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     stored = stored_record(front, record_id, user, at)
     data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
-        f"{one_line(key):>13}  {_shown(value)}" for key, value in data.items() if key not in ("text", "history")
+        f"{one_line(key):>13}  {_shown(value)}"
+        for key, value in data.items()
+        if key not in ("text", "history", "waits")
     ]
+    lines += [f"{'waits':>13}  {_reason(one)}" for one in data.get("waits", ())]
     lines += [
         f"{event['at']}  {event['op']}  by {event['actor']}  {one_line(str(event['reason'] or ''))}".rstrip()
         for event in stored.history
@@ -136,7 +140,9 @@ def list_command(
 def _answer_open(
     front: Front, archive: ArchiveReader, questions: Sequence[OpenQuestion], waiting: Sequence[Waiting]
 ) -> None:
-    """Print what stands open, what waits for a person, and what to run to settle it."""
+    """Print what stands open, what waits for a person and why, and what to run to settle it."""
+    from memkit.use_cases.recall import why_waiting
+
     lines: list[str] = []
     for question in questions:
         stored = filter(None, (archive.get(id) for id in question.ids))
@@ -147,9 +153,19 @@ def _answer_open(
         lines += [""]
     lines = lines[:-1] or ["No open questions."]
     notes = [diagnostic("waiting", _waits(one), severity="info") for one in waiting]
+    held: list[dict[str, Any]] = [
+        {"id": one.id, "kind": one.kind, "waits": why_waiting(archive, one)} for one in waiting
+    ]
+    for note, one in zip(notes, held, strict=True):
+        lines += ["", str(note["message"]), *(f"  {_reason(reason)}" for reason in one["waits"])]
     if notes:
-        lines += ["", *(str(note["message"]) for note in notes), "  let it be: memkit memory approve ID, or reject ID"]
-    front.answer({"open": [question.to_data() for question in questions]}, lines, diagnostics=notes)
+        lines += ["  it may stay: memkit memory approve ID; it may not: memkit memory reject ID"]
+    data = {"open": [question.to_data() for question in questions]} | ({"waiting": held} if held else {})
+    front.answer(data, lines, diagnostics=notes)
+
+
+def _reason(one: Mapping[str, str]) -> str:
+    return f"{one['code']}: {one_line(one['message'], 200)}"
 
 
 def _waits(one: Waiting) -> str:
@@ -245,7 +261,7 @@ def _hit_lines(hit: Hit, taint: Sequence[str], *, explain: bool) -> list[str]:
         *(f"#{one_line(tag, 40)}" for tag in record.tags),
         *filter(None, [tainted(taint)]),
     ]
-    lines = [f"{hit.score:.3f}  {one_line(record.text, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
+    lines = [f"{hit.score:.3f}  {with_key(record, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
     if explain:
         lines.append("       " + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items()))
     return lines
@@ -379,7 +395,7 @@ def stats(front: Front, user: str | None, health: bool) -> None:
         f"{'records':>10}  {census.records}: {_counts(census.status)}",
         *(f"{field:>10}  {_counts(counts)}" for field, counts in census.live.items() if counts),
         f"{'tainted':>10}  {census.tainted}{' from outside, which recall leaves out' if census.tainted else ''}",
-        f"{'waiting':>10}  {_counts(census.waiting)}",
+        f"{'waiting':>10}  {_waiting(census.waiting)}",
         f"{'open':>10}  {census.open_questions} (memkit memory list --open shows both)",
         f"{'tombstones':>10}  {_counts(tombstones)}",
         f"{'size':>10}  {size}",
@@ -403,6 +419,10 @@ def _answer_health(front: Front, user: str | None) -> None:
         more = f" and {len(one.ids) - IDS_NAMED:,} more" if len(one.ids) > IDS_NAMED else ""
         lines += [f"{one.kind} {len(one.ids):,}: {one.meaning}", f"  {named}{more}", f"  look: {one.command}"]
     front.answer({"health": [one.to_data() for one in found]}, lines or ["Nothing goes wrong that memkit looks for."])
+
+
+def _waiting(counts: Mapping[str, int]) -> str:
+    return _counts({name.removesuffix("s") if count == 1 else name: count for name, count in counts.items()})
 
 
 def _counts(counts: Mapping[str, int]) -> str:

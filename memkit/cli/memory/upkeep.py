@@ -12,7 +12,7 @@ from memkit.errors import UsageError
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.core import CORE
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.upkeep import Consolidation, Sweep
@@ -200,7 +200,8 @@ def snapshot(front: Front, branch: str | None) -> None:
 
     taken = take_snapshot(front.workspace, branch=branch)
     data = {"branch": taken.branch, "commit": taken.commit, "records": taken.records, "users": taken.users}
-    told = f"{taken.records:,} records of {taken.users:,} users on branch {taken.branch}, commit {taken.commit[:12]}."
+    told = f"{counted(taken.records, 'record')} of {counted(taken.users, 'user')} on branch {taken.branch}, "
+    told += f"commit {taken.commit[:12]}."
     front.answer(data, [told, f"Look back to it: memkit memory search QUERY --at {taken.branch}"])
 
 
@@ -248,7 +249,8 @@ def reflect(front: Front, branch: str | None, user: str | None, dry_run: bool) -
     lines = ["Would conclude:"] if dry_run and told else []
     for one, text in told:
         lines += [f"+ {one.conclusion.level}  {one_line(text, 200)}"]
-        lines += [f"    from {len(one.conclusion.parents)}: {' '.join(one.conclusion.parents[:4])}"]
+        parents = one.conclusion.parents
+        lines += [f"    from {len(parents)}: {' '.join(parents[:4])}{' …' if len(parents) > 4 else ''}"]
     lines += [f"- {one_line(id)} is stale" for id in result.done.stale]
     if result.branch:
         lines += [

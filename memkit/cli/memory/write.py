@@ -13,7 +13,7 @@ from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
-from memkit.terminal import one_line, tainted
+from memkit.terminal import counted, one_line, tainted
 
 # ``memkit memory add``: offer one fact to the write gate.
 
@@ -164,7 +164,10 @@ def approve(
     origin = f"import:{batch}" if batch is not None else str(source_url)
     ids = [record.id for record in approve_origin(front.workspace, origin, user=user, reason=reason)]
     data = {"origin": origin, "ids": ids, "trust": "verified", "taint": []}
-    front.answer(data, f"approve: {len(ids):,} records of {one_line(origin)} are verified.")
+    front.answer(
+        data,
+        f"approve: {counted(len(ids), 'record')} of {one_line(origin)} {'is' if len(ids) == 1 else 'are'} verified.",
+    )
 
 
 forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")

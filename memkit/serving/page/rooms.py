@@ -28,7 +28,7 @@ from memkit.terminal import one_line
 from memkit.use_cases.accounts import blame_record, explain_record
 from memkit.use_cases.health import examine_health
 from memkit.use_cases.policies import check_policy, checked_data, list_policies
-from memkit.use_cases.recall import core_sections, find_record, record_data
+from memkit.use_cases.recall import core_sections, find_record, record_data, why_waiting
 from memkit.use_cases.review import review_commits
 from memkit.use_cases.skills import find_skills, list_skills, show_skill
 from memkit.workspace import Workspace
@@ -170,10 +170,11 @@ def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
     record = stored.record
     account = explain_record(workspace, name, user=visit.user)
     data = record_data(stored, workspace.clock())
-    hidden = ("text", "history", "salt", "link", "id", "status", "superseded_by", "tags")
+    hidden = ("waits", "text", "history", "salt", "link", "id", "status", "superseded_by", "tags")
     shown: Shown = {
         "record": brief(record, workspace.clock()) | {"text": shortened(record.text), "tags": list(record.tags)[:200]},
         "status": stored.status,
+        "waits": data.get("waits", []),
         "mark": digest_of(stored.status, record.text),
         "is_own": record.user_id == visit.user,
         "session": record.session_id if record.user_id == visit.user else None,
@@ -238,6 +239,7 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
                 "kind": one.kind,
                 "text": shortened(one.text, 2000),
                 "taint": one.taint,
+                "waits": why_waiting(archive, one),
                 "mark": digest_of(one.kind, one.text),
             }
             for one in held[:MOST_WAITING]
