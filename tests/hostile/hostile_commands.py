@@ -152,13 +152,15 @@ COMMANDS: dict[str, list[str]] = {
 """The command lines to try, by command; ``{…}`` stand for what the store of the tests holds.
 
 A new command is not forgotten: one that does not stand here fails the tests. ``demo`` and ``fake-llm`` open no store:
-the one makes its own elsewhere, the other serves a script until it ends. ``serve`` has a test of its own, and so has ``backend migrate``, which only speaks with a server.
+the one makes its own elsewhere, the other serves a script until it ends. ``serve`` has a test of its own, and so has
+``backend migrate``, which only speaks with a server.
 """
 
 WRITING = [
     line
     for name in (
-        "memory add", "memory consolidate", "memory import", "memory erase", "memory reflect", "memory snapshot", "export", "page", "core set", "chat", "sessions rename",
+        "memory add", "memory consolidate", "memory import", "memory erase", "memory reflect",
+        "memory snapshot", "export", "page", "core set", "chat", "sessions rename",
         "sessions rm", "skill new", "skill run", "skill commit", "skill import", "skill export", "policy new",
         "domain new", "domain reject", "lint", "gen", "fsck", "index rebuild", "git setup", "commit", "config set",
         "doctor", "mcp install",
