@@ -56,6 +56,8 @@ def commands(data: JSON) -> Patterns:
         (name, operand), *_ = data.items()
         if name == "any":
             return _union([commands(item) for item in operand])
+        if name == "surely":  # a pattern never guesses
+            return commands(operand)
         if name == "shell":
             return _kept(_shell(operand))
         return _kept(_texts(name, operand))
