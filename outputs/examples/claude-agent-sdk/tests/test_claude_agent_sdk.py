@@ -212,11 +212,11 @@ def test_the_window_is_bounded_within_a_turn(talk: Talk) -> None:
     """What the command line gathers is taken out of its hands as soon as it passes the main context."""
     long_note = {"tool": "note", "args": {"text": "rain " * 300}}
 
-    reply = talk("How was the weather?", [long_note] * 3 + ["It rained."], CONTEXT_MAX_TOKENS="700")
+    reply = talk("How was the weather?", [long_note] * 3 + ["It rained."], CONTEXT_MAX_TOKENS="760")
 
     assert reply.message == "It rained." and len(reply.data["tool_calls"]) == 3
     sizes = [len(spoken(asked, "user", "assistant", "tool")) for asked in talk.asked]
-    assert max(sizes) < 4 * 700 * 2
+    assert max(sizes) < 4 * 760 * 2
     assert "Summary of earlier messages" in talk.system_prompts()[-1]
 
 
