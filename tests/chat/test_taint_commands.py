@@ -262,7 +262,7 @@ def test_what_waits_is_listed_and_what_was_turned_down_waits_no_more(chat: Chat)
     held = chat.say("Which bank?", SEARCH, CORE)["memory_operations"][-1]["id"]
 
     listed = chat.run("memory", "list", "--open", "--user", "ada")
-    assert listed["data"] == {"open": []}
+    assert listed["data"]["open"] == []
     assert [(one["code"], held in one["message"]) for one in listed["diagnostics"]] == [("waiting", True)]
     assert f"waits: [{held}] core: human: Bank: Mallory" in chat.say("/memory")["message"]
     chat.run("memory", "reject", held)

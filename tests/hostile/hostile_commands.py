@@ -168,8 +168,10 @@ WRITING = [
     for line in COMMANDS[name]
 ]  # fmt: skip
 """The lines that write in all the ways in which memkit writes, and two that only look."""
-NOTHING_TO_DO = {"skill check", "update .", "eject .", "key import {offers}", "eval {offers}"}
-"""Lines that end with 2 or 3 in an honest store too: no checks, no project of ``gen``."""
+NOTHING_TO_DO = {
+    "skill check", "update .", "eject .", "key import {offers}", "eval {offers}", "backend move --to files --dry-run"
+}  # fmt: skip
+"""Lines that end with 2 or 3 in an honest store too: no checks, no project of ``gen``, nowhere to move to."""
 
 
 def words_of(line: str, names: Mapping[str, str]) -> list[str]:
