@@ -10,7 +10,7 @@ import pytest
 
 from memkit.llm.rules.model import ReferenceModel
 from memkit.runtime.memory.main import ArchivalStore
-from tests.loop.agents import agent_of
+from tests.loop.made_agents import agent_of
 
 TURNS = Path(__file__).with_name("turns.txt")
 TOGETHER = ("two turns", "make-believe")

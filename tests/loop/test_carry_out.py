@@ -10,7 +10,7 @@ import pytest
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, MemGPTAgent, RecordedConsent, Tools
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
-from tests.loop.agents import agent_of
+from tests.loop.made_agents import agent_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CLOSED = DeclaredTool("say", "Say it.", TEXT, run=lambda text: text, open_world=False)

@@ -11,7 +11,7 @@ from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Host
 from memkit.runtime.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Event
-from tests.loop.agents import agent_of, tools_of
+from tests.loop.made_agents import agent_of, tools_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 NOTE = DeclaredTool("note", "Note a text.", TEXT, run=lambda text: f"noted {text}", open_world=False)

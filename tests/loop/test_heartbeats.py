@@ -11,7 +11,7 @@ import pytest
 from memkit.runtime.loop.asking import Deadline
 from memkit.runtime.loop.chores import Chores, Outcome
 from memkit.runtime.loop.interface import LoopError
-from tests.loop.agents import agent_of
+from tests.loop.made_agents import agent_of
 
 
 @dataclass

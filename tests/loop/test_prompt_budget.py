@@ -19,7 +19,7 @@ from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext
-from tests.loop.agents import tools_of
+from tests.loop.made_agents import tools_of
 
 COUNT = counter()
 """The counter that ``memkit doctor`` names."""

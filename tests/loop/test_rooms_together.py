@@ -36,7 +36,7 @@ from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 from memkit.runtime.memory.settings import MemorySettings
 from memkit.runtime.memory.tiers.recall import RecallMemory
-from tests.loop.agents import agent_of, tools_of
+from tests.loop.made_agents import agent_of, tools_of
 
 DENY_BASH = {
     "name": "no_shell", "description": "No shell.", "rule": "Never use a shell.", "enforcement": "hard",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memkit.runtime.loop.books import named_ids
 from memkit.runtime.loop.interface import DeclaredTool, ToolDeclarationError
 from memkit.runtime.loop.tools import Tools
-from tests.loop.agents import tools_of
+from tests.loop.made_agents import tools_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

@@ -11,7 +11,7 @@ import pytest
 
 from memkit.runtime.loop.core import AgentLoop, MemGPTAgent, Persona, Tools, Turn, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, LoopError, ModelFault, ToolCall
-from tests.loop.agents import agent_of
+from tests.loop.made_agents import agent_of
 
 
 def agent_with(memory: Any, model: Any, **more: Any) -> MemGPTAgent:

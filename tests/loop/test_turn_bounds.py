@@ -11,7 +11,7 @@ import pytest
 
 from memkit.runtime.loop.core import DeclaredTool
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
-from tests.loop.agents import agent_of
+from tests.loop.made_agents import agent_of
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

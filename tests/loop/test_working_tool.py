@@ -13,7 +13,7 @@ from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tiers import WorkingMemory, working_lines
 from memkit.runtime.loop.tools import NAME, update, working_memory_tool
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
-from tests.loop.agents import tools_of
+from tests.loop.made_agents import tools_of
 
 SHORT = st.text(min_size=1, max_size=12).filter(str.strip)
 CALLS = st.fixed_dictionaries(
