@@ -145,7 +145,7 @@ def _is_installed(distribution: str) -> bool:
 
 
 NAME = "equivalence"
-CONTEXT_TOKENS = 6000
+CONTEXT_TOKENS = 6400
 """Room for the tools, and so little more that a short conversation is paged out."""
 
 _SETTINGS = f"""
