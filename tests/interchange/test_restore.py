@@ -203,7 +203,7 @@ def test_a_restore_into_a_store_with_that_user_is_refused(
 
     answer = memkit("memory", "import", str(out), "--restore", root=another, code=1)
 
-    assert "that are not in the file" in answer["diagnostics"][0]["message"]
+    assert "not in the file" in answer["diagnostics"][0]["message"]
     assert len(memkit("memory", "list", "--user", "ada", root=another)["data"]["records"]) == 1
 
 

@@ -19,7 +19,7 @@ from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
 from memkit.runtime.memory.gate.statements import read_statements, slot_of
 from memkit.runtime.memory.main import ArchivalStore, Record, fence
-from tests.loop import agents
+from tests.loop import made_agents as agents
 
 OUTBOX = DeclaredTool(
     "outbox",
