@@ -357,6 +357,11 @@ class Catalogue:
         for path in sorted(wanted, key=shard_order):
             if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])
+        for path in self.chains.unlinked_among_linked():
+            if path in present:  # read before the first line with a link was
+                self._drop(path, self._marks(path)[path])
+                self._catch_up(log, path, present[path], None, anew=True)
+                dropped.add(shard_writer(path)[0])
         for writer in dropped:
             self.chains.recount(writer)
         self.chains.settle(log, since, dropped=bool(dropped))
