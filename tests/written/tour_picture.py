@@ -33,7 +33,8 @@ ID = re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b")
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 COMMIT = re.compile(r" \([0-9a-f]{10}\)")
 STAND_IN = re.compile(r"^\(I am the reference model:.*\n?", re.MULTILINE)
-FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="The tour of memkit">
+FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"
+ role="img" aria-label="The tour of memkit">
 <style>
 .{unique_id}-matrix {{ font: {char_height}px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #c5c8c6 }}
 {styles}
