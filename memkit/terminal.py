@@ -56,6 +56,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return names in a row, of many the first ones and how many there are besides.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def is_unsafe(char: str) -> bool:
     """Return whether a terminal could obey, hide or reorder ``char``; newline and tab are safe."""
     return char not in _KEPT and unicodedata.category(char) in _UNSAFE

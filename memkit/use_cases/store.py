@@ -40,7 +40,7 @@ from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.scalars import resolve_plain
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.terminal import one_line
+from memkit.terminal import one_line, shell_word
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 
@@ -101,9 +101,10 @@ def make_store(
     git = Git(existing)
     outer = git.top()
     if outer is not None and outer.resolve() != root.resolve() and not adopt:
+        beside = shell_word(os.path.relpath(outer.resolve().parent / (root.name or "memory")))
         raise UsageError(
-            f"{folder} lies inside the git repository {outer}. "
-            "Use --adopt to make the store a part of it, or another folder."
+            f"{folder} lies inside the git repository {outer}. Use --adopt to make the store a part of it, or a folder "
+            f"outside: memkit init {beside}"
         )
     place = "." if outer is None else os.path.relpath(root.resolve(), outer.resolve())
     root = root if place == "." else root.resolve()

@@ -25,7 +25,7 @@ from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import whole_file
 from memkit.store.written import WrittenPlaces
-from memkit.terminal import counted, harmless, one_line
+from memkit.terminal import counted, harmless, listed, one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.interface import ImportSource, Passed, Unfit
@@ -393,9 +393,9 @@ def erase(
 def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
     if plan.quotes:
-        yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
+        yield f"Lines of others that repeat a text, and stay: {listed(plan.quotes)}."
     if plan.quoting:
-        yield f"Files that quote a text, and stay as they are: {', '.join(plan.quoting)}. {QUOTING}."
+        yield f"Files that quote a text, and stay as they are: {listed(plan.quoting)}. {QUOTING}."
     if plan.top:
         yield (
             f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that hold something are made anew, and "
