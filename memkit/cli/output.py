@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
+from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
     from memkit.workspace import Workspace
+
 
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
@@ -378,3 +380,15 @@ def _set(name: str) -> Any:
             setattr(front, name, value)
 
     return callback
+
+
+class PersonsOnly(NegativeAnswer):
+    """Report that an agent asked for what only a person can say."""
+
+    code = "persons_only"
+
+
+def require_person(deed: str) -> None:
+    """Raise ``PersonsOnly`` where an agent runs this; ``deed`` is what was asked for, such as ``'memkit trust'``."""
+    if why := persons_only(deed):
+        raise PersonsOnly(why)

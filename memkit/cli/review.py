@@ -10,8 +10,7 @@ import click
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.review.interface import Difference, Review
-from memkit.review.pages import markdown, page
-from memkit.review.text import difference_data, difference_lines, review_data, review_lines
+from memkit.review.text import difference_data, difference_lines, markdown, page, review_data, review_lines
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
 

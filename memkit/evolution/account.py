@@ -11,9 +11,8 @@ from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.evolution.answers import RecordedAnswers
-from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram, LineageStep, ancestry, by_id
-from memkit.evolution.record import Checkpoint, RunRecord
+from memkit.evolution.files import JudgedProgram, LineageStep, ancestry, by_id
+from memkit.evolution.record import Checkpoint, RunFolder, RunRecord
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 SHORT = 10

@@ -1,18 +1,92 @@
-"""The proof: every place is read again, in every encoding, and looked through for pieces of the person's texts."""
+"""Whether anything of a person is left in a place, and what an erasure attests of it."""
 
 from __future__ import annotations
 
+import hmac
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from memkit.privacy.belonging import owners_named
-from memkit.privacy.needles import Needles
+from memkit.errors import UsageError
+from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, objects_in, owners_named
+from memkit.privacy.needles import REDACTED, RUN, Needles
 from memkit.privacy.views import readings
-from memkit.store.plumbing import GitObject, Plumbing, tree_entries
+from memkit.store.git_process import GitObject, Plumbing, tree_entries
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """One rule for the history, the index and the work tree, so that git finds as much changed afterwards as before."""
+
+    belonging: Belonging
+    needles: Needles
+    redact_files: bool = False
+    """Whether files that people wrote lose what they quote as well."""
+    of_tools: frozenset[str] = frozenset()
+    """The files that tools write, whose lines name no user, by their paths from the top."""
+
+    def reads(self, path: str) -> bool:
+        """Return whether the content of a file at ``path`` can change."""
+        *folders, name = path.split("/")
+        return self.redact_files or ARCHIVE in folders or name.endswith(SUFFIX) or path in self.of_tools
+
+    def kind(self, path: str) -> str:
+        """Return a path that stands for all whose content is treated alike."""
+        if path in self.of_tools:
+            return path
+        *folders, name = path.split("/")
+        return f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
+
+    def content(self, data: bytes, path: str) -> bytes:
+        """Return what stays of the file at ``path``, of which its ``kind`` tells enough."""
+        *folders, name = path.split("/")
+        in_archive, lines = ARCHIVE in folders, name.endswith(SUFFIX)
+        if in_archive or lines:
+            data = self.belonging.rest(data, torn=in_archive and lines)
+        if in_archive and lines:
+            return data
+        if path in self.of_tools:
+            return self._of_tool(data)
+        return self._redacted(data, words=False) if self.redact_files else data
+
+    def message(self, text: str, *, name: bool = True, words: bool = True) -> str:
+        """Return a message without the person's texts and name."""
+        return self.needles.redacted(text, name=name, words=words)
+
+    def name(self, name: str, *, words: bool = False) -> str:
+        """Return the name of a branch, a tag or a file without the person in it."""
+        return self.needles.redacted(name, words=words).replace(REDACTED, REDACTED.strip("[]"))
+
+    def path(self, path: str) -> str:
+        """Return a path without the person in it."""
+        return "/".join(map(self.name, path.split("/")))
+
+    def _of_tool(self, data: bytes) -> bytes:
+        """Return what a tool wrote without the lines that say something of the person's; without the words in prose.
+
+        What is no text stays as it is, and is named afterwards.
+        """
+        if b"\0" in data:
+            return data
+        kept = []
+        for line in data.splitlines(keepends=True):
+            said = any(self.needles.found_in(text, words=True) for text in readings(line))
+            if not said:
+                kept.append(line)
+            elif not objects_in(line):
+                kept.append(self._redacted(line, words=True))
+        return b"".join(kept)
+
+    def _redacted(self, data: bytes, *, words: bool) -> bytes:
+        text = data.decode("utf-8", "surrogateescape")
+        return self.message(text, name=False, words=words).encode("utf-8", "surrogateescape")
+
 
 _AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) (.*>).*$", re.MULTILINE)
 _NOT_ENTERED = ("node_modules",)
@@ -159,3 +233,84 @@ def git_files(folder: Path) -> Iterator[Path]:
         is_loose = len(inner) == 2 and len(inner[0]) == 2
         if not is_loose and path.suffix not in (".pack", ".idx", ".rev", ".bitmap"):
             yield path
+
+
+METHOD = (
+    "Every object of the history that held something was made anew, beside the old repository, and took its place.",
+    f"Then every object, ref and file was read again for runs of {RUN} letters, values and the name out of what was"
+    " removed, in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
+)
+NOT_SCANNED = (
+    "backups, snapshots and copies of this folder made elsewhere",
+    "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
+    "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
+    "who wrote commits and tags: names of authors are kept, unless they quote a text",
+)
+
+
+WENT_WITH_KEY = "it only ever had the texts sealed, and their key is destroyed; dates and the user's name stay there"
+
+
+def person_digest(key: bytes, user_id: str) -> str:
+    """Return what the certificate calls a person: nobody without the store's key can find the name."""
+    return hmac.digest(key, b"certificate\0" + user_id.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is attested of one erasure."""
+
+    digest: str
+    """Who it was, as ``person_digest`` calls them."""
+    at: datetime
+    versions: Mapping[str, str]
+    """Of the programs that took part."""
+    heads: Mapping[str, str | None]
+    """The commit that was checked out before and after."""
+    removed: Mapping[str, int]
+    searched: Mapping[str, int]
+    """How many traces of each kind were looked for."""
+    scanned: Sequence[Place]
+    unprovable: Sequence[Mapping[str, str]]
+    """What is left, and to whom."""
+    sealed_copies: Sequence[str]
+    """Remotes that went with the key."""
+    tombstones: Mapping[str, Any]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as it is written."""
+        traces = sum(place.traces for place in self.scanned)
+        places = [{"place": place.place, "items": place.items, "traces": place.traces} for place in self.scanned]
+        return {
+            "schema": "memkit.certificate/1",
+            "user": self.digest,
+            "at": self.at.isoformat().replace("+00:00", "Z"),
+            "versions": dict(self.versions),
+            "heads": dict(self.heads),
+            "removed": dict(self.removed),
+            "searched": dict(self.searched),
+            "scanned": places,
+            "unprovable": [dict(item) for item in self.unprovable],
+            "sealed_copies": [f"{name}: {WENT_WITH_KEY}" for name in self.sealed_copies],
+            "tombstones": dict(self.tombstones),
+            "method": list(METHOD),
+            "not_scanned": list(NOT_SCANNED),
+            "result": "traces left" if traces else "incomplete proof" if self.unprovable else "nothing found",
+        }
+
+
+def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
+    """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would take it in."""
+    if out.exists():
+        raise UsageError(f"{out} exists already. Give --out a new file.")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent} is no folder. Make it, or give --out another place.")
+    if work_tree is not None and out.resolve().is_relative_to(work_tree.resolve()) and not ignored:
+        raise UsageError(
+            f"{out} lies inside of {work_tree}, where git would take the certificate in. Write it outside."
+        )
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Return the certificate as JSON that people can read."""
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -11,7 +11,7 @@ from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.log.clone import foreign_states, lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS
-from memkit.store.key_use import FILE as KEYS
+from memkit.store.allowances import FILE as KEYS
 from memkit.workspace import Workspace
 
 STAYS = ("erase", "updates", "checkpoints", "lock", "writer", FOUNDED, "pending", KEYS)

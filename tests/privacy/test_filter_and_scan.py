@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.privacy import views
 from memkit.privacy.belonging import Belonging
-from memkit.privacy.census import Census
-from memkit.privacy.needles import Needles
+from memkit.privacy.needles import Census, Needles
 from memkit.privacy.scan import Scanner
 from memkit.runtime.memory.log.links import claimed_link, link_of, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_line

@@ -15,16 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    User,
+    diagnostic,
+    require_person,
+    user_option,
+)
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
-from memkit.privacy.certificate import WENT_WITH_KEY
+from memkit.privacy.scan import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
-from memkit.store.files import whole_file
-from memkit.store.written import WrittenPlaces
+from memkit.store.files import WrittenPlaces, whole_file
 from memkit.terminal import counted, harmless, one_line
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import click
 
 from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line
-from memkit.cli.output import Front, MemkitCommand, SessionName, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, SessionName, require_person, user_option
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import read_call

@@ -20,7 +20,7 @@ from .language.domain import Problem, declared_effects
 from .language.methods import Method, computed_subtasks
 from .language.objects import typed_objects
 from .language.terms import ROOT_TYPE, Members, Term, ground, is_variable, term_text, variables_of
-from .search.tree import tree_text
+from .search.search import tree_text
 from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
 from .verification.verify import call_fault, unmet_condition
 

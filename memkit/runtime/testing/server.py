@@ -15,8 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from .errors import Refusal, ScriptError
-from .interface import Answer, Conversation, LoggedRequest, Request, Response, Wire
+from .interface import Answer, Conversation, LoggedRequest, Refusal, Request, Response, ScriptError, Wire
 from .script import Script, answers_left, player
 
 PROTOCOLS = ("anthropic", "assistants", "chat", "responses")

@@ -14,8 +14,7 @@ from itertools import islice
 from typing import Any
 
 from memkit.errors import MemkitError, NotFound, UsageError
-from memkit.review.pages import markdown
-from memkit.review.text import bounded, end_name, lint_summary, subject_title, summary
+from memkit.review.text import bounded, end_name, lint_summary, markdown, subject_title, summary
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import parse_time
@@ -500,8 +499,7 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
     """Return the runs of evolution on this machine, or one of them: its course, and where its best came from."""
     from memkit.drawing.interface import to_svg
     from memkit.evolution.account import account_of, course_of, status_of
-    from memkit.evolution.folder import RunFolder, runs_folder
-    from memkit.evolution.record import RECORD
+    from memkit.evolution.record import RECORD, RunFolder, runs_folder
     from memkit.evolution.report import lineage_graph
 
     folder = runs_folder(workspace.root)
