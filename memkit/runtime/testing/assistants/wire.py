@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..interface import Answer, Conversation, Play, Refusal, Request, Response
+from ..interface import Answer, Conversation, Play, Refusal, Request, Response, event
 from ..openai_parts import VARIABLES, error_body, models_at, new_id, page, unknown_address
 from .request import (
     RunOrder,
