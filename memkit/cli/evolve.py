@@ -20,7 +20,7 @@ from memkit.errors import UsageError
 from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
 from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved
 from memkit.evolution.files import LineageStep
-from memkit.evolution.record import LATEST
+from memkit.evolution.folder import LATEST
 from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
 from memkit.terminal import counted

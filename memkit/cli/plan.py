@@ -11,7 +11,7 @@ import click
 
 from memkit.cli.first_words import FirstWordsCommand, misspelt
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice
-from memkit.cli.plan_execution import (
+from memkit.cli.plan_options import (
     FILE,
     Drawings,
     Wish,

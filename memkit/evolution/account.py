@@ -12,7 +12,8 @@ from typing import Any
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.files import JudgedProgram, LineageStep, ancestry, by_id
-from memkit.evolution.record import Checkpoint, RunFolder, RunRecord
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.record import Checkpoint, RunRecord
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 SHORT = 10

@@ -13,7 +13,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -252,8 +251,7 @@ _ASKED = (".gitignore", ".gitattributes", ".gitmodules")
 _NEVER_READ = "Nothing of it was read. Remove it, or open the store that it belongs to."
 
 
-@dataclass(frozen=True)
-class GitFolder:
+class GitFolder(NamedTuple):
     """The folders of a repository."""
 
     top: Path

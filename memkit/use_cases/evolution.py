@@ -16,16 +16,13 @@ from memkit.evolution.account import EvolutionAccount, account_of
 from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.carrying import Audience, Evolved, Workshop, carry_on, now
 from memkit.evolution.files import RunChanged
+from memkit.evolution.folder import RunFolder, find_run, new_run_name, runs_folder
 from memkit.evolution.record import (
     EvolutionSettings,
     FoundCheckpoint,
-    RunFolder,
     RunRecord,
     differences,
     digests,
-    find_run,
-    new_run_name,
-    runs_folder,
     settle,
     task_files,
 )

@@ -11,9 +11,10 @@ from pathlib import Path
 from memkit.errors import MemkitError
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
-from memkit.review.assessment import assess, changed_verdicts, lint_delta
+from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
 from memkit.review.interface import Difference, Note, Review, in_order
+from memkit.review.lint_delta import lint_delta
 from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
 from memkit.review.wording import quoted

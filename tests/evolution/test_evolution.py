@@ -16,7 +16,8 @@ from test_run_files import RECORD
 from memkit.evolution.account import account_of
 from memkit.evolution.answers import RecordedAnswers, RecordingProposer
 from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Evolution, Watch
-from memkit.evolution.record import EvolutionSettings, RunFolder
+from memkit.evolution.folder import RunFolder
+from memkit.evolution.record import EvolutionSettings
 from memkit.runtime.evolve.core import (
     EvolutionarySearcher,
     ProposalRequest,

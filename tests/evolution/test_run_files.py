@@ -14,15 +14,14 @@ from memkit.errors import NotFound, UsageError
 from memkit.evolution import files
 from memkit.evolution.answers import RecordedAnswers
 from memkit.evolution.files import Damaged, Individuals, JudgedProgram, RunBusy, RunFault, Texts, read_data, write_data
+from memkit.evolution.folder import RunFolder, find_run
 from memkit.evolution.record import (
     CHECKPOINTS,
     PREVIOUS,
     Checkpoint,
     EvolutionCheckpoints,
     EvolutionSettings,
-    RunFolder,
     RunRecord,
-    find_run,
     read_record,
     write_record,
 )

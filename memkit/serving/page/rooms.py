@@ -499,7 +499,8 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
     """Return the runs of evolution on this machine, or one of them: its course, and where its best came from."""
     from memkit.drawing.interface import to_svg
     from memkit.evolution.account import account_of, course_of, status_of
-    from memkit.evolution.record import RECORD, RunFolder, runs_folder
+    from memkit.evolution.folder import RunFolder, runs_folder
+    from memkit.evolution.record import RECORD
     from memkit.evolution.report import lineage_graph
 
     folder = runs_folder(workspace.root)

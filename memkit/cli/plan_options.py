@@ -1,0 +1,152 @@
+"""What ``memkit plan`` takes and prints: drawings, what stood in a plan's way, and how one is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from memkit.cli.arguments import read_pairs
+from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic, user_option
+from memkit.drawing.interface import Form
+from memkit.errors import UsageError
+from memkit.runtime.htn.core import Reason, Result
+
+if TYPE_CHECKING:
+    from memkit.use_cases.plans import Planned
+
+# What ``memkit plan`` takes and tells where plans are drawn: ``--svg``, ``--dot``, ``--mermaid``.
+
+Drawings = dict[Form, Path]
+"""The files that were asked for, by their form."""
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+_HELP: Mapping[Form, str] = {
+    "svg": "Draw the decomposition tree as SVG.",
+    "dot": "Draw it in Graphviz' DOT language.",
+    "mermaid": "Draw it in Mermaid's language, for Markdown pages.",
+}
+
+
+def drawing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of drawing a plan; the command gets them as ``drawings``."""
+
+    def with_drawings(*args: Any, **options: Any) -> None:
+        files = {form: options.pop(form) for form in get_args(Form)}
+        command(*args, **options, drawings={form: file for form, file in files.items() if file is not None})
+
+    given: Callable[..., None] = update_wrapper(with_drawings, command)
+    for form in reversed(get_args(Form)):
+        given = click.option(f"--{form}", type=FILE, metavar="FILE", help=_HELP[form])(given)
+    return given
+
+
+def draw(front: Front, drawings: Drawings, result: Result, title: str) -> None:
+    """Write what was asked for, and tell the person what a drawing leaves out."""
+    if not drawings:
+        return
+    if not result.found:
+        front.note("Nothing was drawn, because there is no plan.")
+        return
+    from memkit.use_cases.plans import draw_plan
+
+    for form, file in drawings.items():
+        drawing = draw_plan(result, title, form, file)
+        front.note(f"Drew {file}." + (f" {drawing.folded}" if drawing.folded else ""))
+
+
+# What ``memkit plan`` prints of a plan, or of what stood in its way, and what ``--explain`` adds.
+
+
+def explanation_data(planned: Planned) -> list[dict[str, Any]]:
+    """Return how far each method came, or for each node of the tree which methods were passed over, and why."""
+    if planned.obstacles is not None:
+        return [obstacle.to_data() for obstacle in planned.obstacles]
+    passed_over = (planned.passed_over or {}).items()
+    return [{"id": id, "passed_over": [each.to_data() for each in found]} for id, found in passed_over if found]
+
+
+def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
+    """Return the reasons of a negative answer as diagnostics."""
+    return [diagnostic(reason.code, str(reason)) for reason in reasons]
+
+
+# What ``memkit plan`` takes where plans are carried out: ``--run``, ``--dry-run``, ``--resume``, and how.
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line beyond a plan."""
+
+    run: bool
+    dry_run: bool
+    resume: str | None
+    max_replans: int
+    observe: str | None
+    run_dir: Path | None
+    assume: str | None
+    manual: str
+    jsonl: bool
+    user: str | None
+    context: Mapping[str, Any]
+
+    @property
+    def executes(self) -> bool:
+        """Return whether more is wanted than a plan."""
+        return self.run or self.dry_run or self.resume is not None
+
+    def refuse_contradictions(self) -> None:
+        """Raise ``UsageError`` where two of the ways are asked for at once."""
+        if sum((self.run, self.dry_run, self.resume is not None)) > 1:
+            raise UsageError("Give one of --run, --dry-run and --resume RUN.")
+        if self.assume and self.resume is None:
+            raise UsageError("--assume says what became of a step that was cut off: it goes with --resume RUN.")
+
+
+def execution_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of carrying a plan out; the command gets them as ``wish``."""
+    options = [
+        click.option("--run", is_flag=True, help="Carry the plan out, step by step, under the policies of the store."),
+        click.option("--dry-run", is_flag=True, help="Show steps, verdicts and changes of the state; run nothing."),
+        click.option("--resume", metavar="RUN", help="Go on with a run; no step that was done is done again."),
+        click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Plan anew at most so often (5)."),
+        click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that says what holds after each step."),
+        click.option(
+            "--manual",
+            type=SuggestingChoice(["ask", "done"]),
+            default="ask",
+            help="Steps without a tool: ask, or take as done.",
+        ),
+        click.option(
+            "--assume",
+            type=SuggestingChoice(["done", "failed"]),
+            help="What became of the step in which the run was cut off.",
+        ),
+        click.option(
+            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept."
+        ),
+        click.option(
+            "--jsonl", is_flag=True, help="Print every event as a line of JSON, and the envelope as the last."
+        ),
+        click.option("--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you."),
+        user_option,
+    ]
+
+    def gathered(
+        *args: Any, run: bool, dry_run: bool, resume: str | None, max_replans: int, observe: str | None,
+        run_dir: Path | None, assume: str | None, manual: str, jsonl: bool, pairs: tuple[str, ...], user: str | None,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        context = read_pairs(pairs, "--context")
+        wish = Wish(run, dry_run, resume, max_replans, observe, run_dir, assume, manual, jsonl, user, context)
+        wish.refuse_contradictions()
+        command(*args, wish=wish, **more)
+
+    wrapped: Callable[..., None] = update_wrapper(gathered, command)
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped

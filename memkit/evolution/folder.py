@@ -1,0 +1,153 @@
+"""Where a run lies on the disk, and who may work on it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from memkit.errors import NotFound, UsageError
+from memkit.evolution.files import Individuals, RunBusy, RunFault, Texts
+from memkit.evolution.record import RECORD, EvolutionCheckpoints, FoundCheckpoint, RunRecord, read_record, write_record
+from memkit.runtime.memory.log.clone import state_folder
+from memkit.runtime.memory.log.files import locked, make_private
+from memkit.runtime.memory.record.errors import StoreLocked, StoreReadOnly
+
+LATEST = "latest"
+OUTSIDE = "memkit-runs"
+"""The folder of runs, in the current one, where there is no store."""
+_LOCK, _TASK = "lock", "task"
+_PATIENCE = 0.5
+"""Seconds to wait for a lock: who only asks whether it is held lets go of it at once."""
+
+
+class RunFolder:
+    """One run on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = EvolutionCheckpoints(path)
+        self.individuals = Individuals(path)
+        self.texts = Texts(path)
+
+    @property
+    def record(self) -> RunRecord:
+        """Return what the run was asked."""
+        try:
+            return read_record(self.path)
+        except FileNotFoundError:
+            raise NotFound(f"{self.path} is not a run: it has no {RECORD}.", path=str(self.path)) from None
+
+    def write_record(self, record: RunRecord) -> None:
+        """Put another record in the place of the one before."""
+        write_record(self.path, record)
+
+    def require_record(self) -> None:
+        """Raise ``RunFault`` where somebody has taken the run away: writing into what is left would make no run."""
+        if not (self.path / RECORD).exists():
+            raise RunFault(f"{self.path} is a run no more: its {RECORD} has gone.", path=str(self.path))
+
+    def newest(self) -> FoundCheckpoint:
+        """Return the checkpoint to go on from."""
+        return self.checkpoints.newest(journal_bytes=self.individuals.size)
+
+    def require_free(self) -> None:
+        """Raise ``UsageError`` where something else lies in the folder."""
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path} is a file; a run needs a folder.", path=str(self.path))
+        others = sorted(each.name for each in self.path.iterdir() if each.name != _LOCK) if self.path.is_dir() else []
+        if others:
+            hint = " To go on with that run, say --resume." if RECORD in others else " Name a folder that is empty."
+            raise UsageError(f"{self.path} holds {others[0]} already.{hint}", path=str(self.path))
+
+    def begin(self, record: RunRecord, task: Mapping[str, bytes]) -> None:
+        """Write what the run is asked, and beside it a copy of the task's files by name.
+
+        Raises:
+            UsageError: There is something else in the folder.
+            RunFault: It cannot be written.
+        """
+        self.require_free()
+        try:
+            make_private(self.path)
+            for name, content in task.items():
+                copy = self.path / _TASK / name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(content)
+        except OSError as error:
+            raise RunFault(f"{self.path} cannot be written: {error.strerror}.", path=str(self.path)) from None
+        self.write_record(record)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes off this run, and clear away what one that was killed had begun to write.
+
+        Raises:
+            RunBusy: One is at work on it.
+        """
+        try:
+            with locked(self.path / _LOCK, timeout=_PATIENCE):
+                for begun in self.path.glob("**/*.tmp"):
+                    begun.unlink()
+                yield
+        except StoreLocked:
+            raise RunBusy(
+                f"Another process is at work on the run {self.path}. Wait for it, or stop it with Ctrl-C there."
+            ) from None
+        except StoreReadOnly as error:
+            raise RunFault(str(error)) from None
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a process is at work on this run."""
+        if not (self.path / _LOCK).exists():
+            return False
+        try:
+            with locked(self.path / _LOCK, timeout=0.0):
+                return False
+        except StoreLocked:
+            return True
+        except (StoreReadOnly, OSError):
+            return False
+
+
+def runs_folder(store: Path | None) -> Path:
+    """Return where new runs go: into what a store keeps for this machine, else into ``memkit-runs`` right here."""
+    return state_folder(store) / "evolve" if store is not None else Path.cwd() / OUTSIDE
+
+
+def new_run_name(task: str, now: datetime, folder: Path) -> str:
+    """Return a name that no run in ``folder`` has; names sort by time for one task."""
+    stem = re.sub(r"[^a-z0-9]+", "-", task.lower()).strip("-")[:40] or "run"
+    name = f"{stem}-{now:%Y%m%d-%H%M%S}"
+    return next(each for each in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if not (folder / each).exists())
+
+
+def find_run(named: str, store: Path | None) -> RunFolder:
+    """Return the run of a name, of a path, or ``latest``.
+
+    Raises:
+        NotFound: There is no such run.
+    """
+    places = [folder for folder in dict.fromkeys((runs_folder(store), Path.cwd() / OUTSIDE)) if folder.is_dir()]
+    runs = [path.parent for folder in places for path in folder.glob(f"*/{RECORD}")]
+    if named == LATEST and runs:
+        return RunFolder(max(runs, key=lambda path: ((path / RECORD).stat().st_mtime_ns, path.name)))
+    for path in (Path(named).expanduser(), *(folder / named for folder in places)):
+        if (path / RECORD).is_file():
+            return RunFolder(path.resolve())
+    if not runs and named == LATEST:
+        raise NotFound(
+            f"Nothing was evolved here yet: {runs_folder(store)} has no run. 'memkit evolve FOLDER' begins one."
+        )
+    raise NotFound(f"There is no run {named!r:.200}{_hint(named, [path.name for path in runs], runs_folder(store))}")
+
+
+def _hint(named: str, names: Sequence[str], folder: Path) -> str:
+    near = difflib.get_close_matches(named, names, n=1)
+    if near:
+        return f". Did you mean {near[0]!r}?"
+    return f". There are {', '.join(sorted(names)[-5:])}." if names else f": {folder} has none."
