@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import click
 from click.core import ParameterSource
 
-from memkit.cli.arguments import POSITIVE
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
+from memkit.cli.output import POSITIVE, Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
 from memkit.cli.progress import GenerationProgress, Stopping
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from memkit.review.interface import Difference, Review
 from memkit.review.text import difference_data, difference_lines, markdown, page, review_data, review_lines
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
-
-if TYPE_CHECKING:
-    from memkit.review.interface import Difference, Review
 
 # ``memkit diff``: what changed between two commits, or since one, by meaning.
 

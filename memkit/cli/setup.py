@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from memkit.cli.arguments import fitted, typed_line
-from memkit.cli.output import Front, MemkitCommand, User, diagnostic, with_trust, yes_or_no
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic, typed_line, with_trust, yes_or_no
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.llm.providers import SERVERS, WITHOUT_MODELS, ModelAddress
-from memkit.terminal import one_line
+from memkit.terminal import fitted, one_line
 from memkit.use_cases.models import SHOWN, ModelCheck, ModelChoice, asked_once, chosen, models_of, overruling, wanted
 
 WHO = """\

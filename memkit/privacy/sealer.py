@@ -28,11 +28,7 @@ from memkit.runtime.memory.record.record import CLEAR, is_to_hide, unplaced
 from memkit.terminal import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    from memkit.privacy.keys import KeyRing
 
 
 VERSION = "1"

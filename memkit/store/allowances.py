@@ -270,7 +270,6 @@ class _Reading:
                 self._name(run)
 
     def _read_keys(self) -> str | None:
-
         key_id = keys_asked_for(self._root, self._settings["privacy.key_id"])
         if key_id is not None:
             self._part(f"key {key_id}", key_id)

@@ -35,7 +35,6 @@ from memkit.store.files import WrittenPlaces, whole_file
 from memkit.terminal import counted, harmless, one_line
 
 if TYPE_CHECKING:
-    from memkit.interchange.interface import ImportSource, Passed, Unfit
     from memkit.use_cases.carry import Imported, Restored
     from memkit.use_cases.erase_user import Erasure, ErasurePlan
 
@@ -419,7 +418,6 @@ def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
-
     if not erasure.done:
         yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from memkit.cli.arguments import given_text
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import (
     Diagnostic,
@@ -14,6 +13,7 @@ from memkit.cli.output import (
     MemkitCommand,
     SuggestingChoice,
     diagnostic,
+    given_text,
     require_person,
     user_option,
 )

@@ -25,7 +25,6 @@ from memkit.store.schema import check, load_schema
 
 if TYPE_CHECKING:
     from memkit.lint.families.dead_ends import Fault
-    from memkit.runtime.htn.core import Domain
 
 
 _ORIGIN = ("task", "provider", "at")

@@ -529,8 +529,8 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
 
 def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the planning domains, and with a name one of them as a picture and as a table."""
+    from memkit.drawing.graph import task_network
     from memkit.drawing.interface import to_svg
-    from memkit.drawing.planning import task_network
     from memkit.use_cases.domains import list_domains, show_domain
 
     shown: Shown = {"domains": [], "domain": None, "runs": [], "fault": ""}
