@@ -202,26 +202,30 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What the run is told and tells while it is at work."""
+class Audience:
+    """Who watches a run."""
 
-    clock: Callable[[], str]
-    """The time, as it is written down."""
     tell: Callable[[Progress], None] = lambda _progress: None
+    """Is called after each generation."""
     is_interrupted: Callable[[], bool] = lambda: False
-    """Whether somebody wants it to end after this generation."""
-    spent: Callable[[], Mapping[str, float]] = dict
-    used_up: Callable[[], str | None] = lambda: None
-    """Which budget of the models is used up."""
+    """Is asked before each generation whether to stop there."""
 
 
 class Evolution:
     """Carries one run on, from its newest checkpoint or from the beginning."""
 
     def __init__(
-        self, folder: RunFolder, searcher: EvolutionarySearcher, settings: EvolutionSettings, watch: Watch
+        self,
+        folder: RunFolder,
+        searcher: EvolutionarySearcher,
+        settings: EvolutionSettings,
+        answers: RecordedAnswers,
+        audience: Audience,
+        clock: Callable[[], str] | None = None,
     ) -> None:
-        self._folder, self._searcher, self._settings, self._watch = folder, searcher, settings, watch
+        self._clock = clock or now
+        self._folder, self._searcher, self._settings = folder, searcher, settings
+        self._answers, self._audience = answers, audience
         self._checkpoint: Checkpoint | None = None
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -238,14 +242,14 @@ class Evolution:
         if stopped is None and self._checkpoint is not None:
             stopped = self._spent(self._checkpoint.generation)
         while stopped is None:
-            if self._watch.is_interrupted():
+            if self._audience.is_interrupted():
                 return INTERRUPTED
             stopped = self._next()
         return stopped
 
     def _spent(self, generation: int) -> str | None:
         """Return what the run was allowed and has used, if that is so."""
-        return GENERATIONS if generation >= self._settings.generations else self._watch.used_up()
+        return GENERATIONS if generation >= self._settings.generations else self._answers.over(self._settings.budget)
 
     def _next(self) -> str | None:
         """Breed and judge one generation, put it on the disk, and return the reason to stop, if there is one."""
@@ -259,7 +263,7 @@ class Evolution:
         state = self._searcher.state()
         checkpoint = Checkpoint(
             generation.number,
-            self._watch.clock(),
+            self._clock(),
             size,
             _best(individuals, generation, before.best if before else None),
             generation.evaluations,
@@ -271,7 +275,7 @@ class Evolution:
         )
         self._folder.checkpoints.write(checkpoint)
         self._checkpoint = checkpoint
-        self._watch.tell(self._progress(checkpoint, before))
+        self._audience.tell(self._progress(checkpoint, before))
         return stopped
 
     def _progress(self, now: Checkpoint, before: Checkpoint | None) -> Progress:
@@ -284,7 +288,7 @@ class Evolution:
             improved,
             now.evaluations,
             now.seconds,
-            self._watch.spent(),
+            self._answers.spent,
         )
 
 
@@ -337,16 +341,6 @@ _FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
 """Reasons to stop that hold on resume, with the setting that would have to be another one."""
 
 
-@dataclass(frozen=True)
-class Audience:
-    """Who watches a run."""
-
-    tell: Callable[[Progress], None] = lambda _progress: None
-    """Is called after each generation."""
-    is_interrupted: Callable[[], bool] = lambda: False
-    """Is asked before each generation whether to stop there."""
-
-
 def carry_on(
     folder: RunFolder,
     record: RunRecord,
@@ -363,14 +357,7 @@ def carry_on(
         RunChanged: The task has become one that the checkpoint does not fit.
         RunFault: The disk does not take a generation; the one before stands.
     """
-    watch = Watch(
-        clock=now,
-        tell=audience.tell,
-        is_interrupted=audience.is_interrupted,
-        spent=lambda: answers.spent,
-        used_up=lambda: answers.over(record.settings.budget),
-    )
-    evolution = Evolution(folder, searcher, record.settings, watch)
+    evolution = Evolution(folder, searcher, record.settings, answers, audience)
     if found.checkpoint is not None:
         try:
             evolution.restore(found.checkpoint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,14 +34,12 @@ from .vocabulary import HddlNames, Types, bound, typed_groups
 _SECTIONS = (
     ":requirements", ":types", ":constants", ":predicates", ":functions", ":task", ":method", ":action",
 )  # fmt: skip
-_UNSUPPORTED = {
-    ":durative-action": "durative actions",
-    ":derived": "derived predicates",
-    ":constraints": "constraints on the course of a plan",
-    ":process": "processes",
-    ":event": "events",
-    ":class": "classes",
-}
+_IN_PROBLEMS = {":constraints": "constraints on the course of a plan"}
+_IN_DOMAINS = {
+    ":durative-action": "durative actions", ":derived": "derived predicates", ":process": "processes",
+    ":event": "events", ":class": "classes",
+}  # fmt: skip
+_UNSUPPORTED = {"problem": _IN_PROBLEMS, "domain": _IN_DOMAINS | _IN_PROBLEMS}
 _DOMAIN_NOTES = ("description", "state")
 
 
@@ -63,7 +61,7 @@ def domain_from(source: HddlText) -> Domain:
     name = defined_name(source, given, "domain")
     types = Types(source)
     reading = _Reading(source, HddlNames(source, types))
-    parts = _by_section(source, given)
+    parts = _by_section(source, given, "domain", _SECTIONS)
     groups = [group for each in parts[":types"] for group in typed_groups(source, each[1:])]
     reading.places |= {("types", str(name)): name.at for names, _ in groups for name in names}
     types.declare(groups)
@@ -97,15 +95,15 @@ def defined_name(source: HddlText, given: HddlList, what: str) -> HddlWord:
     return word(source, heading[1], f"the name of the {what}")
 
 
-def _by_section(source: HddlText, given: HddlList) -> dict[str, list[HddlList]]:
-    found: dict[str, list[HddlList]] = {key: [] for key in _SECTIONS}
+def _by_section(source: HddlText, given: HddlList, noun: str, sections: Sequence[str]) -> dict[str, list[HddlList]]:
+    found: dict[str, list[HddlList]] = {key: [] for key in sections}
     for part in given[2:]:
-        section = form(source, part, "a part of the domain")
-        if section.head in _UNSUPPORTED:
-            raise source.error(section.at, f"{_UNSUPPORTED[section.head]} ({section[0]}) are not supported.")
+        section = form(source, part, f"a part of the {noun}")
+        if (unsupported := _UNSUPPORTED[noun].get(section.head)) is not None:
+            raise source.error(section.at, f"{unsupported} ({section[0]}) are not supported.")
         if section.head not in found:
             shown = section[0] if section and isinstance(section[0], HddlWord) else "(…)"
-            message = f"a domain has no part {shown} that memkit reads. It reads {', '.join(_SECTIONS)}."
+            message = f"a {noun} has no part {shown} that memkit reads. It reads {', '.join(sections)}."
             raise source.error(section.at, message)
         found[section.head].append(section)
     return found
@@ -264,7 +262,6 @@ def _blamed(reading: _Reading, at: int) -> Iterator[None]:
 
 
 _OF_PROBLEMS = (":domain", ":requirements", ":objects", ":htn", ":htn-ti", ":init", ":goal", ":metric")
-_UNSUPPORTED_IN_PROBLEMS = {":constraints": "constraints on the course of a plan"}
 INITIAL = "initial-tasks"
 """The task that stands for initial tasks with variables of their own."""
 
@@ -277,7 +274,10 @@ def problem_from(source: HddlText, domain: Domain) -> tuple[Problem, Domain]:
     """
     given = parse(source)
     name = str(defined_name(source, given, "problem"))
-    parts = _by_section_of_problem(source, given)
+    found = _by_section(source, given, "problem", _OF_PROBLEMS)
+    for again in (same[1] for same in found.values() if len(same) > 1):
+        raise source.error(again.at, f"{again[0]} stands here for the second time.")
+    parts = {key: same[0] for key, same in found.items() if same}
     other = _other_domain(source, parts.get(":domain"), domain)
     try:
         return _read(source, given.at, name, parts, domain)
@@ -308,24 +308,6 @@ def _read(source: HddlText, at: int, name: str, parts: dict[str, HddlList], doma
         part = {"objects": ":objects", "state": ":init", "tasks": ":htn", "goal": ":goal"}.get(str(error.path[:1][0]))
         raise source.error(parts[part].at if part in parts else at, error.message) from None
     return problem, domain
-
-
-def _by_section_of_problem(source: HddlText, given: HddlList) -> dict[str, HddlList]:
-    found: dict[str, HddlList] = {}
-    for part in given[2:]:
-        section = form(source, part, "a part of the problem")
-        if section.head in _UNSUPPORTED_IN_PROBLEMS:
-            raise source.error(
-                section.at, f"{_UNSUPPORTED_IN_PROBLEMS[section.head]} ({section[0]}) are not supported."
-            )
-        if section.head not in _OF_PROBLEMS:
-            shown = section[0] if section and isinstance(section[0], HddlWord) else "(…)"
-            message = f"a problem has no part {shown} that memkit reads. It reads {', '.join(_OF_PROBLEMS)}."
-            raise source.error(section.at, message)
-        if section.head in found:
-            raise source.error(section.at, f"{section[0]} stands here for the second time.")
-        found[section.head] = section
-    return found
 
 
 def _other_domain(source: HddlText, given: HddlList | None, domain: Domain) -> str:
