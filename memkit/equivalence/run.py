@@ -193,11 +193,7 @@ class ReferenceSide:
                 # The store is this package's own, so its tools run. A project reads its skills in ways of its own, so
                 # nothing of the store's is offered as a tool here.
                 adapt=lambda parts: replace(
-                    parts,
-                    model=model,
-                    procedures=None,
-                    tools=workspace.tools,
-                    objection=lambda name: None,
+                    parts, model=model, procedures=None, tools=workspace.tools, objection=lambda name: None
                 ),
             )
             if turn.consents and turn.user is not None and not agent.consent.granted():

@@ -139,8 +139,7 @@ PARTS = (
         "A call that needs a person does not run where nobody can be asked",
         (
             TranscriptTurn(
-                "Tell them, env is test",
-                [outbox("LOUD music"), outbox("LOUD music, env=test"), "Nobody confirmed it."],
+                "Tell them, env is test", [outbox("LOUD music"), outbox("LOUD music, env=test"), "Nobody confirmed it."]
             ),
         ),
     ),
@@ -299,11 +298,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
-        "loop",
-        "A model that loops is stopped",
-        (TranscriptTurn("Tell them", [{"reply": outbox("again")}]),),
-    ),
+    Part("loop", "A model that loops is stopped", (TranscriptTurn("Tell them", [{"reply": outbox("again")}]),)),
     Part(
         "consent",
         "Nothing stored without consent; it is given and withdrawn in words",

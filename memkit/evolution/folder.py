@@ -127,11 +127,7 @@ def new_run_name(task: str, now: datetime, folder: Path) -> str:
 
 
 def find_run(named: str, store: Path | None) -> RunFolder:
-    """Return the run of a name, of a path, or ``latest``.
-
-    Raises:
-        NotFound: There is no such run.
-    """
+    """Return the run of a name, of a path, or ``latest``; raises ``NotFound`` where there is no such run."""
     places = [folder for folder in dict.fromkeys((runs_folder(store), Path.cwd() / OUTSIDE)) if folder.is_dir()]
     runs = [path.parent for folder in places for path in folder.glob(f"*/{RECORD}")]
     if named == LATEST and runs:

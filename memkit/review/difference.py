@@ -189,10 +189,7 @@ def difference(sides: StoreSides, sealer: Sealer) -> Difference:
     changed = changed_paths(before, after)
     shards = [path for path in changed if SHARD.fullmatch(path)]
     others = [path for path in changed if path not in shards and not (shards and _moves_on(path, before, after))]
-    subjects = [
-        *file_subjects(before, after, others),
-        *memory_subjects(before, after, changed, sealer),
-    ]
+    subjects = [*file_subjects(before, after, others), *memory_subjects(before, after, changed, sealer)]
     return Difference(before.end, after.end, in_order([each for each in subjects if each.changes]), sides.notes)
 
 

@@ -140,12 +140,7 @@ class Archipelago:
     """Owns the islands of a run."""
 
     def __init__(
-        self,
-        species: Species,
-        judge: ProgramJudge,
-        ensemble: Ensemble,
-        random: Random,
-        breeding: Breeding,
+        self, species: Species, judge: ProgramJudge, ensemble: Ensemble, random: Random, breeding: Breeding
     ) -> None:
         self._species = species
         self._judge = judge
@@ -399,12 +394,7 @@ class Ensemble:
     def state(self) -> dict[str, JSON]:
         """Return what each proposer has contributed, as plain data."""
         return {
-            name: {
-                "tries": item.tries,
-                "wins": item.wins,
-                "failures": list(item.failures),
-                "usage": dict(item.usage),
-            }
+            name: {"tries": item.tries, "wins": item.wins, "failures": list(item.failures), "usage": dict(item.usage)}
             for name, item in self.standings.items()
         }
 

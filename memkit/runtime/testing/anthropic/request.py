@@ -393,8 +393,7 @@ def _check_cached(body: Mapping[str, Any]) -> None:
     found = sum(_cached(body.get(name)) for name in ("system", "tools", "messages"))
     if found > _CACHED_BLOCKS:
         raise wrong(
-            "cache_control",
-            f"A maximum of {_CACHED_BLOCKS} blocks with cache_control may be provided. Found {found}.",
+            "cache_control", f"A maximum of {_CACHED_BLOCKS} blocks with cache_control may be provided. Found {found}."
         )
 
 
