@@ -16,7 +16,7 @@ from memkit.domains.files import document_problem, domain_file, load_domain
 from memkit.domains.learned import read_method
 from memkit.domains.proofs import expectation_of, require_domain
 from memkit.errors import MemkitError, NotFound, UsageError
-from memkit.lint.families.tool_names import MEMORY_TOOLS, named_nowhere, nearest
+from memkit.lint.families.policies import MEMORY_TOOLS, named_nowhere, nearest
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit, value_at
 from memkit.runtime.htn.core import Domain, HtnError, Problem

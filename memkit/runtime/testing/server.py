@@ -19,7 +19,7 @@ from .interface import Answer, Conversation, LoggedRequest, Refusal, Request, Re
 from .script import Script, answers_left, player
 
 PROTOCOLS = ("anthropic", "assistants", "chat", "responses")
-"""Names of the protocols, each a package beside this file."""
+"""Names of the protocols, each a module or a package beside this file."""
 
 _HOST = "127.0.0.1"
 ANY_KEY = "local"

@@ -8,8 +8,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..interface import Answer, Call, Conversation, Message, Play, Refusal, Request, Response, halves
-from ..openai_parts import (
+from .interface import Answer, Call, Conversation, Message, Play, Refusal, Request, Response, halves
+from .openai_parts import (
     VARIABLES,
     check_choice,
     check_method,
@@ -262,3 +262,6 @@ def _event(frame: Any, *, choice: dict[str, Any] | None, usage: dict[str, int] |
     if wants_usage:
         chunk["usage"] = usage
     return f"data: {json.dumps(chunk, ensure_ascii=False)}"
+
+
+WIRE = ChatCompletions
