@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, require_person, user_option
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry

@@ -18,7 +18,6 @@ from memkit.lint.families import (
     neighbours,
     policies,
     skills,
-    tool_names,
     trust,
     yaml,
 )
@@ -27,7 +26,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule, SourceFile
 from memkit.store.schema import suggestion
 from memkit.store.yaml import YamlError
 
-_FAMILIES = (skills, hostile, neighbours, policies, tool_names, life_cycle, archive, domains, yaml, trust)
+_FAMILIES = (skills, hostile, neighbours, policies, life_cycle, archive, domains, yaml, trust)
 RULES: Mapping[str, Rule] = {
     rule.code: rule
     for rule in sorted(

@@ -12,7 +12,7 @@ from rank_bm25 import BM25Okapi
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.lint.families.neighbours import Ranking
-from memkit.lint.families.tool_names import distance, nearest
+from memkit.lint.families.policies import distance, nearest
 from memkit.lint.rules import RULES
 from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
