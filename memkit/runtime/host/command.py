@@ -56,7 +56,7 @@ class Resumable(Protocol):
 class Ending(Protocol):
     """A conversation that keeps, as it ends, what lasts of what was said."""
 
-    def end(self) -> Sequence[Mapping[str, Any]]:
+    def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
         """Draw it from the turns that nobody looked at yet, and return what was kept."""
         ...
 
@@ -131,7 +131,8 @@ def converse(
             code = 0
             for text in _turns(options.prompt, streams):
                 code = telling.answer(text, conversation)
-            for kept in conversation.end() if isinstance(conversation, Ending) else ():
+            single = options.prompt is not None
+            for kept in conversation.end(single=single) if isinstance(conversation, Ending) else ():
                 print(harmless(f"kept of what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
     finally:
         rooms.close()

@@ -9,6 +9,7 @@ from ..loop.consent import asks_to_forget, consent_in
 from ..loop.taint import parted
 from ..loop.tools import own_words
 from ..memory.archive.archive import ArchivalStore
+from ..memory.gate.statements import is_question, sentences_of
 from ..memory.lifecycle.pieces import Extract, SaidTurn, by_rules, keep
 from ..memory.tiers.sessions import SessionTurn
 from ..memory.tiers.tools import MemoryTools
@@ -19,14 +20,11 @@ def draw(tools: MemoryTools, turns: Sequence[SessionTurn], extract: Extract | No
     archive = tools.archive
     assert isinstance(archive, ArchivalStore), "what is drawn is kept in the store of the session"
     records = archive.records(user_id=tools.user_id, session_id=tools.session_id, status=None)
-    gone = {record.turn_id for record in records if record.trust == "rejected"}
-    said = [turn for turn in said_turns(turns) if turn.turn_id not in gone]
-    if extract is None:
-        # What the agent decided about is decided; rules only find what it passed over.
-        edits = (edit for edit in archive.core_history(tools.user_id) if edit["session_id"] == tools.session_id)
-        written = {*(record.turn_id for record in records), *(edit["turn_id"] for edit in edits)}
-        said = [turn for turn in said if turn.turn_id not in written]
-    if not said:
+    edits = (edit for edit in archive.core_history(tools.user_id) if edit["session_id"] == tools.session_id)
+    # What the agent decided about, or the user took back, is decided; here is only found what was passed over.
+    decided = {*(record.turn_id for record in records), *(edit["turn_id"] for edit in edits)}
+    said = [turn for turn in said_turns(turns) if turn.turn_id not in decided]
+    if all(is_question(sentence) for turn in said for sentence in sentences_of(turn.said)):
         return
     drawn = (extract or by_rules)(said)
     origin, consented = tools.program_origin(), tools.consented()
