@@ -125,7 +125,7 @@ class TerminalConversation:
         return self.agent.session.fault is None and not lacks_room(data)
 
     def end(self, front: Front, *, single: bool = False) -> None:
-        """Keep what lasts of what was said and nobody wrote down, and say so; ``single`` where -p was the whole of it."""
+        """Keep what lasts of what was said and nobody wrote down, and say so; ``single`` where -p was all of it."""
         try:
             kept = self.agent.end(single=single)
         except (MemkitError, ArchiveError) as error:

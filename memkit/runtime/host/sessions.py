@@ -91,7 +91,7 @@ class SessionTerms:
     extract: Extract | None = None
     """Draws from turns what lasts; without it rules do."""
     waits: bool = False
-    """Whether it is left alone as a single turn ends: who begins a process for each turn goes on talking in the next."""
+    """Whether it is left alone as a single turn ends: who begins a process for each turn goes on in the next."""
     instead: str = "leave out --session for a new one"
     """How to talk where another process has the session open."""
     shared: RedisState | None = None
@@ -366,7 +366,7 @@ class Session:
         """
         first, last = self._kept.drawn, self.agent.turn_id if before is None else before - 1
         kept = self._drawn_from(first, last, self._terms.extract)
-        if last > first and self._terms.is_kept():
+        if last > first and self._terms.is_kept() and self._settings.write.extract != "off":
             self._kept = replace(self._kept, drawn=last)
         return kept
 
