@@ -82,7 +82,9 @@ class Parts:
     leave_traces: Callable[[bool], None] = lambda wanted: None
     """Lets the store write down what happens, or not."""
     side_model: Callable[[Model], Model] | None = None
-    """Given the model that answers, the one that sums up and draws what lasts from turns; without it rules do."""
+    """Given the model that answers, the one that draws what lasts from turns; without it rules do."""
+    sums_up: bool = False
+    """Whether it also sums up what leaves the prompt; otherwise first sentences stay."""
     notice: Callable[[str], None] = lambda message: None
     """Is told what the person should know of that model."""
     shelve: Shelve | None = None
@@ -133,7 +135,7 @@ class ReferenceAgent:
             recall.share = parts.shared.push
         self.recall = recall.of_agent(setting.agent_id)
         self._side = self._side_model()
-        summarise = self._side.summarise if self._side else None
+        summarise = self._side.summarise if self._side and parts.sums_up else None
         self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
@@ -162,7 +164,8 @@ class ReferenceAgent:
             parts.sessions,
             self.may_remember,
             parts.sealer or NoSealer(),
-            extract=self._side.extract if self._side else None,
+            extract=self._side.extract if self._side and parts.archive.settings.write.extract == "auto" else None,
+            waits=not parts.sums_up,
             instead="leave out --session and -c for a new one, or fork this one",
             shared=parts.shared,
         )
@@ -295,10 +298,10 @@ class ReferenceAgent:
             return resumed.reply  # it was cut off in just this
         return self._run(lambda: self._agent.carry_out(instruction), resumed)
 
-    def end(self) -> Sequence[Mapping[str, Any]]:
+    def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
         """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
         with self.consent.held():
-            return self.session.end()
+            return self.session.end(single=single)
 
     def close(self) -> None:
         """Let other processes into the session."""

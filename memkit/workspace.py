@@ -290,6 +290,18 @@ class Workspace:
         """Return whether there is a language model that may be asked in passing, besides the reference model."""
         return self.settings["provider"] != "reference" and self.may_use("provider")
 
+    @property
+    def summary_model(self) -> str:
+        """Return what is to sum up; what the store chose for that, only where it is trusted."""
+        chosen = str(self.settings["context.summary_model"])
+        return chosen if chosen in ("off", "provider") or self.may_use("context.summary_model") else "off"
+
+    def side_model(self, provider: str | None = None) -> Callable[[Model], Model] | None:
+        """Return which model is asked beside a conversation with that of ``provider``, given the one that answers."""
+        from memkit.llm.summaries import side_model
+
+        return side_model(self.summary_model, provider or self.settings["provider"], self.language_model)
+
     def _gate_with_model(self) -> Gate:
         """Return a gate that asks the configured language model about contradictions."""
         from memkit.llm.summaries import contradictions_by

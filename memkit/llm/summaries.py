@@ -31,6 +31,8 @@ def side_model(
 ) -> Callable[[Model], Model] | None:
     """Return which model ``context.summary_model`` names, given the one that answers; None where rules do its work.
 
+    Where it names none, the one that answers draws from turns; a script has its answers for the conversation alone.
+
     Args:
         setting: ``off``, ``provider``, or a provider, followed by ``:`` and a model where it serves several.
         provider: The provider of the conversation.
@@ -39,9 +41,11 @@ def side_model(
     Raises:
         UsageError: There is no such provider.
     """
-    if setting == CONFIGURED:
+    if setting == OFF and provider.partition(":")[0] in WITH_ARGUMENT:
+        return None
+    if setting in (CONFIGURED, OFF):
         setting = provider
-    if setting in (OFF, RULES):
+    if setting == RULES:
         return None
     if setting == provider:
         return lambda answering: answering

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, NotTrusted, UsageError
-from memkit.llm.summaries import side_model
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
@@ -105,7 +104,8 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
         similar=workspace.by_meaning,
         leave_traces=workspace.leave_traces,
         cut_off_plans=lambda: _cut_off_plans(workspace, user),
-        side_model=side_model(_summary_model(workspace), provider or settings["provider"], workspace.language_model),
+        side_model=workspace.side_model(provider),
+        sums_up=workspace.summary_model != "off",
         notice=workspace.notice,
         shelve=lambda proposed, taint: _shelved(workspace, domains, provider or settings["provider"], proposed, taint),
     )
@@ -133,12 +133,6 @@ def _objection(workspace: Workspace, tool: str) -> str | None:
     except NotTrusted as refused:
         return str(refused)
     return None
-
-
-def _summary_model(workspace: Workspace) -> str:
-    """Return what is to sum up; what the store chose for that, only where it is trusted."""
-    chosen = str(workspace.settings["context.summary_model"])
-    return chosen if chosen in ("off", "provider") or workspace.may_use("context.summary_model") else "off"
 
 
 def _learned(workspace: Workspace, name: str, domain: Domain) -> Sequence[Method]:

@@ -116,10 +116,13 @@ def consolidate_memory(
         workspace, branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}", "consolidated", dry_run
     )
     retelling = _retelling(workspace)
+    notes: tuple[str, ...] = ()
     with workspace.archive_on(work.log) as archive:
+        drawn, told = _drawn(workspace, archive, user, marks=not dry_run)
         plan = archive.consolidation(user_id=user, tell=retelling)
         done = archive.consolidate(plan, note=work.base) if plan else Consolidated()
-        notes = (*(retelling.refused if retelling else ()), *done.refused)
+        done = done._replace(drawn=drawn)
+        notes = (*told, *(retelling.refused if retelling else ()), *done.refused)
         if dry_run and workspace.git.status("archive"):
             notes += (UNCOMMITTED,)
         summary = "\n".join(_told(done, archive))
@@ -234,6 +237,35 @@ def _retelling(workspace: Workspace) -> Retelling | None:
     return Retelling(workspace.language_model()) if workspace.may_ask_provider() else None
 
 
+def _drawn(
+    workspace: Workspace, archive: ArchivalStore, user: str | None, *, marks: bool
+) -> tuple[tuple[str, ...], list[str]]:
+    """Draw what lasts from sessions that ended without it; return the ids of what was kept, and what to know of it."""
+    notes: list[str] = []
+    if workspace.memory_settings.write.extract == "off" or workspace.settings["privacy.long_term"] == "off":
+        return (), notes
+    from memkit.runtime.host.drawing import draw_unread
+    from memkit.runtime.host.side_model import SideModel
+
+    by_model = workspace.memory_settings.write.extract == "auto" and workspace.may_ask_provider()
+    which = workspace.side_model() if by_model else None
+    side = SideModel(lambda: which(workspace.language_model()), {}, notes.append) if which else None
+    found = [
+        str(one["id"])
+        for owner in ([user] if user is not None else archive.users())
+        for one in draw_unread(
+            archive,
+            workspace.recall,
+            workspace.sessions,
+            owner,
+            side.extract if side else None,
+            sealer=workspace.sealer,
+            marks=marks,
+        )
+    ]
+    return tuple(found), notes
+
+
 def _letters() -> str:
     return branch_mark(os.urandom(8).hex())
 
@@ -241,13 +273,15 @@ def _letters() -> str:
 def _message(done: Consolidated) -> str:
     """Return what the commit says: counts and ids, and no word of what is remembered."""
     counts = {
+        "drawn": len(done.drawn),
         "merged": len(done.merged),
         "summarised": len(done.summaries),
         "archived": len(done.archived),
         "dropped": len(done.dropped),
     }
     subject = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "core sections"
-    lines = [f"{item.id} merges {', '.join(item.parents)}" for item in done.merged]
+    lines = [f"{id} was drawn from a conversation" for id in done.drawn]
+    lines += [f"{item.id} merges {', '.join(item.parents)}" for item in done.merged]
     lines += [f"{item.id} summarises {', '.join(item.parents)}" for item in done.summaries]
     lines += [f"{id} was an entry of a core section" for id in done.archived]
     lines += [f"{drop.record.id} {drop.reason}" for drop in done.dropped]
@@ -256,6 +290,8 @@ def _message(done: Consolidated) -> str:
 
 def _told(done: Consolidated, archive: ArchivalStore) -> Iterator[str]:
     """Yield what was done, with the texts, for the person who reviews it."""
+    for id in done.drawn:
+        yield from _indented(f"+ {id} (drawn from a conversation)", archive, id)
     for how, items in (("merged from", done.merged), ("summarises", done.summaries)):
         for item in items:
             yield from _indented(f"+ {item.id}", archive, item.id)

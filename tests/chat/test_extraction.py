@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -184,3 +186,85 @@ class TestModel:
         say("I live in Lisbon.", options=(*AGREED, "--session", "s"))
         _, told = say("/memory", options=("--session", "s"))
         assert "failed" not in told and live() == ["Lives in Lisbon"]
+
+
+class TestTheModelOfTheConversation:
+    """Where no other model is named, the one that answers draws; a single turn waits for what comes after it."""
+
+    BEES = json.dumps({"pieces": [piece("Keeps bees on the roof", 1)]})
+    SAID = "well the bees up on our roof keep me busy"
+
+    @pytest.fixture
+    def served(self, model_server: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+        """Return what serves these answers to the provider of the environment."""
+        monkeypatch.setenv("MEMKIT_PROVIDER", "openai")
+        monkeypatch.setenv("MEMKIT_MODEL", "some-model")
+        return lambda *answers: model_server("chat", list(answers))
+
+    @pytest.fixture
+    def talk(
+        self, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> Callable[..., str]:
+        """Return what talks: a conversation over standard input, or single turns with -p."""
+
+        def talked(said: str, *options: str) -> str:
+            given = ["chat", "--store", str(store), "--user", "ada", "--consent", *options]
+            if "-p" not in options:
+                monkeypatch.setattr(sys, "stdin", io.StringIO(f"{said}\n"))
+            assert run([*given, *([said] if "-p" in options else [])]) == 0
+            return capsys.readouterr().err
+
+        return talked
+
+    def test_it_draws_as_a_conversation_ends(self, served: Any, talk: Any, live: Callable[[], list[str]]) -> None:
+        """One question after the answer, and what rules do not read is kept."""
+        server = served("Fine.", self.BEES)
+        assert "kept of what you said: “Keeps bees on the roof”" in talk(self.SAID, "--jsonl")
+        assert live() == ["Keeps bees on the roof"] and len(server.requests) == 2
+
+    @pytest.mark.parametrize("said", ["What is a bee?", "Hi there! How are you?"])
+    def test_it_is_not_asked_about_questions(self, said: str, served: Any, talk: Any) -> None:
+        """A question costs its answer alone."""
+        server = served("Fine.")
+        talk(said, "--jsonl")
+        assert len(server.requests) == 1
+
+    @pytest.mark.parametrize(("extract", "kept"), [("rules", ["I live in Lisbon"]), ("off", [])])
+    def test_a_store_may_leave_it_to_rules(
+        self,
+        extract: str,
+        kept: list[str],
+        served: Any,
+        talk: Any,
+        live: Callable[[], list[str]],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """`write.extract: rules` asks nobody."""
+        monkeypatch.setenv("MEMKIT_WRITE_EXTRACT", extract)
+        server = served("Fine.")
+        talk("I live in Lisbon.", "--jsonl")
+        assert live() == kept and len(server.requests) == 1
+
+    def test_a_single_turn_is_read_by_rules_and_by_the_model_with_a_consolidation(
+        self, served: Any, talk: Any, live: Callable[[], list[str]], store: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With -p nobody waits for a second answer; consolidating draws once from what was said, on its branch."""
+        server = served("Fine.", "Fine.", self.BEES)
+        talk(self.SAID, "--session", "s", "-p")
+        talk("I live in Lisbon.", "--session", "s", "-p")
+        assert live() == ["I live in Lisbon"] and len(server.requests) == 2
+        assert run(["memory", "consolidate", "--store", str(store), "--dry-run"]) == 0
+        assert "Keeps bees on the roof" in capsys.readouterr().out
+        assert len(server.requests) == 3 and live() == ["I live in Lisbon"]
+        capsys.readouterr()
+
+        served(self.BEES)
+        assert run(["memory", "consolidate", "--store", str(store), "--branch", "drawn", "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)["data"]
+        assert data["added"] == data["drawn"] and "Keeps bees on the roof" in data["summary"]
+        subprocess.run(["git", "merge", "--quiet", "drawn"], cwd=store, check=True)
+        assert sorted(live()) == ["I live in Lisbon", "Keeps bees on the roof"]
+
+        server = served()
+        assert run(["memory", "consolidate", "--store", str(store), "--branch", "again"]) == 0
+        assert "Nothing to consolidate" in capsys.readouterr().out and not server.requests

@@ -97,3 +97,25 @@ def test_the_summary_is_found_in_place_of_what_it_tells(host: Host, happened: li
         hits = archive.search("heron", user_id="ada").hits
 
     assert [hit.id for hit in hits] == [summary.id]
+
+
+def test_what_nobody_drew_from_a_session_is_drawn(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sessions that ended without it, as by a kill, keep their turns; what was said in them is kept now, and once."""
+    compiled = host.project.compiled / "settings.json"
+    settings = json.loads(compiled.read_text(encoding="utf-8"))
+    compiled.write_text(json.dumps({**settings, "write": {"extract": "off"}}), encoding="utf-8")
+    host("I live in Ghent.", "--consent", "--session", "s")
+    host("My dog is called Rex. What is a nurse?", "--session", "t")
+    compiled.write_text(json.dumps(settings), encoding="utf-8")
+    assert live(host) == []
+
+    capsys.readouterr()
+    assert host.run("--consolidate", "--json") == 0
+    data = json.loads(capsys.readouterr().out)["data"]
+
+    assert {(record.text, record.session_id) for record in live(host)} == {
+        ("I live in Ghent", "s"), ("My dog is called Rex", "t"),
+    }  # fmt: skip
+    assert set(data["drawn"]) == set(data["added"]) == {record.id for record in live(host)}
+    assert host.run("--consolidate") == 0
+    assert "Nothing to consolidate" in capsys.readouterr().out

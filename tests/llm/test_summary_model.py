@@ -33,11 +33,18 @@ def never(*asked: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("setting", "provider"), [("off", "openai"), ("provider", "reference"), ("reference", "openai")]
+    ("setting", "provider"),
+    [("off", "reference"), ("off", "scripted:a.yaml"), ("provider", "reference"), ("reference", "openai")],
 )
-def test_rules_sum_up_nothing(setting: str, provider: str) -> None:
-    """Switched off, or with the reference model, first sentences are taken."""
+def test_rules_are_no_model(setting: str, provider: str) -> None:
+    """Nobody is asked beside the reference model, or a script whose answers are for the conversation."""
     assert side_model(setting, provider, never) is None
+
+
+def test_the_model_of_the_conversation_draws_where_no_other_is_named() -> None:
+    """Whichever it is when it is asked."""
+    named = side_model("off", "openai", never)
+    assert named is not None and named(MODEL) is MODEL
 
 
 def test_a_provider_that_is_none_is_refused_before_the_conversation() -> None:

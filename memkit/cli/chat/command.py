@@ -113,10 +113,10 @@ def chat(
                     text = with_brought(prompt, beside(sys.stdin, front.note))
                 run_one_turn(front, conversation, text, shown=page is not None)
             if not heartbeat:
-                conversation.end(front)
+                conversation.end(front, single=prompt is not None)
         except click.exceptions.Exit:
             if not heartbeat:
-                conversation.end(front)
+                conversation.end(front, single=prompt is not None)
             raise
         finally:
             conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more

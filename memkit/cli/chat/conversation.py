@@ -133,10 +133,10 @@ class TerminalConversation:
         """Return whether the disk took all that a turn was to leave: the session, and what tools were to store."""
         return self.agent.session.fault is None and not lacks_room(data)
 
-    def end(self, front: Front) -> None:
-        """Keep what lasts of what was said and nobody wrote down, and say so."""
+    def end(self, front: Front, *, single: bool = False) -> None:
+        """Keep what lasts of what was said and nobody wrote down, and say so; ``single`` where -p was all of it."""
         try:
-            kept = self.agent.end()
+            kept = self.agent.end(single=single)
         except (MemkitError, ArchiveError) as error:
             front.note(fitted(f"memkit: {error}"))
             return

@@ -180,6 +180,7 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
         "commit": result.commit,
         "dry_run": dry_run,
         "added": list(done.added),
+        "drawn": list(done.drawn),
         "merged": [{"id": item.id, "parents": list(item.parents)} for item in done.merged],
         "summarised": [{"id": item.id, "parents": list(item.parents)} for item in done.summaries],
         "superseded": list(done.superseded),

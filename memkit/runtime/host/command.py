@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TextIO, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
 from ..loop.journal import Resumed
@@ -23,6 +23,9 @@ from .sessions import AgentError, CannotServe, lacks_room
 from .settings import Project, ProjectSettings, load_settings
 from .slash import answer_slash, answered, is_slash
 from .terminal import Questions, Showing, Streams, beside, harmless
+
+if TYPE_CHECKING:
+    from ..memory.lifecycle.pieces import Extract
 
 SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"
@@ -56,7 +59,7 @@ class Resumable(Protocol):
 class Ending(Protocol):
     """A conversation that keeps, as it ends, what lasts of what was said."""
 
-    def end(self) -> Sequence[Mapping[str, Any]]:
+    def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
         """Draw it from the turns that nobody looked at yet, and return what was kept."""
         ...
 
@@ -131,7 +134,8 @@ def converse(
             code = 0
             for text in _turns(options.prompt, streams):
                 code = telling.answer(text, conversation)
-            for kept in conversation.end() if isinstance(conversation, Ending) else ():
+            single = options.prompt is not None
+            for kept in conversation.end(single=single) if isinstance(conversation, Ending) else ():
                 print(harmless(f"kept of what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
     finally:
         rooms.close()
@@ -159,8 +163,12 @@ def conversation_of(project: Project) -> OpenConversation:
 def tidy_up(
     project: Project, options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams
 ) -> int:
-    """Consolidate memory and say what came of it; no model is asked."""
-    done = consolidate(_settled(load_settings(project, environment), streams), options.user)
+    """Consolidate memory and say what came of it.
+
+    No model is asked but one that ``context.summary_model`` names with its vendor: this opens no conversation.
+    """
+    settings = _settled(load_settings(project, environment), streams)
+    done = consolidate(settings, options.user, extract=_extract(settings, streams))
     data = as_data(done)
     if options.json:
         notes = [_diagnostic("consolidation", note, "warning") for note in done.refused]
@@ -171,6 +179,18 @@ def tidy_up(
     for note in done.refused:
         print(f"consolidation: {harmless(note)}", file=streams.messages)
     return 0
+
+
+def _extract(settings: ProjectSettings, streams: Streams) -> Extract | None:
+    from .plain_model import VENDORS, plain_model
+
+    vendor = VENDORS.get(settings.limits.context.summary_model.partition(":")[0])
+    model = plain_model(settings, vendor) if vendor and settings.limits.write.extract == "auto" else None
+    if model is None:
+        return None
+    from .side_model import SideModel
+
+    return SideModel(lambda: model, {}, lambda told: print(harmless(told), file=streams.messages)).extract
 
 
 @dataclass
@@ -291,24 +311,39 @@ def _diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
     return {"code": code, "severity": severity, "message": message, "path": None, "line": None}
 
 
-def consolidate(settings: ProjectSettings, user: str | None = None, tell: Tell | None = None) -> Consolidated:
+def consolidate(
+    settings: ProjectSettings, user: str | None = None, tell: Tell | None = None, extract: Extract | None = None
+) -> Consolidated:
     """Consolidate the memory of one user, or of all, and return what came of it; a second run finds nothing to do.
+
+    Before that, what lasts is drawn from sessions that ended without it.
 
     Args:
         settings: Of the project; ``consolidate`` in them says what is old and small enough.
         user: Whose memory; None for everybody's.
         tell: Finds better words than the first sentence of each of some events, for example by asking a model. It gets
             the records and returns one sentence a line, or None where it has none.
+        extract: Draws what lasts from turns; without it rules do.
     """
+    from ..memory.tiers.recall import RecallMemory
+    from .drawing import draw_unread
+
+    limits, state = settings.limits, settings.state_folder
+    recall = RecallMemory(state / "sessions", ttl=limits.recall.ttl, max_items=limits.recall.max_items)
     with settings.open_archive("everybody") as archive:
+        wanted = limits.write.extract != "off" and settings.values["privacy"]["long_term"] != "off"
+        owners = [] if not wanted else archive.users() if user is None else [user]
+        drawn = [one for owner in owners for one in draw_unread(archive, recall, state / "context", owner, extract)]
         plan = archive.consolidation(user_id=user, tell=tell)
-        return archive.consolidate(plan) if plan else Consolidated()
+        done = archive.consolidate(plan) if plan else Consolidated()
+        return done._replace(drawn=tuple(str(one["id"]) for one in drawn))
 
 
 def as_data(done: Consolidated) -> dict[str, Any]:
     """Return what was done, as plain data."""
     return {
         "added": list(done.added),
+        "drawn": list(done.drawn),
         "merged": [{"id": item.id, "parents": list(item.parents)} for item in done.merged],
         "summarised": [{"id": item.id, "parents": list(item.parents)} for item in done.summaries],
         "superseded": list(done.superseded),

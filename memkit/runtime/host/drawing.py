@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from ..loop.books import BRACKETED
 from ..loop.consent import asks_to_forget, consent_in
+from ..loop.journal_file import JournalFile, SessionInUse
 from ..loop.taint import parted
 from ..loop.tools import own_words
 from ..memory.archive.archive import ArchivalStore
-from ..memory.lifecycle.pieces import Extract, SaidTurn, by_rules, keep
-from ..memory.tiers.sessions import SessionTurn
+from ..memory.lifecycle.pieces import Extract, SaidTurn, by_rules, keep, states_something
+from ..memory.record.lines import NoSealer, Sealer
+from ..memory.tiers.recall import RecallMemory
+from ..memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, is_session, session_digest
 from ..memory.tiers.tools import MemoryTools
+from .sessions import CHECKPOINTS
 
 
 def draw(tools: MemoryTools, turns: Sequence[SessionTurn], extract: Extract | None = None) -> None:
@@ -19,19 +25,55 @@ def draw(tools: MemoryTools, turns: Sequence[SessionTurn], extract: Extract | No
     archive = tools.archive
     assert isinstance(archive, ArchivalStore), "what is drawn is kept in the store of the session"
     records = archive.records(user_id=tools.user_id, session_id=tools.session_id, status=None)
-    gone = {record.turn_id for record in records if record.trust == "rejected"}
-    said = [turn for turn in said_turns(turns) if turn.turn_id not in gone]
-    if extract is None:
-        # What the agent decided about is decided; rules only find what it passed over.
-        edits = (edit for edit in archive.core_history(tools.user_id) if edit["session_id"] == tools.session_id)
-        written = {*(record.turn_id for record in records), *(edit["turn_id"] for edit in edits)}
-        said = [turn for turn in said if turn.turn_id not in written]
-    if not said:
+    edits = (edit for edit in archive.core_history(tools.user_id) if edit["session_id"] == tools.session_id)
+    # What the agent decided about, or the user took back, is decided; here is only found what was passed over.
+    decided = {*(record.turn_id for record in records), *(edit["turn_id"] for edit in edits)}
+    said = [turn for turn in said_turns(turns) if turn.turn_id not in decided]
+    if not any(states_something(turn.said) for turn in said):
         return
     drawn = (extract or by_rules)(said)
     origin, consented = tools.program_origin(), tools.consented()
     for piece, decision in keep(archive, drawn.pieces, origin, consented=consented, own_words=own_words):
         tools.note_drawn(decision, piece.text)
+
+
+def draw_unread(
+    archive: ArchivalStore,
+    recall: RecallMemory,
+    folder: Path,
+    user_id: str,
+    extract: Extract | None = None,
+    *,
+    sealer: Sealer | None = None,
+    marks: bool = True,
+) -> Iterator[Mapping[str, Any]]:
+    """Draw from those sessions in ``folder`` that nobody drew from to their end, and yield what was kept of them.
+
+    One in which somebody talks now is left to its own end. Without ``marks`` the turns count as not looked at still.
+    """
+    if archive.consent(user_id) is not True:
+        return
+    for _, session, held in files_of_sessions(folder, user_id, sealer or NoSealer()):
+        if not is_session(held):
+            continue
+        drawn, last = held.get("drawn"), int(held["turns"])
+        first = drawn if isinstance(drawn, int) else 0
+        if first >= last:
+            continue
+        journal = JournalFile(folder.parent / CHECKPOINTS / f"{session_digest(user_id, session)}.jsonl")
+        try:
+            journal.hold()
+        except SessionInUse:
+            continue
+        try:
+            turns = [one for one in recall.turns(session, user_id) if one.turn_id and first < one.turn_id <= last]
+            tools = archive.tools(user_id=user_id, session_id=session, agent_id=held.get("agent_id"))
+            draw(tools, turns, extract)
+            yield from tools.events
+            if marks:
+                SessionFile(folder, user_id, session, sealer).replace({**held, "drawn": last})
+        finally:
+            journal.close()
 
 
 def said_turns(turns: Sequence[SessionTurn]) -> list[SaidTurn]:

@@ -23,16 +23,16 @@ LARGEST = 4_000_000
 def plain_model(settings: ProjectSettings, vendor: Vendor) -> PlainModel | None:
     """Return the model that ``context.summary_model`` names in a project whose target asks ``vendor``.
 
-    None where rules do its work.
+    Where it names none, the project's own. None where rules do its work, also for want of a key that nobody asked for.
 
     Raises:
         CannotServe: It is none that a project can ask.
     """
     chosen = settings.limits.context.summary_model
     name, _, model = chosen.partition(":")
-    if name in ("off", "reference"):
+    if name == "reference" or (name == "off" and not settings.environment.get(vendor.key, "").strip()):
         return None
-    if name != "provider" and name not in VENDORS:
+    if name not in ("off", "provider") and name not in VENDORS:
         raise CannotServe(
             f"context.summary_model: {chosen!r:.60} is no provider of a project. It asks {', '.join(VENDORS)}."
         )

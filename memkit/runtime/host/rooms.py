@@ -156,16 +156,18 @@ class Rooms:
     def session(self, model: Any, *, messages: bool = True, vendor: Vendor = OPENAI) -> Session:
         """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
 
-        Where ``context.summary_model`` says so, a model of ``vendor`` sums up what leaves the prompt and draws what
-        lasts.
+        A model of ``vendor`` draws what lasts from turns and, where ``context.summary_model`` says so, sums up what
+        leaves the prompt.
 
         Raises:
             SessionInUse: Another process has the session open.
             JournalError: Its journal is damaged.
         """
         granted, agent = self.consent.granted, self.agent(model)
-        side = self._side_model(agent, vendor)
-        self.main.summarise = side.summarise if side else None
+        limits = self.settings.limits
+        sums_up, draws = limits.context.summary_model != "off", limits.write.extract == "auto"
+        side = self._side_model(agent, vendor) if sums_up or draws else None
+        self.main.summarise = side.summarise if side and sums_up else None
         terms = SessionTerms(
             self.user_id,
             self.session_id,
@@ -173,7 +175,8 @@ class Rooms:
             granted,
             keeps_messages=messages,
             forgets=True,
-            extract=side.extract if side else None,
+            extract=side.extract if side and draws else None,
+            waits=not sums_up,
             account=lambda turn: account_of(turn, self.host.settle),
             shared=self.shared,
         )
@@ -186,8 +189,6 @@ class Rooms:
         return session
 
     def _side_model(self, agent: AgentLoop, vendor: Vendor) -> SideModel | None:
-        if self.settings.limits.context.summary_model == "off":
-            return None
         from .plain_model import plain_model
         from .side_model import SideModel
 

@@ -90,6 +90,8 @@ class SessionTerms:
     """Tells the model of a turn that does not go on; without it recall memory alone does, as ``account_of`` says."""
     extract: Extract | None = None
     """Draws from turns what lasts; without it rules do."""
+    waits: bool = False
+    """Whether it is left alone as a single turn ends: who begins a process for each turn goes on in the next."""
     instead: str = "leave out --session for a new one"
     """How to talk where another process has the session open."""
     shared: RedisState | None = None
@@ -122,6 +124,8 @@ class Session:
         self._clock = clock
         self._kept = begun
         self._file = self._file_of(terms.session)
+        self._begun_at = 0
+        """The last turn of earlier processes."""
         self._cut_off_after: int | None = None
         """So many turns were over when one was cut off; None where none was."""
         self._is_running = False
@@ -186,6 +190,7 @@ class Session:
             )
         else:
             self._take_over(kept, fork_of)
+        self._begun_at = agent.turn_id
         self._cut_off_after = None if cut_off is None else agent.turn_id
 
     def _take_over(self, kept: Kept, fork_of: str | None) -> None:
@@ -340,10 +345,15 @@ class Session:
         self.keep()
         return left
 
-    def end(self) -> Sequence[Mapping[str, Any]]:
-        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
+    def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept.
+
+        Where a ``single`` turn ends and the model waits, rules look at what this process heard, and the model later at
+        all of it: as turns leave the prompt, as a longer conversation ends, or with a consolidation.
+        """
         before = self._kept.drawn
-        kept = self.draw()
+        waits = single and self._terms.waits and self._terms.extract is not None
+        kept = self._drawn_from(self._begun_at, self.agent.turn_id) if waits else self.draw()
         if self._kept.drawn != before and self._terms.is_kept():
             self._save()
         return kept
@@ -354,24 +364,27 @@ class Session:
         Only what was kept of them with the user's agreement is looked at, and only once. The words are those that the
         user said, and a reply counts as far as nothing from outside steered it.
         """
+        first, last = self._kept.drawn, self.agent.turn_id if before is None else before - 1
+        kept = self._drawn_from(first, last, self._terms.extract)
+        if last > first and self._terms.is_kept() and self._settings.write.extract != "off":
+            self._kept = replace(self._kept, drawn=last)
+        return kept
+
+    def _drawn_from(self, first: int, last: int, extract: Extract | None = None) -> Sequence[Mapping[str, Any]]:
         tools = self.agent.toolbox.memory
-        last = self.agent.turn_id if before is None else before - 1
-        wanted = self._settings.write.extract != "off" and last > self._kept.drawn and self._terms.is_kept()
+        wanted = self._settings.write.extract != "off" and last > first and self._terms.is_kept()
         if not wanted or not isinstance(tools, MemoryTools):
             return []
         turns = tools.recall.turns(self._terms.session, self._terms.user)
-        fresh = [one for one in turns if one.turn_id is not None and self._kept.drawn < one.turn_id <= last]
-        if not fresh:
-            return []
-        self._kept = replace(self._kept, drawn=last)
+        fresh = [one for one in turns if one.turn_id is not None and first < one.turn_id <= last]
         archive: Any = tools.archive
         records = archive.records(user_id=self._terms.user, session_id=self._terms.session, status=None)
-        if self._terms.extract is None and {one.turn_id for one in fresh} <= {one.turn_id for one in records}:
-            return []  # the agent decided about each of them, and rules add nothing to that
+        if {one.turn_id for one in fresh} <= {one.turn_id for one in records}:
+            return []  # the agent decided about each of them
         from .drawing import draw
 
         place = len(tools.events)
-        draw(tools, fresh, self._terms.extract)
+        draw(tools, fresh, extract)
         return list(tools.events[place:])
 
     def close(self) -> None:

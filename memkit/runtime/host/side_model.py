@@ -1,18 +1,21 @@
 """What a model does beside the conversation: sum up what leaves the prompt, and draw from turns what lasts.
 
-``context.summary_model`` says which model that is; without one first sentences stay and rules draw. The model is asked
-for when it is needed, because a person may have chosen another one since. Where it fails, or its answer is not what was
-asked for, that is told once, and the rules do it.
+``context.summary_model`` says which model that is; where it names none first sentences stay, and the model of the
+conversation draws, or rules where that has no language. The model is asked for when it is needed, because a person may
+have chosen another one since. Where it fails, or its answer is not what was asked for, that is told once, and the rules
+do it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..loop.interface import Message, Model
 from ..loop.taint import fence, new_marker
-from ..memory.lifecycle.pieces import ASK, Drawn, SaidTurn, by_rules, checked_pieces, told_to_model
+
+if TYPE_CHECKING:
+    from ..memory.lifecycle.pieces import Drawn, SaidTurn
 
 TASK = """Sum up the beginning of a conversation for the agent who goes on with it. Keep what was decided, what is still
 open, and names, numbers and wishes of the user; leave out pleasantries. Write at most 120 words of plain statements.
@@ -44,6 +47,8 @@ class SideModel:
 
     def extract(self, turns: Sequence[SaidTurn]) -> Drawn:
         """Return what the model draws from ``turns``; what their words do not bear out is refused and told."""
+        from ..memory.lifecycle.pieces import ASK, by_rules, checked_pieces, told_to_model
+
         while len(turns) > 1 and len(told_to_model(turns)) > MOST_READ:
             turns = turns[1:]
         answer = self._asked(ASK, told_to_model(turns), "What lasts is drawn by rules for now")

@@ -203,7 +203,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "contacts": ("refuse", "mask", "allow"),
     "transient": ("refuse", "quarantine", "allow"),
     "hostile": ("quarantine", "refuse"),
-    "extract": ("auto", "off"),
+    "extract": ("auto", "rules", "off"),
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
 }

@@ -129,6 +129,8 @@ def test_personal_numbers_are_refused(view: Any) -> None:
         ("Alice is in Rome now.", "transient"),
         ("Alice ist derzeit in Rom", "transient"),
         ("Alice est actuellement à Paris", "transient"),
+        ("Nur für diese Sitzung: Antworten auf Englisch", "transient"),
+        ("Vive temporalmente en Cádiz", "transient"),
         ("爱丽丝现在在罗马", "transient"),
         ("Alice might move to Berlin", "hedged"),
         ("It seems Alice is vegan", "hedged"),

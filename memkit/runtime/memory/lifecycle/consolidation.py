@@ -270,11 +270,13 @@ class Consolidated(NamedTuple):
     compressed: tuple[Compression, ...] = ()
     refused: tuple[str, ...] = ()
     """What the gate did not admit, one sentence each, without repeating it."""
+    drawn: tuple[str, ...] = ()
+    """Records of what lasts of turns that nobody had looked at."""
 
     @property
     def added(self) -> tuple[str, ...]:
         """Return the ids of the new records."""
-        return (*(item.id for item in (*self.merged, *self.summaries)), *self.archived)
+        return (*self.drawn, *(item.id for item in (*self.merged, *self.summaries)), *self.archived)
 
     @property
     def superseded(self) -> tuple[str, ...]:

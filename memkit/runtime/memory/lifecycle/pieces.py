@@ -87,6 +87,15 @@ Extract = Callable[[Sequence[SaidTurn]], Drawn]
 """Draws what lasts from turns, oldest first."""
 
 
+def states_something(said: str) -> bool:
+    """Return whether a message is more than greetings, thanks, questions and requests.
+
+    >>> states_something("Hi there! How are you?"), states_something("Thanks. The bees keep me busy.")
+    (False, True)
+    """
+    return not all(is_question(one) or ASIDE.match(one.rstrip("!. ")) for one in sentences_of(said))
+
+
 def by_rules(turns: Sequence[SaidTurn]) -> Drawn:
     """Return the plain statements of the user's, as they were said, and none that they went back on.
 
