@@ -17,6 +17,8 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.resources import resource
+from memkit.skills.sheet import SheetTarget
+from memkit.skills.skill import Skill
 from memkit.store.yaml import load_yaml
 
 UNRELEASED = "+unreleased"
@@ -235,6 +237,14 @@ def load_targets(source: Source | None = None) -> dict[str, Target]:
             f"No target in {chosen.templates}. This installation is incomplete: install memkit-agent again."
         )
     return {folder.name: load_target(folder, chosen) for folder in folders}
+
+
+def sheet_targets(skill: Skill) -> list[SheetTarget]:
+    """Return what a sheet of ``skill`` says about each target that can wire what it generates."""
+    if skill.generates is None:
+        return []
+    fitting = [target for target in load_targets().values() if skill.generates.skill in target.skills]
+    return [SheetTarget(one.name, one.description, tuple(each.name for each in one.environment)) for one in fitting]
 
 
 def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:

@@ -57,9 +57,12 @@ def store_above(path: Path) -> Path:
 
 def source_at(path: Path, root: Path) -> SourceFile | None:
     """Return ``path`` as a source of the store at ``root``; ``None`` when there are no rules for it."""
-    if path.is_dir() or path.name in _UNREAD:
+    if (path.is_dir() and not path.is_symlink()) or path.name in _UNREAD:
         return None
-    kind = kind_of(path.relative_to(root).as_posix())
+    name = path.relative_to(root)
+    kind = kind_of(name.as_posix())
+    if len(name.parts) > 2 and name.parts[0] == "skills" and (root / "skills" / f"{name.parts[1]}.yaml").is_file():
+        kind = "package"
     return SourceFile(path, kind, root) if kind else None
 
 

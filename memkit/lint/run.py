@@ -192,6 +192,10 @@ def in_places(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code)))
 
 
+_APART = ("archive", "package")
+"""Kinds of files that are not YAML and have rules of their own."""
+
+
 def _in_store(
     root: Path,
     given: Sequence[SourceFile],
@@ -201,9 +205,9 @@ def _in_store(
     earlier: Mapping[str, bytes] | None,
     cached: bool,
 ) -> Iterator[Finding]:
-    everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind != "archive"}
+    everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind not in _APART}
     paths = {source.path for source in given}
-    if any(source.kind != "archive" for source in given):
+    if any(source.kind not in _APART for source in given):
         results = StoreFiles(root, everything.values(), since=since, earlier=earlier, cached=cached).results()
         for path, result in results.items():
             if path in paths:
@@ -213,6 +217,13 @@ def _in_store(
         from memkit.lint.families.archive import tracked_machine_folder
 
         yield from (finding for finding in tracked_machine_folder(root) if finding.code in chosen)
+    beside = {source.path.relative_to(root).parts[1] for source in given if source.kind == "package"}
+    for name in sorted(beside):
+        from memkit.lint.families.packages import package_findings
+
+        for finding in package_findings(root / "skills" / name):
+            if finding.code in chosen and finding.path in paths:
+                yield finding
     shards = [source for source in given if source.kind == "archive"]
     if shards:
         yield from (finding for finding in _archive_findings(shards, cached=cached) if finding.code in chosen)
@@ -305,7 +316,7 @@ class StoreFiles:
         cached: bool = True,
     ) -> None:
         self.root = root
-        self._sources = [source for source in sources if source.kind != "archive"]
+        self._sources = [source for source in sources if source.kind not in _APART]
         self._since = since
         self._earlier = earlier
         self._cache = LintCache(root if cached else None)
