@@ -120,13 +120,14 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
     """The vendor's memory tool on a memkit store, for the plain client's ``tool_runner``."""
 
     def __init__(
-        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
-    ) -> None:
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:  # fmt: skip
         """Open the memories of a user.
 
         Args:
-            store: A folder, or an open ``memkit.Store``.
-            user: Whose memory it is; nobody else's can be named by a path.
+            store: A folder, or an open ``memkit.Store``; the nearest one without it, as ``open_store`` finds it.
+            user: Whose memory it is, the store's ``user`` without it; nobody else's can be named by a path.
             consent: True where the host says that the user agreed to be remembered.
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
@@ -255,8 +256,9 @@ class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same for the asynchronous client."""
 
     def __init__(
-        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
-    ) -> None:
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:  # fmt: skip
         """Open the memories of a user, as ``MemkitMemoryTool`` does."""
         super().__init__()
         self.tool = MemkitMemoryTool(store, user=user, consent=consent, taint=taint)

@@ -123,7 +123,7 @@ class MemkitStore(BaseStore):
 
     def __init__(
         self,
-        store: Store | Place,
+        store: Store | Place | None = None,
         *,
         user: str | None = None,
         index: IndexConfig | None = None,
@@ -134,7 +134,7 @@ class MemkitStore(BaseStore):
         """Open the items of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept.
+            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
             user: Whose they are; without it the first label of a namespace is the user.
             index: LangGraph's own: the embedding, its ``dims``, and the ``fields`` to embed.
             ttl: LangGraph's own: ``default_ttl`` in minutes and ``refresh_on_read``.

@@ -75,11 +75,13 @@ class _Thread:
 class MemkitSaver(BaseCheckpointSaver[int]):
     """A checkpointer on a memkit store, which every process on this machine shares and a kill does not harm."""
 
-    def __init__(self, store: Store | Place, *, user: str | None = None, consent: bool | None = None) -> None:
+    def __init__(
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None
+    ) -> None:
         """Open the checkpoints of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept.
+            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
             user: Whose conversations they are; without it ``user_id`` of a run's ``configurable``, else the store's.
             consent: True where the host says that its users agreed to be remembered.
         """
