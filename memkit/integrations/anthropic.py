@@ -93,6 +93,12 @@ class Memories:
             draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
             self.plug.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
 
+    def tell_seen(self, path: str, text: str) -> None:
+        """Write down that a model saw what a file tells of."""
+        note = self.plug.ask(self.user, lambda documents: documents.get(KIND, "", path))
+        ids = [id for id, _ in _records(text)] if path.startswith(f"{RECORDS}/") else [note.record if note else None]
+        self.plug.tell("injected", self.user, [id for id in ids if id], f"{ROOT}/{path}")
+
     def remove(self, path: str, text: str) -> None:
         """Take a file away: its records retire, its note or section is emptied."""
         place, _, name = path.partition("/")
@@ -139,6 +145,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         """Return a file with numbers before its lines, or what lies in a folder."""
         path, files = _checked(command.path), self._memories.files()
         if path in files:
+            self._memories.tell_seen(path, files[path])
             return _numbered(command.path, files[path].split("\n"), command.view_range)
         below = {name: text for name, text in files.items() if not path or name.startswith(f"{path}/")}
         if not below and path:

@@ -19,6 +19,7 @@ from memkit.library import Place, Store, open_store
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import TAINTED
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
@@ -81,6 +82,14 @@ class Plug:
         """Return what a question finds among the user's documents."""
         with self.store.lock:
             return self.store.workspace.archive.documents(user, question)
+
+    def tell(self, event: str, user: str, ids: Sequence[str], query: str = "", session: str | None = None) -> None:
+        """Write down that records were ``retrieved`` or ``injected`` into a prompt, for ``memkit memory why``."""
+        told: list[Any] = list(dict.fromkeys(ids))
+        self.store.workspace.audit.append({
+            "event": event, "user_id": user, "actor": f"tool:{self.name}", "session_id": session, "ids": told,
+            "query": mask(query), "candidates": [],
+        })  # fmt: skip
 
     def keep(self, user: str, documents: Sequence[KeptDocument]) -> list[Decision]:
         """Keep documents, all of them or none, and return what was decided about each.

@@ -280,6 +280,7 @@ class MemkitStore(BaseStore):
                 if len(fitting) >= most or len(hits) < k:
                     break
                 k *= 2
+            self.plug.tell("retrieved", user, [document.record or "" for document, _ in fitting[:most]], op.query or "")
             found += [(user, document, score) for document, score in fitting]
         return sorted(found, key=lambda one: -cast("float", one[2]))
 

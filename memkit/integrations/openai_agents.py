@@ -22,7 +22,6 @@ from memkit.integrations.interface import Plug, value_of
 from memkit.library import Place, Store
 from memkit.runtime.host.drawing import said_turns
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, by_rules
 from memkit.runtime.memory.tiers.fence import fence
@@ -160,11 +159,7 @@ class MemkitSession:
         if question != self._asked[0]:
             hits = [hit for hit in self.plug.store.search(question, user=self._user) if not hit.record.taint]
             self._asked = question, fence(hits) if hits else ""
-            ids: list[Any] = [hit.id for hit in hits]
-            self.plug.store.workspace.audit.append({
-                "event": "injected", "user_id": self._user, "actor": f"tool:{NAME}", "session_id": self.session_id,
-                "ids": ids, "query": mask(question), "candidates": [],
-            })  # fmt: skip
+            self.plug.tell("injected", self._user, [hit.id for hit in hits], question, self.session_id)
         return self._asked[1]
 
     def _last(self, documents: Documents) -> str | None:
