@@ -17,6 +17,7 @@ for line in sys.stdin:
         system="Keep your memory up to date.",
         messages=messages,
         tools=[memory],
+        thread=False,
     )
     answer = runner.until_done()
     messages.append({"role": "assistant", "content": answer.content})
