@@ -16,12 +16,12 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memkit.errors import MemkitError, MissingExtra
 from memkit.integrations.interface import Plug, draft_of, text_of, value_of
-from memkit.library import Place, Store
+from memkit.library import Place, Store, twin
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.record import Record, item_of
@@ -270,33 +270,16 @@ class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__()
         self.tool = MemkitMemoryTool(store, user=user, consent=consent, taint=taint)
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Do what ``MemkitMemoryTool.view`` does."""
-        return await asyncio.to_thread(self.tool.view, command)
+    view = twin(MemkitMemoryTool.view)
+    create = twin(MemkitMemoryTool.create)
+    str_replace = twin(MemkitMemoryTool.str_replace)
+    insert = twin(MemkitMemoryTool.insert)
+    delete = twin(MemkitMemoryTool.delete)
+    rename = twin(MemkitMemoryTool.rename)
+    clear_all_memory = twin(MemkitMemoryTool.clear_all_memory)
 
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Do what ``MemkitMemoryTool.create`` does."""
-        return await asyncio.to_thread(self.tool.create, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Do what ``MemkitMemoryTool.str_replace`` does."""
-        return await asyncio.to_thread(self.tool.str_replace, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Do what ``MemkitMemoryTool.insert`` does."""
-        return await asyncio.to_thread(self.tool.insert, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Do what ``MemkitMemoryTool.delete`` does."""
-        return await asyncio.to_thread(self.tool.delete, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Do what ``MemkitMemoryTool.rename`` does."""
-        return await asyncio.to_thread(self.tool.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """Do what ``MemkitMemoryTool.clear_all_memory`` does."""
-        return await asyncio.to_thread(self.tool.clear_all_memory)
+    async def _beside(self, call: Callable[..., str], *given: Any) -> str:
+        return await asyncio.to_thread(call, self.tool, *given)
 
 
 def _is_note(record: Record) -> bool:
