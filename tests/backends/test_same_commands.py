@@ -17,7 +17,8 @@ from memkit.cli.main import run
 ID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)|\d{8}T\d{6}Z?")
 PLACES = (
-    "files", "path", "line", "commit", "commits", "author", "committed_at", "subject", "batch", "session", "session_id", "used", "recalled", "messages",
+    "files", "path", "line", "commit", "commits", "author", "committed_at", "subject", "batch",
+    "session", "session_id", "used", "recalled", "messages",
 )  # fmt: skip
 """Keys that say where lines lie, in files under git or nowhere that a person could open, and what chance names."""
 CHANCE = re.compile(r"\b[0-9a-f]{12,64}\b")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
 from ..record.lines import EMPTY, JSON, decode_line
@@ -92,6 +92,10 @@ class Log(Protocol):
     def cache(self) -> str:
         """Return a name for what an index of this log is kept under; empty for the store's own files."""
 
+    @property
+    def vectors(self) -> Any:
+        """Return vectors that several instances share, for whoever searches by meaning; None where each has its own."""
+
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard that may hold lines about ``users``, or shared ones."""
 
@@ -125,6 +129,7 @@ class SharedShards:
     """What holds for a log whose shards have lines about anybody, and may be edited by people and git."""
 
     cache = ""
+    vectors = None
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return that any shard may hold lines about anybody."""
