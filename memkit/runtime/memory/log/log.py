@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
@@ -161,6 +162,7 @@ class OneWriter:
         return self.writer
 
 
+@lru_cache(maxsize=256)  # every line that is read asks this of its shard
 def shard_writer(shard: str) -> tuple[str, int]:
     """Return the writer of a shard and which of its files this is, counted from 1."""
     match = re.fullmatch(SHARD_NAME, shard.rpartition("/")[2])
