@@ -359,7 +359,7 @@ class Workspace:
             # Where the store cannot be written the question can still be answered, and the next one agrees.
             with suppress(EnvironmentFault):
                 self.agree_on_model()
-        return NearestIndex(self.embedder)
+        return NearestIndex(self.embedder, self.archive.log.vectors)
 
     def similar(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return how near texts are to a question in meaning, as the store's model sees it."""
