@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -246,6 +247,16 @@ class MemkitCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the beginning of an id stands for the whole one by then."""
+        for param in self.params:
+            if isinstance(param.type, RecordId) and param.name and (given := ctx.params.get(param.name)):
+                whole = param.type.whole
+                ctx.params[param.name] = (
+                    whole(ctx, given) if isinstance(given, str) else tuple(whole(ctx, one) for one in given)
+                )
+        return super().invoke(ctx)
+
 
 class MemkitGroup(click.Group):
     """A group whose commands all take the common options."""
@@ -297,6 +308,49 @@ user_option = click.option("--user", type=User(), help="Whose memory it is (defa
 agent_option = click.option(
     "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
 )
+
+
+class RecordId(click.ParamType[str]):
+    """The id of a line of memory, or how it begins."""
+
+    name = "id"
+
+    def whole(self, ctx: click.Context, given: str) -> str:
+        """Return the one id that begins so; what begins none stays as it is, for the command to tell of.
+
+        Raises:
+            UsageError: More than one does.
+        """
+        if not BEGINS_AN_ID.fullmatch(given):
+            return given
+        archive = ctx.ensure_object(Front).workspace.archive
+        found = archive.ids_beginning(given, user_id=ctx.params.get("user"))
+        if len(found) > 1 and given not in found:
+            raise UsageError(f"{given} is how several ids begin: {', '.join(found[:4])}{', …' * (len(found) > 4)}")
+        return found[0] if len(found) == 1 else given
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the newest records of the user whom the line names, or who is configured, and of nobody else."""
+        from click.shell_completion import CompletionItem
+
+        from memkit.runtime.memory.record.errors import ArchiveError
+
+        workspace = ctx.ensure_object(Front).workspace
+        try:
+            records = workspace.archive.records(user_id=workspace.user(ctx.params.get("user")))
+            return [
+                CompletionItem(record.id, help=one_line(record.text, 60))
+                for record in records
+                if record.id.startswith(incomplete)
+            ][-COMPLETED:]
+        except (MemkitError, ArchiveError, OSError):
+            return []
+
+
+BEGINS_AN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,25}")
+COMPLETED = 50
+"""Records that a shell offers, the newest."""
+record_argument = click.argument("record_id", metavar="ID", type=RecordId())
 
 
 class SessionName(click.ParamType[str]):

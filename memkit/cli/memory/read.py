@@ -17,7 +17,16 @@ from memkit.cli.memory.options import (
     stored_record,
     with_key,
 )
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, User, agent_option, diagnostic, user_option
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    User,
+    agent_option,
+    diagnostic,
+    record_argument,
+    user_option,
+)
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, has_expired
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @click.command("get", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @owner_option
 @at_option
 @click.pass_obj
@@ -285,7 +294,7 @@ _REASONS = {
 
 
 @click.command("why", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @owner_option
 @click.pass_obj
 def why(front: Front, record_id: str, user: str | None) -> None:
@@ -325,7 +334,7 @@ def _line(occasion: Occasion) -> str:
 
 
 @click.command("blame", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @owner_option
 @click.pass_obj
 def blame(front: Front, record_id: str, user: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
-from memkit.cli.output import Front, MemkitCommand, User, diagnostic
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic, record_argument
 from memkit.errors import UsageError
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
@@ -47,7 +47,7 @@ def sweep(front: Front, user: str | None, dry_run: bool) -> None:
 
 
 @click.command("restore", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @owner_option
 @reason_option
 @click.pass_obj

@@ -11,9 +11,11 @@ from memkit.cli.output import (
     Diagnostic,
     Front,
     MemkitCommand,
+    RecordId,
     SuggestingChoice,
     diagnostic,
     given_text,
+    record_argument,
     require_person,
     user_option,
 )
@@ -90,7 +92,7 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 
 
 @click.command("supersede", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @click.argument("text")
 @owner_option
 @reason_option
@@ -106,7 +108,7 @@ def supersede(front: Front, record_id: str, text: str, user: str | None, reason:
 
 def _mark_command(op: str, help_line: str) -> click.Command:
     @click.command(op, cls=MemkitCommand, help=help_line)
-    @click.argument("record_id", metavar="ID")
+    @record_argument
     @owner_option
     @reason_option
     @click.pass_obj
@@ -150,7 +152,7 @@ reject = _mark_command("reject", "Say that record ID is false: it goes, and the 
 
 
 @click.command("approve", cls=MemkitCommand)
-@click.argument("record_id", metavar="[ID]", required=False)
+@click.argument("record_id", metavar="[ID]", required=False, type=RecordId())
 @click.option("--batch", metavar="IMPORT", help="Instead of ID: everything that an import brought.")
 @click.option("--source-url", metavar="U", help="Instead of ID: everything that comes from a page.")
 @owner_option
@@ -181,7 +183,7 @@ forget = _mark_command("forget", "Retire record ID; history keeps it, and it may
 
 
 @click.command("update", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @owner_option
 @click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
 @click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
@@ -222,7 +224,7 @@ def update(
 
 
 @click.command("resolve", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @click.option("--holds", is_flag=True, help="ID is what holds; the others of its question are history from then on.")
 @click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when it was told).")
 @owner_option
@@ -246,7 +248,7 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
 
 
 @click.command("refine", cls=MemkitCommand)
-@click.argument("record_id", metavar="ID")
+@record_argument
 @click.argument("feedback")
 @owner_option
 @click.option("--dry-run", is_flag=True, help="Only print the proposed wording.")
@@ -282,7 +284,7 @@ def refine(
 
 
 @click.command("merge", cls=MemkitCommand)
-@click.argument("ids", metavar="ID ID…", nargs=-1, required=True)
+@click.argument("ids", metavar="ID ID…", nargs=-1, required=True, type=RecordId())
 @click.option("--text", help="What the merged record says (default: what the records say together).")
 @owner_option
 @reason_option

@@ -136,6 +136,14 @@ class ArchiveReader:
                 folded.record, folded.status, folded.history, folded.closed_at, folded.ended, folded.superseded_by
             )
 
+    def ids_beginning(self, beginning: str, *, user_id: str | None = None, most: int = 5) -> list[str]:
+        """Return the ids of lines that begin so, in order and at most so many; of one user, those about them."""
+        with self._reading(user_id):
+            catalogue = self._index.catalogue
+            found = catalogue.ids_beginning(beginning, most if user_id is None else -1)
+            visible = {SHARED, user_corpus(user_id)} if user_id is not None else None
+            return [id for id in found if visible is None or visible & {*catalogue.corpora_of_id(id)}][:most]
+
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
         with self._reading(user_id):

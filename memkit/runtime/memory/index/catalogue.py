@@ -310,6 +310,11 @@ class Catalogue:
         query = "SELECT DISTINCT name FROM lines JOIN corpora ON num = corpus WHERE id=?"
         return [name for (name,) in self._sql.execute(query, (id,))]
 
+    def ids_beginning(self, beginning: str, most: int) -> list[str]:
+        """Return the first ids that begin so, at most so many."""
+        query = "SELECT DISTINCT id FROM lines WHERE id>=? AND id<?||char(1114111) ORDER BY id LIMIT ?"
+        return [id for (id,) in self._sql.execute(query, (beginning, beginning, most))]
+
     def writers_of(self, id: str) -> list[str]:
         """Return who wrote the lines with this id."""
         query = "SELECT DISTINCT path FROM lines JOIN shards ON num = shard WHERE id=?"
