@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from memkit.lint.interface import Finding, LintReport, Rule
 from memkit.terminal import counted, harmless, one_line
@@ -82,22 +82,6 @@ def _baseline(report: LintReport) -> str:
 def rule_page(rule: Rule) -> str:
     """Return the page as Markdown."""
     return "\n".join(_page(rule)).rstrip() + "\n"
-
-
-def index_page(rules: Iterable[Rule]) -> str:
-    """Return the table of all rules as Markdown."""
-    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.what} |" for rule in rules]
-    head = [
-        "# Lint rules",
-        "",
-        "`memkit lint` checks a store with these rules; `memkit rule CODE` prints one of these pages.",
-        "A finding is switched off on its line, or alone on the line above, with a reason:",
-        "`# memkit: ignore[CODE] reason`; above a text of several lines it speaks for all of them.",
-        "",
-        "| code | name | severity | finds |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows]) + "\n"
 
 
 def _page(rule: Rule) -> Iterator[str]:
