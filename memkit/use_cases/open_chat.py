@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.domains.files import StoreDomain, store_domains
 from memkit.errors import NotFound, NotTrusted, UsageError
-from memkit.llm.providers import side_model
+from memkit.llm.summaries import side_model
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
