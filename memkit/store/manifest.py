@@ -90,24 +90,3 @@ def _values(place: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     }
     said = " or ".join(words[kind] for kind in kinds)
     return f"{said} from {place['minimum']}" if "minimum" in place else said
-
-
-def settings_page() -> str:
-    """Return the page of all settings, in Markdown."""
-    rows = [
-        f"| `{one.key}` | {one.meaning} | {one.takes} | `{json.dumps(one.default, ensure_ascii=False)}` |"
-        for one in meanings()
-    ]
-    return "\n".join([*INTRODUCTION, "| setting | meaning | values | default |", "|---|---|---|---|", *rows, ""])
-
-
-INTRODUCTION = (
-    "# Settings",
-    "",
-    "Everything that `memkit.yaml` may say. A flag goes before a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
-    "`context.max_tokens`), a variable before `memkit.yaml`, and that before the default. `memkit config show` prints",
-    "what holds and where it came from, `memkit config show KEY` what one means; `memkit config set KEY VALUE`",
-    "changes it in one commit, and `memkit config unset KEY` brings the default back. `make outputs` writes this page",
-    "from the schema of `memkit.yaml` and the defaults.",
-    "",
-)

@@ -10,7 +10,6 @@ from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record, replaced_by
-from memkit.store.schema import suggestion
 from memkit.terminal import one_line
 from memkit.use_cases.recall import find_record, require_status
 
@@ -425,6 +424,8 @@ def write_core(
     """
     known = workspace.core_sections
     if section not in known:
+        from memkit.store.schema import suggestion
+
         raise UsageError(
             f"{section!r:.60} is no section to write in. There are {', '.join(known)}.{suggestion(section, [*known])} "
             "Others are declared under core.sections in memkit.yaml."

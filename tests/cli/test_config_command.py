@@ -10,7 +10,8 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.store.config import load_settings
-from memkit.store.manifest import meanings, settings_page
+from memkit.store.manifest import meanings
+from tests.written.settings_page import settings_page
 
 
 def test_a_setting_is_changed_in_place(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from memkit.lint.reports import index_page, rule_page
+from memkit.lint.interface import Rule
+from memkit.lint.reports import rule_page
 from memkit.lint.rules import RULES
 
 from . import CHECKOUT
+
+
+def index_page(rules: Iterable[Rule]) -> str:
+    """Return the table of all rules as Markdown."""
+    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.what} |" for rule in rules]
+    head = [
+        "# Lint rules",
+        "",
+        "`memkit lint` checks a store with these rules; `memkit rule CODE` prints one of these pages.",
+        "A finding is switched off on its line, or alone on the line above, with a reason:",
+        "`# memkit: ignore[CODE] reason`; above a text of several lines it speaks for all of them.",
+        "",
+        "| code | name | severity | finds |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows]) + "\n"
 
 
 def write_rule_pages(out: Path) -> list[Path]:

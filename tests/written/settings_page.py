@@ -5,11 +5,32 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from memkit.store.manifest import settings_page
+from memkit.store.manifest import meanings
 
 from . import CHECKOUT
+
+INTRODUCTION = (
+    "# Settings",
+    "",
+    "Everything that `memkit.yaml` may say. A flag goes before a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
+    "`context.max_tokens`), a variable before `memkit.yaml`, and that before the default. `memkit config show` prints",
+    "what holds and where it came from, `memkit config show KEY` what one means; `memkit config set KEY VALUE`",
+    "changes it in one commit, and `memkit config unset KEY` brings the default back. `make outputs` writes this page",
+    "from the schema of `memkit.yaml` and the defaults.",
+    "",
+)
+
+
+def settings_page() -> str:
+    """Return the page of all settings, in Markdown."""
+    rows = [
+        f"| `{one.key}` | {one.meaning} | {one.takes} | `{json.dumps(one.default, ensure_ascii=False)}` |"
+        for one in meanings()
+    ]
+    return "\n".join([*INTRODUCTION, "| setting | meaning | values | default |", "|---|---|---|---|", *rows, ""])
 
 
 def write_settings_page(out: Path) -> Path:
