@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -120,43 +121,51 @@ class NearestIndex:
         live = numpy.array(sorted(corpus.live_documents()), dtype=numpy.int64)
         stays = numpy.isin(held.documents, live)
         missing = live[~numpy.isin(live, held.documents)].tolist()
-        fresh = self._stored(corpus, place[:-1], missing) if missing else {}
+        fresh = {}
+        if missing:
+            fresh = stored(self._embedder, corpus.vectors_path, place[:-1], missing, corpus.texts)
         documents = numpy.concatenate([held.documents[stays], numpy.array(list(fresh), dtype=numpy.int64)])
         rows = numpy.concatenate([held.rows[stays], *([numpy.stack(list(fresh.values()))] if fresh else [])])
         order = numpy.argsort(documents)
         self._open[corpus] = Held(place, documents[order], rows[order])
         return self._open[corpus]
 
-    def _stored(self, corpus: Corpus, state: tuple[object, ...], documents: Sequence[int]) -> dict[int, Any]:
-        """Return the vectors of documents: those that were kept before, and the others embedded and kept."""
-        found: dict[int, Any] = {}
-        sql = _opened(corpus.vectors_path, state)
-        try:
-            for start in range(0, len(documents), AT_ONCE):
-                some = documents[start : start + AT_ONCE]
-                found |= self._kept(sql, some) if sql else {}
-                new = [document for document in some if document not in found]
-                if not new:
-                    continue
-                rows = _units(self._embedder.embed_batch(corpus.texts(new)))
-                found |= dict(zip(new, rows, strict=True))
-                if sql:
-                    with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
-                        kept = [
-                            (document, row.astype("<f2").tobytes()) for document, row in zip(new, rows, strict=True)
-                        ]
-                        sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", kept)
-        finally:
+
+def stored(
+    embedder: Embedder,
+    path: Path | None,
+    state: tuple[object, ...],
+    documents: Sequence[int],
+    texts: Callable[[Sequence[int]], Sequence[str]],
+) -> dict[int, Any]:
+    """Return the vectors of documents: those that were kept before, and the others embedded and kept."""
+    found: dict[int, Any] = {}
+    sql = _opened(path, state)
+    try:
+        for start in range(0, len(documents), AT_ONCE):
+            some = documents[start : start + AT_ONCE]
+            found |= _kept(sql, some, embedder.dimension) if sql else {}
+            new = [document for document in some if document not in found]
+            if not new:
+                continue
+            rows = _units(embedder.embed_batch(texts(new)))
+            found |= dict(zip(new, rows, strict=True))
             if sql:
-                sql.close()
-        return found
+                with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
+                    kept = [(document, row.astype("<f2").tobytes()) for document, row in zip(new, rows, strict=True)]
+                    sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", kept)
+    finally:
+        if sql:
+            sql.close()
+    return found
 
-    def _kept(self, sql: sqlite3.Connection, documents: Sequence[int]) -> dict[int, Any]:
-        import numpy
 
-        query = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(documents))})"
-        rows = ((document, numpy.frombuffer(data, "<f2")) for document, data in sql.execute(query, documents))
-        return {document: row.astype("f4") for document, row in rows if len(row) == self._embedder.dimension}
+def _kept(sql: sqlite3.Connection, documents: Sequence[int], dimension: int) -> dict[int, Any]:
+    import numpy
+
+    query = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(documents))})"
+    rows = ((document, numpy.frombuffer(data, "<f2")) for document, data in sql.execute(query, documents))
+    return {document: row.astype("f4") for document, row in rows if len(row) == dimension}
 
 
 def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection | None:
@@ -198,23 +207,42 @@ def _units(vectors: Any) -> Any:
 
 MOST_KEPT = 4096
 """So many texts' vectors stay at hand."""
+TURNS = "turn-vectors"
+"""The file in which they lie, among what can be deleted."""
 
 
 class Similarity:
-    """How near texts are to a question; what was embedded once in this process is not embedded again."""
+    """How near texts are to a question; what was embedded once is not embedded again, with a file in no process."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, path: Path | None = None) -> None:
         self._embedder = embedder
-        self._kept: dict[str, list[float]] = {}
+        self._path = path
+        self._kept: dict[int, Any] = {}
+        self._asked: tuple[str, Any] = ("", None)
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return for each text the cosine of its angle to ``query``."""
-        missing = [text for text in dict.fromkeys([query, *texts]) if text not in self._kept]
-        if len(self._kept) + len(missing) > MOST_KEPT:
-            self._kept.clear()
-            missing = list(dict.fromkeys([query, *texts]))
+        import numpy
+
+        if not texts:
+            return []
+        numbers = {_number(text): text for text in texts}
+        missing = [number for number in numbers if number not in self._kept]
         if missing:
-            self._kept.update(zip(missing, self._embedder.embed_batch(missing), strict=True))
-        vectors = _units([self._kept[text] for text in (query, *texts)])
-        angles: list[float] = (vectors[1:] @ vectors[0]).tolist()
+            if len(self._kept) + len(missing) > MOST_KEPT:
+                self._kept, missing = {}, list(numbers)
+                if self._path is not None:
+                    self._path.unlink(missing_ok=True)
+            state = (identity(self._embedder), 1, "")
+            self._kept |= stored(
+                self._embedder, self._path, state, missing, lambda some: [numbers[number] for number in some]
+            )
+        if self._asked[1] is None or self._asked[0] != query:
+            self._asked = query, _units(self._embedder.embed_batch([query]))[0]
+        rows = numpy.stack([self._kept[_number(text)] for text in texts])
+        angles: list[float] = (rows @ self._asked[1]).tolist()
         return angles
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:7])

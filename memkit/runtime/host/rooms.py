@@ -29,6 +29,7 @@ from ..loop.core import (
 from ..loop.plan_run import PlanningTools
 from ..loop.tools import working_memory_tool
 from ..memory.archive.reader import unobserved
+from ..memory.log.clone import cache_folder
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .endpoints import OPENAI, Vendor
 from .journal import JournalledTools, account_of
@@ -276,9 +277,9 @@ class _ByMeaning:
 
     @cached_property
     def _similarity(self) -> Similar:
-        from ..embeddings.nearest import Similarity
+        from ..embeddings.nearest import TURNS, Similarity
 
-        return Similarity(self._embedder)
+        return Similarity(self._embedder, cache_folder(self._settings.memory_folder) / TURNS)
 
     @cached_property
     def _embedder(self) -> Embedder:
