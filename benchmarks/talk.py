@@ -2,7 +2,8 @@
 
 ``talk.txt`` has what two friends write over two years and questions about it, most of which need several turns or a
 name that another turn brings up. Each of their sessions is spread over one of forty made ones
-(``tests/bench/conversations``). The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
+(``tests/bench/conversations``). The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as
+``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..index.search import BY_WORDS, spread
-from ..index.words import BRIDGE, BRIDGED, FULL, NEAR, CorpusStatistics, lent, rare, saturation
+from ..index.words import BRIDGE, BRIDGED, FULL, LENT, NEAR, CorpusStatistics, lent, rare, saturation
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import names, query_terms, tokens, words
 
@@ -151,8 +151,10 @@ class ConversationIndex:
         scores = {place: score for score, place in ranked}
         by_words = spread([scores.get(place, 0.0) for place in range(len(meant))], low=0.0)
         by_meaning = spread(meant, low=min(meant, default=0.0))
+        # A long turn holds words of many things: what it means has the more to say.
+        share = 0.5 + (BY_WORDS - 0.5) * min(1.0, LENT * len(self._own) / (sum(self._own) or 1))
         fused = [
-            (BY_WORDS * words + (1 - BY_WORDS) * meaning, place)
+            (share * words + (1 - share) * meaning, place)
             for place, (words, meaning) in enumerate(zip(by_words, by_meaning, strict=True))
         ]
         return sorted(fused, key=lambda pair: (-pair[0], -pair[1]))
