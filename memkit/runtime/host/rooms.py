@@ -154,11 +154,11 @@ class Rooms:
         agent.working.max_items = self.settings.limits.working.max_items
         return agent
 
-    def session(self, model: Any, *, messages: bool = True, vendor: Vendor = OPENAI) -> Session:
+    def session(self, model: Any, *, messages: bool = True, vendor: Vendor | None = OPENAI) -> Session:
         """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
 
         A model of ``vendor`` draws what lasts from turns and, where ``context.summary_model`` says so, sums up what
-        leaves the prompt.
+        leaves the prompt. None stands for a server that answers nothing beside a conversation.
 
         Raises:
             SessionInUse: Another process has the session open.
@@ -189,7 +189,7 @@ class Rooms:
         session.open(may_read=granted())
         return session
 
-    def _side_model(self, agent: AgentLoop, vendor: Vendor) -> SideModel | None:
+    def _side_model(self, agent: AgentLoop, vendor: Vendor | None) -> SideModel | None:
         from .plain_model import plain_model
         from .side_model import SideModel
 
