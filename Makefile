@@ -46,8 +46,9 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
 
-recording: $(STAMPS)/test ## Play the session of docs/chat.md on a terminal and write the page from its screen
+recording: $(STAMPS)/test ## Play the session of docs/chat.md and the tour on a terminal; write the page and README's picture
 	$(BIN)/python tests/chat/recording.py
+	$(BIN)/python -m tests.written.tour_picture
 
 one-day: $(STAMPS)/test ## Play one day with the vendors' programs (npm install --prefix tests/serving/others) and write its page
 	$(BIN)/python -m tests.written.one_day

@@ -127,6 +127,7 @@ class Trial:
         """Run a command in a process of its own, of which ``strace`` follows one or ``all``, and return what it saw."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             environment = {**os.environ, "FAULTS": scratch, "FAULTS_IN": process, "FAULTS_ASKED": asked,
+                           "PYTHONDONTWRITEBYTECODE": "1",  # a file that is cut off would break every later run
                            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
                            "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}  # fmt: skip
             follow = ["strace", "-qq", "-o", f"{scratch}/0", *asked.split()] if process in ("0", "all") else []

@@ -15,12 +15,12 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
 Place = str | os.PathLike[str]
 
 CLOSED = "This store is closed. Open it again: 'with open_store(…) as store', or 'async with aopen_store(…) as store'."
@@ -307,6 +308,19 @@ class StoreAgent:
             return self._agent.step(text)
 
 
+def twin(
+    call: Callable[Concatenate[Any, Given], Answer],
+) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
+    """Return the same call to be awaited, for a class whose ``_beside`` carries it out in a thread beside the loop."""
+
+    @wraps(call)
+    async def awaited(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        answer: Answer = await self._beside(call, *given, **named)
+        return answer
+
+    return awaited
+
+
 class AsyncStore:
     """The same store for asynchronous code: every call runs in one thread beside the loop.
 
@@ -322,39 +336,12 @@ class AsyncStore:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
         self._closed = False
 
-    async def add(
-        self,
-        text: str,
-        *,
-        user: str | None = None,
-        type: str = "fact",
-        tags: Sequence[str] = (),
-        confidence: float = 1.0,
-        valid_until: str | None = None,
-    ) -> Decision:
-        """Do what ``Store.add`` does."""
-        offered = partial(self._opened.add, text, user=user, type=type, tags=tags, confidence=confidence)
-        return await self._beside(partial(offered, valid_until=valid_until))
-
-    async def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
-        """Do what ``Store.search`` does."""
-        return await self._beside(partial(self._opened.search, query, user=user, k=k, as_of=as_of))
-
-    async def get(self, id: str, *, user: str | None = None) -> StoredRecord:
-        """Do what ``Store.get`` does."""
-        return await self._beside(partial(self._opened.get, id, user=user))
-
-    async def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
-        """Do what ``Store.supersede`` does."""
-        return await self._beside(partial(self._opened.supersede, id, text, user=user, reason=reason))
-
-    async def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
-        """Do what ``Store.forget`` does."""
-        return await self._beside(partial(self._opened.forget, id, user=user, reason=reason))
-
-    async def why(self, id: str, *, user: str | None = None) -> RecordAccount:
-        """Do what ``Store.why`` does."""
-        return await self._beside(partial(self._opened.why, id, user=user))
+    add = twin(Store.add)
+    search = twin(Store.search)
+    get = twin(Store.get)
+    supersede = twin(Store.supersede)
+    forget = twin(Store.forget)
+    why = twin(Store.why)
 
     async def agent(
         self,
@@ -366,13 +353,13 @@ class AsyncStore:
         consent: bool = False,
     ) -> AsyncStoreAgent:
         """Do what ``Store.agent`` does."""
-        ready = partial(self._opened.agent, user=user, session=session, provider=provider, model=model, consent=consent)
-        return AsyncStoreAgent(await self._beside(ready), self._beside)
+        setting = {"user": user, "session": session, "provider": provider, "model": model, "consent": consent}
+        return AsyncStoreAgent(await self._beside(Store.agent, **setting), self)
 
     async def close(self) -> None:
         """Commit what was written, and release the store."""
         if self._store is not None:
-            await self._beside(self._store.close)
+            await self._beside(Store.close)
             self._store = None
         self._closed = True
         self._thread.shutdown(wait=False)
@@ -383,7 +370,11 @@ class AsyncStore:
             raise UsageError("Open the store first: 'async with aopen_store(…) as store', or 'await aopen_store(…)'.")
         return self._store
 
-    async def _beside(self, work: Callable[[], Answer]) -> Answer:
+    async def _beside(self, call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
+        return await self.in_thread(partial(call, self._opened, *given, **named))
+
+    async def in_thread(self, work: Callable[[], Answer]) -> Answer:
+        """Return what ``work`` comes to in the thread of this store; raises ``UsageError`` where it is closed."""
         if self._closed:
             raise UsageError(CLOSED)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -395,7 +386,7 @@ class AsyncStore:
     async def __aenter__(self) -> Self:
         """Open the store, and return it."""
         if self._store is None:
-            self._store = await self._beside(partial(open_store, self._path))
+            self._store = await self.in_thread(partial(open_store, self._path))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -406,17 +397,16 @@ class AsyncStore:
 class AsyncStoreAgent:
     """The store's agent in one session, for asynchronous code."""
 
-    def __init__(
-        self, agent: StoreAgent, beside: Callable[[Callable[[], AgentResponse]], Awaitable[AgentResponse]]
-    ) -> None:
+    def __init__(self, agent: StoreAgent, store: AsyncStore) -> None:
         self._agent = agent
-        self._beside = beside
+        self._store = store
 
     @property
     def session(self) -> str:
         """Return the id of the session, to go on with it later."""
         return self._agent.session
 
-    async def respond(self, text: str) -> AgentResponse:
-        """Do what ``StoreAgent.respond`` does."""
-        return await self._beside(partial(self._agent.respond, text))
+    respond = twin(StoreAgent.respond)
+
+    async def _beside(self, call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
+        return await self._store.in_thread(partial(call, self._agent, *given, **named))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import sys
 import unicodedata
 from collections.abc import Sequence
 
@@ -56,6 +58,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return names in a row, of many the first ones and how many there are besides.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def is_unsafe(char: str) -> bool:
     """Return whether a terminal could obey, hide or reorder ``char``; newline and tab are safe."""
     return char not in _KEPT and unicodedata.category(char) in _UNSAFE
@@ -81,3 +93,47 @@ def tainted(origins: Sequence[str]) -> str:
     more = [f"{len(origins) - 2} more"] if len(origins) > 3 else []
     named = [one_line(origin, 60) for origin in origins]
     return f"from outside: {', '.join([*named[:2], *more] if more else named)}" if named else ""
+
+
+COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
+"""What stands before the last column of a line, by the gap behind it."""
+
+
+def fitted(text: str) -> str:
+    """Return ``text`` as the terminal shows it best; unchanged where it goes into a file or a pipe."""
+    if not sys.stdout.isatty():
+        return text
+    import shutil
+
+    width = shutil.get_terminal_size().columns
+    return "\n".join(broken(line, width) for line in text.split("\n"))
+
+
+def broken(line: str, width: int) -> str:
+    """Return a line in pieces of at most ``width`` characters, what follows the first below its second column.
+
+    A word that is longer stays whole, so that it can be copied.
+
+    >>> print(broken("/core  Show core memory.", 20))
+    /core  Show core
+           memory.
+    """
+    if len(line) <= width:
+        return line
+    column = COLUMN.match(line)
+    if column and len(column[0]) <= width // 2:
+        first, below = column[0], " " * len(column[0])
+    else:
+        first = line[: len(line) - len(line.lstrip())]
+        below = f"{first}  "
+    import textwrap
+
+    pieces = textwrap.wrap(
+        line[len(first) :],
+        width,
+        initial_indent=first,
+        subsequent_indent=below,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(pieces)

@@ -107,7 +107,7 @@ class Workspace:
         return Git(self.root)
 
     def _branch(self) -> str | None:
-        from memkit.store.git_folder import head_branch
+        from memkit.store.layout import head_branch
 
         return head_branch(self.root)
 
@@ -204,7 +204,7 @@ class Workspace:
         """
         if name is None:
             return self.archive
-        from memkit.store.commit_logs import TreeLog, index_folder, moment_of
+        from memkit.store.chain_history import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
         if not moment.holds_store:
@@ -359,7 +359,7 @@ class Workspace:
             # Where the store cannot be written the question can still be answered, and the next one agrees.
             with suppress(EnvironmentFault):
                 self.agree_on_model()
-        return NearestIndex(self.embedder)
+        return NearestIndex(self.embedder, self.archive.log.vectors)
 
     def similar(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return how near texts are to a question in meaning, as the store's model sees it."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, require_person, user_option
 from memkit.errors import UsageError
 from memkit.terminal import counted, one_line
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from memkit.cli.arguments import fitted, forget_typed_ahead, typed_line
+from memkit.cli.output import forget_typed_ahead, typed_line
 from memkit.runtime.loop.interface import Verdict
-from memkit.terminal import one_line
+from memkit.terminal import fitted, one_line
 
 LINES, WIDTH = 24, 400
 """How much of one argument is shown before a person asks for the rest."""

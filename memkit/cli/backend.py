@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memkit.cli.output import Front, MemkitGroup, diagnostic
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitGroup, diagnostic, require_person
 from memkit.store.trust import Trust
 from memkit.terminal import counted, one_line
 from memkit.use_cases.backend import Move, TierPlace

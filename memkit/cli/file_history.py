@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
-from memkit.store.yaml_edit import PARTS
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ NO_HOOKS = (
 SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
 
 bump_option = click.option(
-    "--bump", type=SuggestingChoice(list(PARTS)), help="Count this part of the version up (default: minor)."
+    "--bump",
+    type=SuggestingChoice(["major", "minor", "patch"]),
+    help="Count this part of the version up (default: minor).",
 )
 note_option = click.option("-m", "--note", metavar="TEXT", help="What the commit says (default: what changed).")
 

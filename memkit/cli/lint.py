@@ -16,15 +16,7 @@ from memkit.store.layout import find_store
 if TYPE_CHECKING:
     from memkit.lint.interface import Finding, LintReport
 
-_FORMATS = {
-    "text": "reports",
-    "concise": "reports",
-    "sarif": "services",
-    "github": "services",
-    "gitlab": "services",
-    "junit": "services",
-}
-"""The module of each; one run needs one of them."""
+_FORMATS = ("text", "concise", "sarif", "github", "gitlab", "junit")
 
 
 @click.command("lint", cls=MemkitCommand)
@@ -125,7 +117,7 @@ def _write_schemas(front: Front) -> None:
 
 
 def _formatted(report: LintReport, form: str) -> str:
-    text: str = getattr(import_module(f"memkit.lint.{_FORMATS[form]}"), f"{form}_report")(report)
+    text: str = getattr(import_module("memkit.lint.reports"), f"{form}_report")(report)
     return text
 
 

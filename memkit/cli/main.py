@@ -234,7 +234,7 @@ COMMANDS: Commands = {
     "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
     "mcp": ("memkit.cli.serve:mcp", "Tell clients of the Model Context Protocol about this store."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
-    "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
+    "completion": ("memkit.cli.setup:completion", "Print the shell completion for bash, zsh or fish."),
 }
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
+from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
     from memkit.workspace import Workspace
+
 
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
@@ -160,8 +163,6 @@ def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
 
 def agrees(trust: Trust, demands: Demands) -> bool:
     """Ask a person on the terminal whether the store may do what it demands."""
-    from memkit.cli.arguments import forget_typed_ahead
-
     forget_typed_ahead()
     return yes_or_no(_question(trust, demands))
 
@@ -378,3 +379,119 @@ def _set(name: str) -> Any:
             setattr(front, name, value)
 
     return callback
+
+
+class PersonsOnly(NegativeAnswer):
+    """Report that an agent asked for what only a person can say."""
+
+    code = "persons_only"
+
+
+def require_person(deed: str) -> None:
+    """Raise ``PersonsOnly`` where an agent runs this; ``deed`` is what was asked for, such as ``'memkit trust'``."""
+    if why := persons_only(deed):
+        raise PersonsOnly(why)
+
+
+# The terminal that a person types on, and the lines that are asked for there, on standard error.
+
+GOES_ON = "\\"
+"""At the end of a line it says that another one follows."""
+
+
+def is_able_terminal(stream: TextIO | None = None) -> bool:
+    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
+
+    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
+    """
+    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
+    return able and (stream or sys.stdout).isatty()
+
+
+def typed_line(question: str) -> str:
+    """Return what is typed after ``question``, without its end of line; raises ``EOFError`` when nothing comes."""
+    click.echo(harmless(question), nl=False, err=True)
+    line = sys.stdin.readline()
+    if not line:
+        click.echo(err=True)
+        raise EOFError
+    return line.rstrip("\r\n")
+
+
+def given_text(text: str) -> str:
+    """Return a text of the command line, or for "-" what standard input holds; raises ``UsageError`` for no text."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
+
+
+def forget_typed_ahead() -> None:
+    """Drop what was typed before a question was shown, so that nothing typed for another purpose answers it."""
+    try:
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    except (ImportError, OSError, ValueError, termios.error):
+        return  # no terminal, or none that can be asked
+
+
+# Named values on the command line: ``k=v`` is text, ``k:=JSON`` has a type.
+
+
+def read_pairs(pairs: Sequence[str], option: str, reserved: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither, or is reserved."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        typed = key.endswith(":")
+        key = key.removesuffix(":")
+        if not sign or not key:
+            raise UsageError(f"{option} {pair!r} is not K=V or K:=JSON.")
+        if key in values:
+            raise UsageError(f"{option} {key} is given twice.")
+        if key in reserved:
+            raise UsageError(f"{option} {key}: that is what the conversation makes of it, and no host can set it.")
+        values[key] = _json(value, pair, option) if typed else value
+    return values
+
+
+def _json(value: str, pair: str, option: str) -> Any:
+    try:
+        return json.loads(value, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError
+        raise UsageError(f"{option} {pair!r}: what follows := is not JSON ({error}). For text write K=V.") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _without_twins(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        twin = next(key for place, (key, _) in enumerate(members) if key in dict(members[:place]))
+        raise ValueError(f"the key {twin!r} stands there twice")
+    return found
+
+
+# Numbers that options take.
+
+
+class Positive(click.FloatRange):
+    """A finite number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; ``inf`` and ``nan``, which a range lets through, are bad usage."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Positive()

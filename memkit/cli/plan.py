@@ -177,7 +177,7 @@ def _domain_of(front: Front, root: Path, task: str) -> str | None:
 
 def _ipc_lines(planned: Planned) -> list[str]:
     """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
-    from memkit.hddl.plans import plan_lines as competition_lines
+    from memkit.hddl.interface import plan_lines as competition_lines
     from memkit.use_cases.plans import plan_lines
 
     if planned.result.found:

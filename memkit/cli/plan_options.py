@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from memkit.cli.arguments import read_pairs
-from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic, user_option
+from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic, read_pairs, user_option
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import Reason, Result

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, require_person, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import bare_date, normal_time

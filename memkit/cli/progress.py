@@ -9,8 +9,7 @@ import time
 from types import FrameType
 from typing import Self, TextIO
 
-from memkit.cli.arguments import is_able_terminal
-from memkit.cli.output import Front
+from memkit.cli.output import Front, is_able_terminal
 from memkit.evolution.carrying import Progress
 from memkit.terminal import one_line
 

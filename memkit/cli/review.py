@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.review.interface import Difference, Review
-from memkit.review.pages import markdown, page
-from memkit.review.text import difference_data, difference_lines, review_data, review_lines
+from memkit.review.text import difference_data, difference_lines, markdown, page, review_data, review_lines
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
-
-if TYPE_CHECKING:
-    from memkit.review.interface import Difference, Review
 
 # ``memkit diff``: what changed between two commits, or since one, by meaning.
 

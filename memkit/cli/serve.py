@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, require_person, user_option
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
@@ -38,12 +37,13 @@ from memkit.terminal import counted, one_line
     type=SuggestingChoice(["clean"]),
     help="clean: what the client's model reads is written by nobody else, so what it offers is no stranger's.",
 )
+@click.option("--rate", type=click.IntRange(1, 100_000), help="Requests a second that one token may make; 100.")
 @click.option("--metrics", is_flag=True, help="Numbers at /metrics as Prometheus reads them, for who reaches it.")
 @click.option("--log", type=SuggestingChoice(["text", "json"]), help="Say each request to the page on standard error.")
 @click.pass_obj
 def serve(
     front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None,
-    metrics: bool, log: str | None,
+    rate: int | None, metrics: bool, log: str | None,
 ) -> None:  # fmt: skip
     """Serve this store to other programs by the Model Context Protocol, and over HTTP as a page to people.
 
@@ -54,8 +54,9 @@ def serve(
         raise UsageError("Give one of --stdio and --http.")
     if front.json and address is None:
         raise UsageError("On standard output the protocol is spoken. Leave out --json.")
-    if address is None and (metrics or log):
-        raise UsageError(f"{'--metrics' if metrics else '--log'} is for a server over HTTP: add --http HOST:PORT.")
+    for option, given in (("--metrics", metrics), ("--log", log), ("--rate", rate)):
+        if address is None and given:
+            raise UsageError(f"{option} is for a server over HTTP: add --http HOST:PORT.")
     if review or client_taint:
         require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
     if importlib.util.find_spec("mcp") is None:
@@ -78,11 +79,12 @@ def serve(
                 front.note("Waiting for a client on standard input. 'memkit mcp install' lets a client start this.")
             run_stdio(server)
         else:
-            from memkit.serving.http import Listening, run_http
+            from memkit.serving.http import RATE, Listening, run_http
 
             # An agent with a shell reads the link as well: it may write in its own name, and vouch for nothing.
             operator = "review" if persons_only("") is None else "write"
-            run_http(server, workspace, Listening(address, bound, operator, metrics, _logged(front, log)), front.note)
+            where = Listening(address, bound, operator, metrics, rate or RATE, _logged(front, log))
+            run_http(server, workspace, where, front.note)
     finally:
         workspace.end_batch()
 

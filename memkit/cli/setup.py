@@ -1,4 +1,4 @@
-"""``memkit setup``: choose who answers, ask it once, and write it into the store."""
+"""``memkit setup``, to choose who answers, ask it once and write it down; and ``memkit completion``, for shells."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from typing import Any, TypeVar
 
 import click
 
-from memkit.cli.arguments import fitted, typed_line
-from memkit.cli.output import Front, MemkitCommand, User, diagnostic, with_trust, yes_or_no
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    User,
+    diagnostic,
+    typed_line,
+    with_trust,
+    yes_or_no,
+)
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.llm.providers import SERVERS, WITHOUT_MODELS, ModelAddress
-from memkit.terminal import one_line
+from memkit.terminal import fitted, one_line
 from memkit.use_cases.models import SHOWN, ModelCheck, ModelChoice, asked_once, chosen, models_of, overruling, wanted
 
 WHO = """\
@@ -182,3 +190,18 @@ def _typed(question: str, usual: str, check: Callable[[str], Answer]) -> Answer:
             return check(text)
         except UsageError as error:
             click.echo(fitted(f"memkit: {error}"), err=True)
+
+
+@click.command("completion", cls=MemkitCommand)
+@click.argument("shell", type=SuggestingChoice(["bash", "zsh", "fish"]))
+@click.pass_obj
+def completion(front: Front, shell: str) -> None:
+    """Print the completion script for SHELL; add its output to the shell's start-up file."""
+    from click.shell_completion import get_completion_class
+
+    from memkit.cli.main import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(cli, {}, "memkit", "_MEMKIT_COMPLETE").source()
+    front.answer({"shell": shell, "script": script}, script)

@@ -11,8 +11,16 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import MOST_SHOWN, Front, MemkitCommand, MemkitGroup, diagnostic, suggestion, with_trust
-from memkit.cli.persons import require_person
+from memkit.cli.output import (
+    MOST_SHOWN,
+    Front,
+    MemkitCommand,
+    MemkitGroup,
+    diagnostic,
+    require_person,
+    suggestion,
+    with_trust,
+)
 from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
 from memkit.runtime.memory.interface import ShardProblem

@@ -38,7 +38,7 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
     demands = trust.demands()
     if show:
         _show(front, trust, demands)
-    from memkit.cli.persons import require_person
+    from memkit.cli.output import require_person
 
     require_person("'memkit trust'")
     if digest is not None and digest.strip().lower() != demands.digest:

@@ -12,9 +12,8 @@ from typing import Any
 
 from memkit.errors import NotFound, StoreFault
 from memkit.runtime.htn.core import Domain, HtnError, Journal, Method, Problem, term_text
-from memkit.runtime.htn.execution.course import Course
+from memkit.runtime.htn.execution.course import Course, PlanJournalError, read_entries
 from memkit.runtime.htn.execution.interface import DONE
-from memkit.runtime.htn.execution.journal import PlanJournalError, read_entries
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.store.files import write_whole
 from memkit.store.schema import suggestion

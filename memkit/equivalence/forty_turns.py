@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memkit.equivalence.answers import FOUND, call, insert, outbox, search, working
-from memkit.equivalence.interface import Part, TranscriptTurn
+from memkit.equivalence.interface import FOUND, Part, TranscriptTurn, call, insert, outbox, search, working
 
 USER = "vera"
 PAGE = "https://gate.example/today"

@@ -11,8 +11,8 @@ from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.evolution.answers import RecordedAnswers
+from memkit.evolution.files import JudgedProgram, LineageStep, ancestry, by_id
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram, LineageStep, ancestry, by_id
 from memkit.evolution.record import Checkpoint, RunRecord
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
@@ -61,11 +61,7 @@ class EvolutionAccount:
 
     @property
     def best(self) -> str:
-        """Return the id of the best program.
-
-        Raises:
-            NegativeAnswer: None has a score that counts.
-        """
+        """Return the id of the best program; raises ``NegativeAnswer`` where none has a score that counts."""
         if self.checkpoint is None or self.checkpoint.best is None:
             raise NegativeAnswer(f"No program of the run {self.record.name} has a score that counts yet.")
         return str(self.checkpoint.best["id"])
@@ -103,11 +99,7 @@ class EvolutionAccount:
         return self.known[found[0]]
 
     def text(self, id: str) -> str:
-        """Return the text of a program.
-
-        Raises:
-            NotFound: It is not in the folder any more.
-        """
+        """Return the text of a program; raises ``NotFound`` where it is not in the folder any more."""
         if id not in self.texts:
             raise NotFound(f"The text of the program {id[:SHORT]} is not in {self.folder.path / 'programs'}.")
         return self.texts[id]

@@ -65,11 +65,7 @@ class RecordedAnswers:
         return self._known.get(key)
 
     def keep(self, key: tuple[str, ...], answer: ProposedChange) -> None:
-        """Put an answer on the disk.
-
-        Raises:
-            RunFault: The disk does not take it.
-        """
+        """Put an answer on the disk; raises ``RunFault`` where the disk does not take it."""
         usage = {name: value for name, value in answer.usage.items() if isinstance(value, int | float)}
         line = json.dumps({"key": key, "text": answer.text, "usage": usage}) + "\n"
         with self._writing:
@@ -174,11 +170,7 @@ def open_proposers(
 
 
 def _opened(provider: str, model: str | None, folder: Path | None, models: StoreModels) -> Model:
-    """Return the model of one provider.
-
-    Raises:
-        UsageError: It cannot write programs.
-    """
+    """Return the model of one provider; raises ``UsageError`` where it cannot write programs."""
     name, slash, chosen = provider.partition("/")
     if ":" in name:  # what follows is a file
         name, slash, chosen = provider, "", ""

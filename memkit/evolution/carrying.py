@@ -2,20 +2,150 @@
 
 from __future__ import annotations
 
+import ast
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
 
 from memkit.evolution.account import account_of, failures_of
-from memkit.evolution.answers import RecordedAnswers
-from memkit.evolution.files import RunChanged
+from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_proposers
+from memkit.evolution.files import JudgedProgram, RunChanged
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram
+from memkit.evolution.judging import Elsewhere, Judging, RemoteEvaluator, confining, sandbox_of
 from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord
-from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual
+from memkit.evolution.task import EvolutionTask
+from memkit.llm.providers import StoreModels
+from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual, Score, SearchSettings
+from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
 from memkit.terminal import one_line
+
+UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
+_AT_A_TIME = 4
+"""Questions that one model works on."""
+EXPRESSION = "program"
+"""What the function is called, for the evaluator, of a file that is one lambda expression and nothing else."""
+
+
+class Workshop:
+    """Owns what a run needs beside its folder, for the time of a block."""
+
+    def __init__(
+        self,
+        task: EvolutionTask,
+        settings: EvolutionSettings,
+        answers: RecordedAnswers,
+        folder: Path,
+        models: StoreModels | None = None,
+    ) -> None:
+        """Open everything, so that whatever is wrong with it is said before anything is written.
+
+        Relative file names of providers start in ``folder``.
+
+        Raises:
+            UsageError: The evaluator cannot be used or is not deterministic, or something is granted that is not there.
+            SandboxUnavailable: Programs cannot be confined here.
+            EvolveError: The program to start from is none that can be varied.
+        """
+        self._task, self._settings = task, settings
+        self._stack = ExitStack()
+        try:
+            proposers = [_recorded(each, answers, settings.budget) for each in self._proposers(folder, models)]
+            self._sandbox = (
+                None if settings.unsafe else self._stack.enter_context(sandbox_of(*confining(settings)[:-1]))
+            )
+            self._elsewhere = self._stack.enter_context(Elsewhere(settings.executor)) if settings.executor else None
+            self._judging = self._stack.enter_context(self._judge())
+            self._judging.begin()
+            self.searcher = self._search(proposers)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    @property
+    def confinement(self) -> str:
+        """Return which means of confinement hold."""
+        return UNCONFINED if self._sandbox is None else str(self._sandbox.report)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._stack.close()
+
+    @cached_property
+    def _is_expression(self) -> bool:
+        """Tell whether the program is one lambda expression, which the search knows to vary best."""
+        try:
+            return isinstance(ast.parse(self._task.seed.strip(), mode="eval").body, ast.Lambda)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+
+    def _proposers(self, folder: Path, models: StoreModels | None) -> list[PromptedProposer]:
+        settings = self._settings
+        return open_proposers(settings.providers, self._task, model=settings.model, folder=folder, models=models)
+
+    def _judge(self) -> Judging:
+        settings = self._settings
+        task = replace(self._task, seed=self._module(self._task.seed))
+        there = None
+        if self._elsewhere is not None:
+            there = RemoteEvaluator(self._elsewhere.executor, task.evaluator, confining(settings))
+        return Judging(
+            task, self._sandbox, seed=settings.seed, timeout=settings.timeout, minimize=settings.minimize, there=there
+        )
+
+    def _module(self, program: str) -> str:
+        return f"{EXPRESSION} = (\n{program}\n)\n" if self._is_expression else program
+
+    def _fitness(self, program: str) -> Score:
+        return self._judging(self._module(program))
+
+    def _confirm(self, program: str) -> Score:
+        return self._judging.confirm(self._module(program))
+
+    def _search(self, proposers: Sequence[RecordingProposer]) -> EvolutionarySearcher:
+        settings = self._settings
+        return EvolutionarySearcher(
+            self._task.seed.strip() if self._is_expression else None,
+            fitness=self._fitness,
+            population_size=settings.population,
+            minimize=settings.minimize,
+            seed=settings.seed,
+            settings=SearchSettings(
+                species=None if self._is_expression else self._task.species(),
+                confirm=self._confirm,
+                target_fitness=settings.target,
+                patience=settings.patience,
+                islands=settings.islands,
+                proposers=proposers,
+                executor=self._executor(),
+            ),
+        )
+
+    def _executor(self) -> Executor | None:
+        """Return threads that wait for evaluations, which are processes of their own."""
+        workers = max(self._settings.workers, self._elsewhere.workers if self._elsewhere else 1)
+        if workers == 1:
+            return None
+        executor = ThreadPoolExecutor(workers)
+        # Not by leaving its own block: that would wait for evaluations that nobody wants any more after an interrupt.
+        self._stack.callback(executor.shutdown, wait=False, cancel_futures=True)
+        return executor
+
+
+def _recorded(proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float]) -> RecordingProposer:
+    """Return a proposer whose answers are kept; a script, which has no memory, goes on where it was."""
+    if not proposer.name.startswith("scripted:"):
+        return RecordingProposer(proposer, answers, budget, at_a_time=_AT_A_TIME)
+    for _ in range(answers.count(proposer.name)):
+        proposer.ask(ChangePrompt("", ""))
+    return RecordingProposer(proposer, answers, budget)
 
 
 @dataclass(frozen=True)
@@ -72,26 +202,30 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What the run is told and tells while it is at work."""
+class Audience:
+    """Who watches a run."""
 
-    clock: Callable[[], str]
-    """The time, as it is written down."""
     tell: Callable[[Progress], None] = lambda _progress: None
+    """Is called after each generation."""
     is_interrupted: Callable[[], bool] = lambda: False
-    """Whether somebody wants it to end after this generation."""
-    spent: Callable[[], Mapping[str, float]] = dict
-    used_up: Callable[[], str | None] = lambda: None
-    """Which budget of the models is used up."""
+    """Is asked before each generation whether to stop there."""
 
 
 class Evolution:
     """Carries one run on, from its newest checkpoint or from the beginning."""
 
     def __init__(
-        self, folder: RunFolder, searcher: EvolutionarySearcher, settings: EvolutionSettings, watch: Watch
+        self,
+        folder: RunFolder,
+        searcher: EvolutionarySearcher,
+        settings: EvolutionSettings,
+        answers: RecordedAnswers,
+        audience: Audience,
+        clock: Callable[[], str] | None = None,
     ) -> None:
-        self._folder, self._searcher, self._settings, self._watch = folder, searcher, settings, watch
+        self._clock = clock or now
+        self._folder, self._searcher, self._settings = folder, searcher, settings
+        self._answers, self._audience = answers, audience
         self._checkpoint: Checkpoint | None = None
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -108,14 +242,14 @@ class Evolution:
         if stopped is None and self._checkpoint is not None:
             stopped = self._spent(self._checkpoint.generation)
         while stopped is None:
-            if self._watch.is_interrupted():
+            if self._audience.is_interrupted():
                 return INTERRUPTED
             stopped = self._next()
         return stopped
 
     def _spent(self, generation: int) -> str | None:
         """Return what the run was allowed and has used, if that is so."""
-        return GENERATIONS if generation >= self._settings.generations else self._watch.used_up()
+        return GENERATIONS if generation >= self._settings.generations else self._answers.over(self._settings.budget)
 
     def _next(self) -> str | None:
         """Breed and judge one generation, put it on the disk, and return the reason to stop, if there is one."""
@@ -129,7 +263,7 @@ class Evolution:
         state = self._searcher.state()
         checkpoint = Checkpoint(
             generation.number,
-            self._watch.clock(),
+            self._clock(),
             size,
             _best(individuals, generation, before.best if before else None),
             generation.evaluations,
@@ -141,7 +275,7 @@ class Evolution:
         )
         self._folder.checkpoints.write(checkpoint)
         self._checkpoint = checkpoint
-        self._watch.tell(self._progress(checkpoint, before))
+        self._audience.tell(self._progress(checkpoint, before))
         return stopped
 
     def _progress(self, now: Checkpoint, before: Checkpoint | None) -> Progress:
@@ -154,7 +288,7 @@ class Evolution:
             improved,
             now.evaluations,
             now.seconds,
-            self._watch.spent(),
+            self._answers.spent,
         )
 
 
@@ -207,16 +341,6 @@ _FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
 """Reasons to stop that hold on resume, with the setting that would have to be another one."""
 
 
-@dataclass(frozen=True)
-class Audience:
-    """Who watches a run."""
-
-    tell: Callable[[Progress], None] = lambda _progress: None
-    """Is called after each generation."""
-    is_interrupted: Callable[[], bool] = lambda: False
-    """Is asked before each generation whether to stop there."""
-
-
 def carry_on(
     folder: RunFolder,
     record: RunRecord,
@@ -233,14 +357,7 @@ def carry_on(
         RunChanged: The task has become one that the checkpoint does not fit.
         RunFault: The disk does not take a generation; the one before stands.
     """
-    watch = Watch(
-        clock=now,
-        tell=audience.tell,
-        is_interrupted=audience.is_interrupted,
-        spent=lambda: answers.spent,
-        used_up=lambda: answers.over(record.settings.budget),
-    )
-    evolution = Evolution(folder, searcher, record.settings, watch)
+    evolution = Evolution(folder, searcher, record.settings, answers, audience)
     if found.checkpoint is not None:
         try:
             evolution.restore(found.checkpoint)

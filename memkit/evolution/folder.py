@@ -10,8 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memkit.errors import NotFound, UsageError
-from memkit.evolution.files import RunBusy, RunFault, Texts
-from memkit.evolution.individuals import Individuals
+from memkit.evolution.files import Individuals, RunBusy, RunFault, Texts
 from memkit.evolution.record import RECORD, EvolutionCheckpoints, FoundCheckpoint, RunRecord, read_record, write_record
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.files import locked, make_private
@@ -128,11 +127,7 @@ def new_run_name(task: str, now: datetime, folder: Path) -> str:
 
 
 def find_run(named: str, store: Path | None) -> RunFolder:
-    """Return the run of a name, of a path, or ``latest``.
-
-    Raises:
-        NotFound: There is no such run.
-    """
+    """Return the run of a name, of a path, or ``latest``; raises ``NotFound`` where there is no such run."""
     places = [folder for folder in dict.fromkeys((runs_folder(store), Path.cwd() / OUTSIDE)) if folder.is_dir()]
     runs = [path.parent for folder in places for path in folder.glob(f"*/{RECORD}")]
     if named == LATEST and runs:

@@ -14,7 +14,7 @@ from memkit import __version__
 from memkit.drawing.graph import Edge, Graph, GraphNode, NodeKind
 from memkit.drawing.interface import draw
 from memkit.evolution.account import SHORT, EvolutionAccount, Point, course_of, status_of
-from memkit.evolution.individuals import LineageStep
+from memkit.evolution.files import LineageStep
 from memkit.terminal import harmless, one_line
 
 _WIDTH, _HEIGHT = 720, 260

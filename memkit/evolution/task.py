@@ -236,11 +236,7 @@ def find_task(program: Path, evaluator: Path | None = None, settings: Path | Non
 
 
 def _existing(path: Path, what: str) -> Path:
-    """Return the real path of a file.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Return the real path of a file; raises ``UsageError`` where it is none."""
     if not path.is_file():
         raise UsageError(f"{what}: there is no file {path}.", path=str(path))
     return path.resolve()

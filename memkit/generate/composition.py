@@ -16,10 +16,17 @@ import memkit
 from memkit.generate.content import SHEETS, Content, distribution_name
 from memkit.generate.manifest import MANIFEST, Manifest, Plugin, Runtime, Stamp, manifest_text
 from memkit.generate.quoting import as_json
-from memkit.generate.releases import Releases, installed_releases
 from memkit.generate.runtime_wheel import RuntimeWheel
-from memkit.generate.source import RELEASES, digest_of, files_of
-from memkit.generate.targets import QUESTIONS, Target, questions_of
+from memkit.generate.targets import (
+    QUESTIONS,
+    RELEASES,
+    Releases,
+    Target,
+    digest_of,
+    files_of,
+    installed_releases,
+    questions_of,
+)
 from memkit.skills.sheet import kebab_case
 
 COMPILED = "agent/compiled"

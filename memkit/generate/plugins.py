@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, MemkitError, UsageError
-from memkit.generate.source import Source, installed_source
 from memkit.generate.targets import (
     QUESTIONS,
     RECORD,
+    Source,
     Target,
     TargetOrigin,
+    installed_source,
     load_target,
     load_targets,
     near_word,

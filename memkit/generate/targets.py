@@ -1,17 +1,126 @@
-"""What memkit can render for: every folder of ``templates/`` that has a ``target.yaml``, and what plug-ins add."""
+"""Render targets, and what they are rendered from: templates as they are, and as releases had them.
+
+A release is a folder named after the version of memkit that it came with, holds the templates as they were then, and is
+never written again. It is known by the digest of its files, so there is no index that two changes could fight over.
+"""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.generate.source import RELEASES, Source, files_of, installed_source
+from memkit.resources import resource
+from memkit.skills.sheet import SheetTarget
+from memkit.skills.skill import Skill
 from memkit.store.yaml import load_yaml
+
+UNRELEASED = "+unreleased"
+"""Ends the version of templates that no release holds."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One released version of templates."""
+
+    version: str
+    folder: Path
+
+    @property
+    def digest(self) -> str:
+        """Return what tells its files from any others."""
+        return digest_of({path: place.read_bytes() for path, place in files_of(self.folder)})
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases in one folder."""
+
+    folder: Path
+
+    def all(self) -> Iterator[Release]:
+        """Yield every release."""
+        folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
+        return (Release(folder.name, folder) for folder in folders if folder.is_dir())
+
+    def find(self, digest: str) -> Release | None:
+        """Return the release that consists of the files with this digest."""
+        return next((release for release in self.all() if release.digest == digest), None)
+
+    def version(self, digest: str, newest: str) -> str:
+        """Return what to call files: the version of their release, or the one to come with ``+unreleased`` behind."""
+        known = self.find(digest)
+        return known.version if known else f"{newest}{UNRELEASED}"
+
+    def add(self, version: str, files: Mapping[str, bytes]) -> Release:
+        """Write a release; raises ``UsageError`` where that version was released with other files."""
+        known = self.find(digest_of(files))
+        if known is not None:
+            return known
+        release = Release(version, self.folder / version)
+        if release.folder.exists():
+            raise UsageError(f"{version} was released with other files: {release.folder}. Raise the version first.")
+        for path, content in files.items():
+            place = release.folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        return release
+
+
+def installed_releases() -> Releases:
+    """Return what was released of memkit's own templates."""
+    return Releases(installed_source().templates / RELEASES)
+
+
+RELEASES = "_releases"
+"""The folder in the templates that holds what was released of them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder of targets and layers."""
+
+    templates: Path
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """Every file of it that some project is made of, by its path."""
+        return {path: place for path, place in files_of(self.templates) if not path.startswith(f"{RELEASES}/")}
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells these files from any others."""
+        return digest_of({path: place.read_bytes() for path, place in self.files.items()})
+
+
+def installed_source() -> Source:
+    """Return what is installed, or lies in the checkout."""
+    return Source(resource("templates"))
+
+
+def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield every file in ``folder`` by its relative path, without what only an installation needs."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+            yield path.relative_to(folder).as_posix(), path
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a relative path, with slashes, stays below the folder that it is relative to."""
+    return not {"", ".", ".."} & set(path.split("/"))
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of files, of their paths as of their contents."""
+    lines = (f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in sorted(files.items()))
+    return "sha256:" + hashlib.sha256("".join(lines).encode()).hexdigest()
+
 
 SHARED = "_shared"
 """The folder of what every target's project has."""
@@ -128,6 +237,14 @@ def load_targets(source: Source | None = None) -> dict[str, Target]:
             f"No target in {chosen.templates}. This installation is incomplete: install memkit-agent again."
         )
     return {folder.name: load_target(folder, chosen) for folder in folders}
+
+
+def sheet_targets(skill: Skill) -> list[SheetTarget]:
+    """Return what a sheet of ``skill`` says about each target that can wire what it generates."""
+    if skill.generates is None:
+        return []
+    fitting = [target for target in load_targets().values() if skill.generates.skill in target.skills]
+    return [SheetTarget(one.name, one.description, tuple(each.name for each in one.environment)) for one in fitting]
 
 
 def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:

@@ -1,12 +1,26 @@
-"""What is promised: domains and problems read from HDDL files, and written back without loss."""
+"""What is promised: domains, problems and plans read from the files of other planners, and written back without loss.
+
+::
+
+    ==>
+    2 go home shop
+    3 hand_over book
+    root 1
+    1 deliver book shop -> walk_and_give 2 3
+    <==
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from memkit.runtime.htn.language.domain import Domain, Problem
+from memkit.errors import UsageError
+from memkit.runtime.htn.core import Domain, Problem, Step, Term
 
+from .domain_reader import INITIAL
 from .forms import HddlText, load_source
 
 SUFFIX = ".hddl"
@@ -36,7 +50,7 @@ def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tupl
 
     The domain is the one that was given, with one method more where the initial tasks have variables.
     """
-    from .problem_reader import problem_from
+    from .domain_reader import problem_from
 
     return problem_from(load_source(path, name=name), domain)
 
@@ -48,7 +62,7 @@ def holds_problem(path: Path) -> bool:
 
 def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:
     """Return the problem that a text is; raises ``UsageError`` as ``read_domain`` does."""
-    from .problem_reader import problem_from
+    from .domain_reader import problem_from
 
     return problem_from(HddlText(name, text), domain)[0]
 
@@ -65,3 +79,74 @@ def write_problem(problem: Problem, domain: Domain) -> str:
     from .writer import problem_text
 
     return problem_text(problem, domain)
+
+
+_START, _END = "==>", "<=="
+
+
+def holds_plan(text: str) -> bool:
+    """Return whether a text has a plan in this form; other programs print much else before and behind it."""
+    return any(line.strip() == _START for line in text.splitlines())
+
+
+def read_steps(text: str, *, name: str) -> list[Term]:
+    """Return the steps of a plan; raises ``UsageError`` with the line of what is none.
+
+    The decomposition is left aside: ``verify`` finds out by itself whether there is one.
+    """
+    lines = iter(enumerate(text.splitlines(), 1))
+    for _, line in lines:
+        if line.strip() == _START:
+            break
+    steps: list[Term] = []
+    for number, line in lines:
+        words = line.replace("(", " ").replace(")", " ").split()
+        if not words or words[0].startswith(";"):
+            continue
+        if words[0] in ("root", _END):
+            return steps
+        if not words[0].rstrip(":").isdigit() or len(words) < 2:
+            message = f"'{line.strip():.40}' is not a step. Between ==> and root stand lines like '2 go home shop'."
+            raise UsageError(f"{name}:{number}: {message}", path=name, line=number)
+        steps.append(tuple(words[1:]))
+    raise UsageError(f"{name}: behind ==> stands neither 'root' nor '<==', so the plan may be cut short.", path=name)
+
+
+def spelled_as(steps: Sequence[Step], domain: Domain, problem: Problem) -> list[Step]:
+    """Return steps with names as domain and problem spell them: other planners print them in lower case."""
+    operators = _spellings(operator.name for operator in domain.operators)
+    objects = _spellings(problem.objects)
+    return [
+        Step(operators.get(step.name, operators.get(step.name.lower(), step.name)), _spelled(step.args, objects))
+        for step in steps
+    ]
+
+
+def _spellings(names: Iterable[str]) -> dict[str, str]:
+    """Return names by themselves and in lower case; what is spelled exactly so comes first."""
+    listed = list(names)
+    return {**{name.lower(): name for name in listed}, **{name: name for name in listed}}
+
+
+def _spelled(args: Term, objects: Mapping[str, str]) -> Term:
+    return tuple(objects.get(arg, objects.get(arg.lower(), arg)) if isinstance(arg, str) else arg for arg in args)
+
+
+def plan_lines(tree: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a plan, given the decomposition tree of its result."""
+    parents = {str(node["id"]): node["parent"] for node in tree}
+    hidden = {str(node["id"]) for node in tree if node["task"] == INITIAL and node["parent"] is None}
+    children: dict[str, list[str]] = {name: [] for name in parents}
+    roots: list[str] = []
+    for name, parent in parents.items():
+        if parent is not None:
+            children[str(parent)].append(name)
+        if (parent is None and name not in hidden) or (parent is not None and str(parent) in hidden):
+            roots.append(name)
+    steps = [f"{node['id']} {node['task']}" for node in tree if "operator" in node]
+    tasks = [
+        " ".join([f"{node['id']} {node['task']} -> {node['method']}", *children[str(node["id"])]])
+        for node in tree
+        if "method" in node and str(node["id"]) not in hidden
+    ]
+    return [_START, *steps, " ".join(["root", *roots]), *tasks, _END]

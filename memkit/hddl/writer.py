@@ -29,8 +29,8 @@ from memkit.runtime.htn.core import (
     When,
 )
 from memkit.runtime.htn.language.conditions import ALWAYS, condition_variables, walk
+from memkit.runtime.htn.language.data import value_text
 from memkit.runtime.htn.language.methods import Ordering
-from memkit.runtime.htn.language.start import value_text
 from memkit.runtime.htn.language.terms import term_text, variables_of
 
 from .clauses import CHANGES

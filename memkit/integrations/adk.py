@@ -25,7 +25,12 @@ class MemkitMemoryService(BaseMemoryService):
     """Sessions and memories of an app's users; an event is kept once, however often its session is added."""
 
     def __init__(
-        self, store: Store | Place, *, user: str | None = None, consent: bool | None = None, taint: str | None = None
+        self,
+        store: Store | Place | None = None,
+        *,
+        user: str | None = None,
+        consent: bool | None = None,
+        taint: str | None = None,
     ) -> None:
         """Open the memory of an app's users, or of one user alone."""
         self.plug = Plug(store, "adk", user=user, consent=consent, taint=taint)

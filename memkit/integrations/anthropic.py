@@ -16,12 +16,12 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memkit.errors import MemkitError, MissingExtra
 from memkit.integrations.interface import Plug, draft_of, text_of, value_of
-from memkit.library import Place, Store
+from memkit.library import Place, Store, twin
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.record.record import Record, item_of
@@ -93,6 +93,12 @@ class Memories:
             draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
             self.plug.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
 
+    def tell_seen(self, path: str, text: str) -> None:
+        """Write down that a model saw what a file tells of."""
+        note = self.plug.ask(self.user, lambda documents: documents.get(KIND, "", path))
+        ids = [id for id, _ in _records(text)] if path.startswith(f"{RECORDS}/") else [note.record if note else None]
+        self.plug.tell("injected", self.user, [id for id in ids if id], f"{ROOT}/{path}")
+
     def remove(self, path: str, text: str) -> None:
         """Take a file away: its records retire, its note or section is emptied."""
         place, _, name = path.partition("/")
@@ -120,13 +126,14 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
     """The vendor's memory tool on a memkit store, for the plain client's ``tool_runner``."""
 
     def __init__(
-        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
-    ) -> None:
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:  # fmt: skip
         """Open the memories of a user.
 
         Args:
-            store: A folder, or an open ``memkit.Store``.
-            user: Whose memory it is; nobody else's can be named by a path.
+            store: A folder, or an open ``memkit.Store``; the nearest one without it, as ``open_store`` finds it.
+            user: Whose memory it is, the store's ``user`` without it; nobody else's can be named by a path.
             consent: True where the host says that the user agreed to be remembered.
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
@@ -138,6 +145,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         """Return a file with numbers before its lines, or what lies in a folder."""
         path, files = _checked(command.path), self._memories.files()
         if path in files:
+            self._memories.tell_seen(path, files[path])
             return _numbered(command.path, files[path].split("\n"), command.view_range)
         below = {name: text for name, text in files.items() if not path or name.startswith(f"{path}/")}
         if not below and path:
@@ -255,39 +263,23 @@ class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same for the asynchronous client."""
 
     def __init__(
-        self, store: Store | Place, *, user: str, consent: bool | None = None, taint: str | None = None
-    ) -> None:
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
+        taint: str | None = None,
+    ) -> None:  # fmt: skip
         """Open the memories of a user, as ``MemkitMemoryTool`` does."""
         super().__init__()
         self.tool = MemkitMemoryTool(store, user=user, consent=consent, taint=taint)
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Do what ``MemkitMemoryTool.view`` does."""
-        return await asyncio.to_thread(self.tool.view, command)
+    view = twin(MemkitMemoryTool.view)
+    create = twin(MemkitMemoryTool.create)
+    str_replace = twin(MemkitMemoryTool.str_replace)
+    insert = twin(MemkitMemoryTool.insert)
+    delete = twin(MemkitMemoryTool.delete)
+    rename = twin(MemkitMemoryTool.rename)
+    clear_all_memory = twin(MemkitMemoryTool.clear_all_memory)
 
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Do what ``MemkitMemoryTool.create`` does."""
-        return await asyncio.to_thread(self.tool.create, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Do what ``MemkitMemoryTool.str_replace`` does."""
-        return await asyncio.to_thread(self.tool.str_replace, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Do what ``MemkitMemoryTool.insert`` does."""
-        return await asyncio.to_thread(self.tool.insert, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Do what ``MemkitMemoryTool.delete`` does."""
-        return await asyncio.to_thread(self.tool.delete, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Do what ``MemkitMemoryTool.rename`` does."""
-        return await asyncio.to_thread(self.tool.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        """Do what ``MemkitMemoryTool.clear_all_memory`` does."""
-        return await asyncio.to_thread(self.tool.clear_all_memory)
+    async def _beside(self, call: Callable[..., str], *given: Any) -> str:
+        return await asyncio.to_thread(call, self.tool, *given)
 
 
 def _is_note(record: Record) -> bool:

@@ -7,6 +7,7 @@ text that is worth finding as the ``draft`` beside it, and let ``Refused`` throu
 from __future__ import annotations
 
 import json
+import logging
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,12 @@ from memkit.library import Place, Store, open_store
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import TAINTED
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
 from memkit.runtime.memory.record.errors import Reason, Refused
-from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin
+from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin, Record
 
 Answer = TypeVar("Answer")
 
@@ -29,19 +32,20 @@ CLEAN = "clean"
 HELD_BACK = "held_back"
 TEXTS = ("text", "content", "memory", "fact")
 """Keys of a value under which its text is looked for."""
+_log = logging.getLogger("memkit")
 
 
 class Plug:
     """A store as a program of another framework comes to it."""
 
     def __init__(
-        self, store: Store | Place, name: str, *, user: str | None = None, consent: bool | None = None,
+        self, store: Store | Place | None, name: str, *, user: str | None = None, consent: bool | None = None,
         taint: str | None = None,
     ) -> None:  # fmt: skip
         """Open ``store``, or share one that is open.
 
         Args:
-            store: A folder, or a store that the program holds open and closes itself.
+            store: A folder, a store that the program holds open and closes itself, or None for the nearest one.
             name: Of the framework, which its records carry.
             user: Whose memory it is, whatever the framework names.
             consent: True where the host says that the user agreed; the store's own account without it.
@@ -78,6 +82,14 @@ class Plug:
         """Return what a question finds among the user's documents."""
         with self.store.lock:
             return self.store.workspace.archive.documents(user, question)
+
+    def tell(self, event: str, user: str, ids: Sequence[str], query: str = "", session: str | None = None) -> None:
+        """Write down that records were ``retrieved`` or ``injected`` into a prompt, for ``memkit memory why``."""
+        told: list[Any] = list(dict.fromkeys(ids))
+        self.store.workspace.audit.append({
+            "event": event, "user_id": user, "actor": f"tool:{self.name}", "session_id": session, "ids": told,
+            "query": mask(query), "candidates": [],
+        })  # fmt: skip
 
     def keep(self, user: str, documents: Sequence[KeptDocument]) -> list[Decision]:
         """Keep documents, all of them or none, and return what was decided about each.
@@ -120,6 +132,33 @@ class Plug:
             self.store.workspace.commit_memory()
         if waits is not None:
             require_admitted([Decision("quarantined", waits, (TAINTED,))])
+
+    def derive(self, user: str, session: str, pieces: Sequence[DrawnPiece]) -> None:
+        """Offer what was drawn from what a user said in a session.
+
+        The conversation is kept already, so what the gate does not take at once is no error: it waits for a person, or
+        is told on the log.
+        """
+        with self.store.lock:
+            archive, origin = self.store.workspace.archive, self.origin(user)._replace(session_id=session)
+            offered = keep(archive, pieces, origin, consented=self.agreed(user), taint=self._taint)
+            decisions = [decision for _, decision in offered]
+            self.store.note_write()
+            self.store.workspace.commit_memory(added=len(decisions))
+        for one in decisions:
+            if one.decision in ("refused", "quarantined"):
+                _log.warning("What was said in %r is %s: %s", session, one.decision, Refused(one.reasons))
+
+    def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
+        """Retire records of a session whose words are gone, unless a person said something of them since."""
+        with self.store.lock:
+            archive = self.store.workspace.archive
+            for record in archive.records(user_id=user, session_id=session):
+                said = archive.events_about(record.id, user_id=user)
+                if is_gone(record) and all(event.session_id == session for event in said):
+                    own = self.origin(user)._replace(session_id=session, taint=())
+                    archive.mark("forget", record.id, own, reason="what it was drawn from was taken back")
+                    self.store.note_write()
 
     def _offered(self, user: str, offer: Callable[[ArchivalStore, Origin], Decision]) -> Decision:
         with self.store.lock:

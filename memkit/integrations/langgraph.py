@@ -23,7 +23,7 @@ from memkit.integrations.hosted_vectors import HostedVectors
 from memkit.integrations.interface import Plug, draft_of, moment, noted, text_of, value_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.index.documents import Documents, StoredDocument
+from memkit.runtime.memory.index.documents import COMPARED, Documents, Prefilter, StoredDocument
 from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.lines import normal_time, to_text
 from memkit.runtime.memory.record.record import item_of
@@ -123,7 +123,7 @@ class MemkitStore(BaseStore):
 
     def __init__(
         self,
-        store: Store | Place,
+        store: Store | Place | None = None,
         *,
         user: str | None = None,
         index: IndexConfig | None = None,
@@ -134,7 +134,7 @@ class MemkitStore(BaseStore):
         """Open the items of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept.
+            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
             user: Whose they are; without it the first label of a namespace is the user.
             index: LangGraph's own: the embedding, its ``dims``, and the ``fields`` to embed.
             ttl: LangGraph's own: ``default_ttl`` in minutes and ``refresh_on_read``.
@@ -232,7 +232,7 @@ class MemkitStore(BaseStore):
         elif op.query:
             found = self._by_words(op, users, below, as_of)
         else:
-            found = self._newest(users, below, most, holding=_texts_in(wanted), as_of=as_of)
+            found = self._newest(users, below, most, as_of)
         shown = found[op.offset : most]
         items: dict[tuple[str, str, str], SearchItem] = {}
         for user in dict.fromkeys(user for user, *_ in shown):
@@ -243,13 +243,12 @@ class MemkitStore(BaseStore):
                 self._refresh(user, [document for document, _ in own], op.refresh_ttl)
         return [items[user, document.space, document.name] for user, document, _ in shown]
 
-    def _newest(
-        self, users: Sequence[str], below: Below, most: int, *, holding: tuple[str, ...] = (), as_of: str | None = None
-    ) -> list[Found]:
+    def _newest(self, users: Sequence[str], below: Below, most: int, as_of: str | None = None) -> list[Found]:
         """Return the newest items that fit, at most so many of each user."""
+        wanted = _prefilter(below.wanted)
 
         def newest(documents: Documents) -> list[StoredDocument]:
-            standing = documents.newest(KIND, below.space, holding=holding, as_of=as_of)
+            standing = documents.newest(KIND, below.space, wanted=wanted, as_of=as_of)
             return list(islice(filter(below.holds, standing), most))
 
         found: list[Found] = [(user, one, None) for user in users for one in self.plug.ask(user, newest)]
@@ -281,6 +280,7 @@ class MemkitStore(BaseStore):
                 if len(fitting) >= most or len(hits) < k:
                     break
                 k *= 2
+            self.plug.tell("retrieved", user, [document.record or "" for document, _ in fitting[:most]], op.query or "")
             found += [(user, document, score) for document, score in fitting]
         return sorted(found, key=lambda one: -cast("float", one[2]))
 
@@ -430,12 +430,22 @@ def _items(found: Sequence[tuple[StoredDocument, float | None]], documents: Docu
 # Filters.
 
 
-def _texts_in(wanted: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return texts that the JSON of every value holds that fits."""
+def _prefilter(wanted: Mapping[str, Any]) -> Prefilter:
+    """Return what every value certainly holds that fits."""
     from memkit.runtime.memory.archive.keeping import as_json
 
-    exact = (value.get("$eq") if isinstance(value, dict) else value for value in wanted.values())
-    return tuple(as_json(value) for value in exact if isinstance(value, str))
+    asked = [(key, *one) for key, value in wanted.items() for one in _conditions(value)]
+    return Prefilter(
+        tuple(as_json(value) for _, operator, value in asked if operator == "$eq" and isinstance(value, str)),
+        tuple(
+            (key, operator, value) for key, operator, value in asked
+            if operator in COMPARED and isinstance(value, int | float) and "." not in key
+        ),
+    )  # fmt: skip
+
+
+def _conditions(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, Mapping) else [("$eq", value)]
 
 
 def _at(value: Any, key: str) -> Any:

@@ -32,7 +32,7 @@ from langgraph.checkpoint.base import (
 )
 
 from memkit.integrations.interface import Plug
-from memkit.library import Place, Store
+from memkit.library import Place, Store, twin
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.log.files import open_regular
 from memkit.runtime.memory.record.errors import Refused
@@ -75,11 +75,13 @@ class _Thread:
 class MemkitSaver(BaseCheckpointSaver[int]):
     """A checkpointer on a memkit store, which every process on this machine shares and a kill does not harm."""
 
-    def __init__(self, store: Store | Place, *, user: str | None = None, consent: bool | None = None) -> None:
+    def __init__(
+        self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None
+    ) -> None:
         """Open the checkpoints of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept.
+            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
             user: Whose conversations they are; without it ``user_id`` of a run's ``configurable``, else the store's.
             consent: True where the host says that its users agreed to be remembered.
         """
@@ -209,9 +211,13 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     # The same beside a loop.
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Do what ``get_tuple`` does."""
-        return await self._beside(partial(self.get_tuple, config))
+    aget_tuple = twin(get_tuple)
+    aput = twin(put)
+    aput_writes = twin(put_writes)
+    adelete_thread = twin(delete_thread)
+    acopy_thread = twin(copy_thread)
+    adelete_for_runs = twin(delete_for_runs)
+    aprune = twin(prune)
 
     async def alist(
         self,
@@ -222,45 +228,17 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Do what ``list`` does."""
-        found = partial(self.list, config, filter=filter, before=before, limit=limit)
-        for one in await self._beside(lambda: [*found()]):
+
+        def found(self: MemkitSaver) -> Sequence[CheckpointTuple]:
+            return [*self.list(config, filter=filter, before=before, limit=limit)]
+
+        for one in await self._beside(found):
             yield one
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Do what ``put`` does."""
-        return await self._beside(partial(self.put, config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Do what ``put_writes`` does."""
-        await self._beside(partial(self.put_writes, config, writes, task_id, task_path))
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Do what ``delete_thread`` does."""
-        await self._beside(partial(self.delete_thread, thread_id))
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Do what ``copy_thread`` does."""
-        await self._beside(partial(self.copy_thread, source_thread_id, target_thread_id))
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Do what ``delete_for_runs`` does."""
-        await self._beside(partial(self.delete_for_runs, run_ids))
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Do what ``prune`` does."""
-        await self._beside(partial(self.prune, thread_ids, strategy=strategy))
-
-    async def _beside(self, work: Callable[[], Answer]) -> Answer:
+    async def _beside(self, call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
+        work = partial(call, self, *given, **named)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def close(self) -> None:

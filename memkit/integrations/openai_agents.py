@@ -1,10 +1,13 @@
-"""OpenAI's Agents SDK: a session whose items are documents of a memkit store.
+"""OpenAI's Agents SDK: a session whose items are documents of a memkit store, and what the user states a record.
 
 ```python
 from memkit.integrations.openai_agents import MemkitSession
 
-result = await Runner.run(agent, "Hi!", session=MemkitSession("chat-1", "my-memory", user="ada"))
+session = MemkitSession("chat-1", "my-memory", user="ada")
+result = await Runner.run(agent, "Hi!", session=session)
 ```
+
+With ``RunConfig(call_model_input_filter=session.recall)`` the model is shown what is remembered and fits.
 """
 
 from __future__ import annotations
@@ -17,12 +20,17 @@ from typing import Any, TypeVar, cast
 from memkit.errors import MissingExtra
 from memkit.integrations.interface import Plug, value_of
 from memkit.library import Place, Store
+from memkit.runtime.host.drawing import said_turns
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
+from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, by_rules
+from memkit.runtime.memory.tiers.fence import fence
+from memkit.runtime.memory.tiers.sessions import SessionTurn
 
 try:
     from agents import SessionSettings, TResponseInputItem
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+    from agents.run_config import CallModelData, ModelInputData
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise MissingExtra("MemkitSession needs the Agents SDK: pip install 'memkit-agent[openai-agents]'") from error
 
@@ -31,13 +39,16 @@ NAME = "openai-agents"
 KIND = "transcript"
 FIRST = 0
 DIGITS = 12
+HEARD = 60
+"""Items that are looked at when the user says something: a later word may take back an earlier one."""
 
 
 class MemkitSession:
     """The SDK's ``Session`` on a memkit store: every item comes back as it was, masked where the policy says so.
 
-    What is popped or cleared is gone here, and in the history of the archive until its user is erased. Sessions of
-    other users are never seen, whatever they are called.
+    What the user plainly states is offered to long-term memory as well, and goes when its item goes. What is popped or
+    cleared is gone here, and in the history of the archive until its user is erased. Sessions of other users are never
+    seen, whatever they are called.
     """
 
     session_settings: SessionSettings | None = None
@@ -45,9 +56,9 @@ class MemkitSession:
     def __init__(
         self,
         session_id: str,
-        store: Store | Place,
+        store: Store | Place | None = None,
         *,
-        user: str,
+        user: str | None = None,
         session_settings: SessionSettings | dict[str, Any] | None = None,
         consent: bool | None = None,
         taint: str | None = None,
@@ -56,8 +67,8 @@ class MemkitSession:
 
         Args:
             session_id: What the session is called.
-            store: A folder, or an open ``memkit.Store``.
-            user: Whose conversation it is.
+            store: A folder, or an open ``memkit.Store``; the nearest one without it, as ``open_store`` finds it.
+            user: Whose conversation it is; the store's ``user`` without it.
             session_settings: The SDK's own, such as a ``limit``.
             consent: True where the host says that the user agreed to be remembered.
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
@@ -66,6 +77,8 @@ class MemkitSession:
         self.session_settings = coerce_session_settings(session_settings or {})
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
         self._user = self.plug.of(user)
+        self._asked = ("", "")
+        """What the user said last, and what was shown for it: a run asks its model many times."""
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest items, at most so many, in the order in which they came."""
@@ -93,6 +106,19 @@ class MemkitSession:
         """Remove every item of the session."""
         await _settled(self._clear)
 
+    async def recall(self, data: CallModelData[Any]) -> ModelInputData:
+        """Return what a model is asked, with the memories that fit the user's last words before them, as data.
+
+        It is a ``call_model_input_filter`` of the SDK's ``RunConfig``. What others may have steered is left out.
+        """
+        asked = data.model_data
+        places = [place for place, item in enumerate(asked.input) if _said_by_user(item).strip()]
+        if not places:
+            return asked
+        known = await _settled(lambda: self._known(_said_by_user(asked.input[places[-1]])))
+        shown = [cast("TResponseInputItem", {"role": "user", "content": known})] if known else []
+        return ModelInputData([*asked.input[: places[-1]], *shown, *asked.input[places[-1] :]], asked.instructions)
+
     def close(self) -> None:
         """Commit what was written, and release the store where it was opened here."""
         self.plug.close()
@@ -110,6 +136,31 @@ class MemkitSession:
                     for place, item in enumerate(items, 1)
                 ],
             )
+            self._learn(after)
+
+    def _learn(self, after: int) -> None:
+        """Offer what the user states in the items after one, and retire what these take back."""
+        held = self.plug.ask(self._user, lambda documents: [*islice(documents.named(KIND, self.session_id), HEARD)])
+        turns = [
+            SessionTurn(self._user, self.session_id, int(one.name), "user", said, one.at)
+            for one in reversed(held) if (said := _said_by_user(value_of(one)))
+        ]  # fmt: skip
+        if not turns or cast("int", turns[-1].turn_id) <= after:
+            return
+        drawn = _drawn(turns)
+        gone = _drawn([turn for turn in turns if cast("int", turn.turn_id) <= after]).keys() - drawn.keys()
+        fresh = [piece for (number, _), piece in drawn.items() if number > after]
+        self.plug.derive(self._user, self.session_id, fresh)
+        if gone:
+            self.plug.take_back(self._user, self.session_id, lambda record: (record.turn_id, record.text) in gone)
+
+    def _known(self, question: str) -> str:
+        """Return what is remembered and fits a question, fenced; nothing where nothing does."""
+        if question != self._asked[0]:
+            hits = [hit for hit in self.plug.store.search(question, user=self._user) if not hit.record.taint]
+            self._asked = question, fence(hits) if hits else ""
+            self.plug.tell("injected", self._user, [hit.id for hit in hits], question, self.session_id)
+        return self._asked[1]
 
     def _last(self, documents: Documents) -> str | None:
         return documents.last_name(KIND, self.session_id)
@@ -126,6 +177,25 @@ class MemkitSession:
 
     def _remove(self, documents: Sequence[StoredDocument]) -> None:
         self.plug.keep(self._user, [KeptDocument(KIND, self.session_id, one.name, None) for one in documents])
+        numbers = {int(one.name) for one in documents if _said_by_user(value_of(one))}
+        if numbers:
+            self.plug.take_back(self._user, self.session_id, lambda record: record.turn_id in numbers)
+
+
+def _said_by_user(item: Any) -> str:
+    """Return the text of an item that the user said; nothing of any other."""
+    if not isinstance(item, dict) or item.get("role") != "user":
+        return ""
+    parts = item.get("content")
+    if isinstance(parts, str):
+        return parts
+    texts = (part.get("text") for part in parts or () if isinstance(part, dict) and part.get("type") == "input_text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _drawn(turns: Sequence[SessionTurn]) -> dict[tuple[int, str], DrawnPiece]:
+    """Return what turns state, each under its turn and its words."""
+    return {(piece.turns[-1].turn_id, piece.text): piece for piece in by_rules(said_turns(turns)).pieces}
 
 
 async def _settled(work: Callable[[], Answer]) -> Answer:

@@ -22,8 +22,9 @@ class MemkitMemoryStore:
     extraction = None
 
     def __init__(
-        self, store: Store | Place, *, user: str, name: str = "memkit", writable: bool = True,
-        max_search_results: int | None = 5, consent: bool | None = None, taint: str | None = None,
+        self, store: Store | Place | None = None, *, user: str | None = None, name: str = "memkit",
+        writable: bool = True, max_search_results: int | None = 5, consent: bool | None = None,
+        taint: str | None = None,
     ) -> None:  # fmt: skip
         """Open the memory of a user."""
         self.name, self.writable, self.max_search_results = name, writable, max_search_results

@@ -99,7 +99,7 @@ class SourceFile:
     path: Path
     kind: str
     """``manifest``, ``skill``, ``policy``, ``table`` (of tests), ``domain``, ``hddl``, ``learned`` (methods),
-    ``problem``, ``archive`` or ``other``."""
+    ``problem``, ``archive``, ``package`` (beside a skill) or ``other``."""
     root: Path
     """The store that it belongs to."""
 

@@ -62,12 +62,39 @@ def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = ""
 
 
 _FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
+_KNOWN = r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
 _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS105",
         "This runs what is fetched from the network.",
         "exec( eval( execfile compile( function(",
         rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b",
+    ),
+    _sign(
+        "MKS105",
+        "This runs what is fetched from the network.",
+        "exec eval compile function instance_eval",
+        rf"^[ \t]*(?:const |let |var )?(\w+)\s*=\s*[^\n]{{0,160}}{_FETCHED}\b[\s\S]{{0,800}}?(?<![.\w])(?:exec|eval|compile|Function)\s*\(\s*(?:compile\()?\1\b|\b(?:instance_)?eval\s*\(?[^\n]{{0,60}}{_FETCHED}\b",
+    ),
+    _sign(
+        "MKS105",
+        "This runs what is fetched from the network, unseen.",
+        "curl wget",
+        r"\b(?:curl|wget)\b[^\n]{0,80}https?://[^\n|]{0,200}\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:\S*/)?(?:ba|z|da)?sh\b",
+        _KNOWN,
+    ),
+    _sign(
+        "MKS105",
+        "This starts a file that it fetched, unchecked.",
+        "curl wget invoke-webrequest certutil iwr",
+        r"(?:\bcurl\b[^\n]{0,300}?\s(?:-\w*o|--output)[ =]*|\bwget\b[^\n]{0,300}?\s-\w*O\s*|-OutFile\s+|\bcertutil\b[^\n]{0,200}?https?://\S+\s+)[\"']?(?P<file>[\w./~${}:\\-]{3,100})[\s\S]{0,500}?(?:^|[;&|]\s*|\b(?:ba|z)?sh\s+|\bsudo\s+|\bnohup\s+|\bStart-Process\s+)[\"']?(?P=file)(?![\w./])",
+        r"sha\d*sum|shasum|checksum|gpg\s+--verify|cosign|minisign|" + _KNOWN,
+    ),
+    _sign(
+        "MKS105",
+        "This installs a package from an address, and from no index.",
+        "pip npm",
+        r"\b(?:pip3?|uv pip|npm|pnpm|yarn)\s+(?:install|add|i)\s+(?:-\S+\s+)*https?://(?!(?:[\w-]+\.)*(?:github\.com|gitlab\.com|githubusercontent\.com|pytorch\.org|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|googleapis\.com|huggingface\.co|nvidia\.com|microsoft\.com|example\.\w+)/)",
     ),
     _sign(
         "MKS105",
@@ -98,7 +125,19 @@ _SIGNS: tuple[_Sign, ...] = (
         "MKS106",
         "This runs what is wrapped so that nobody reads it.",
         "b64decode atob fromhex base64 fromcharcode marshal",
-        r"^\s*(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b",
+        r"^\s*(?:const |let |var )?(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|b85decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b",
+    ),
+    _sign(
+        "MKS106",
+        "This puts together while it runs what it runs, so that nobody reads it.",
+        "__import__ getattr chr( pickle marshal fromcharcode",
+        r"(?:\b__import__|\bimport_module)\s*\(\s*['\"][^'\"\n]*['\"]\s*\+|\bgetattr\s*\([^,\n]{1,60},\s*['\"]\w*['\"]\s*\+|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,40}(?:\bchr\b|\bmap\(chr|fromCharCode)|\b(?:pickle|marshal|dill|cloudpickle)\.loads?\s*\([^\n]{0,60}(?:b64|b85|b32|fromhex|unhexlify|decompress)",
+    ),
+    _sign(
+        "MKS106",
+        "This runs what is wrapped so that nobody reads it.",
+        "base64 xxd openssl",
+        r"\b(\w+)=[\"']?(?:\$\(|`)[^\n]{0,300}(?:base64\s+(?:-d|-D|--decode)|xxd\s+-r|openssl\s+enc\s+-d)[\s\S]{0,600}?\b(?:eval|(?:ba|z|da)?sh\s+-c)\s+[\"']?\$\{?\1",
     ),
     _sign(
         "MKS106",
@@ -115,8 +154,9 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS111",
         "This makes itself start again after the task.",
-        "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd",
-        r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
+        "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd .pth hookspath",
+        r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open)[^\n]{0,80}\.pth\b|\bgit\s+config\s+--(?:global|system)\s+(?:core\.(?:hooksPath|sshCommand|fsmonitor|pager)|alias\.)\s*\S|(?:New|Set)-ItemProperty[^\n]{0,160}CurrentVersion[/\\]+Run|\breg\s+add\b[^\n]{0,120}CurrentVersion[/\\]+Run"
+        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
         r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)",
     ),
     _sign(
@@ -129,19 +169,19 @@ _SIGNS: tuple[_Sign, ...] = (
         "MKS114",
         "This destroys what is not its own.",
         "rm rmtree mkfs dd format :(){ shred remove-item rmsync",
-        r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var)/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
+        r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var|(?:~|\$HOME|\$\{HOME\})/(?:Documents|Desktop|Downloads|Pictures|Music|Movies|Library|\.ssh|\.config|\.gnupg))/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
     ),
     _sign(
         "MKS115",
         "This takes the machine's power for somebody else's coins.",
-        "xmrig stratum minerd cpuminer coinhive monero nicehash",
-        r"\bxmrig\b|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash",
+        "xmrig stratum minerd cpuminer coinhive monero nicehash xmr pool miner --donate",
+        r"\bxmrig\b|--donate-level\b|\b(?:supportxmr|minexmr|nanopool|2miners|moneroocean|hashvault|unmineable)\.|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash",
     ),
     _sign(
         "MKS116",
         "This takes away what protects the machine.",
-        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference ssl_verify stricthostkeychecking",
-        r"NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
+        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference config ssl_verify stricthostkeychecking",
+        r"\b(?:npm|pnpm|yarn)\s+config\s+set\s+registry\s+https?://(?!registry\.npmjs|registry\.yarnpkg|npm\.pkg\.github|registry\.npmmirror)|\bpip3?\s+config\s+set\s+\S*(?:extra-)?index-url\s+https?://(?!pypi\.org|download\.pytorch\.org)|NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
     ),
     _sign(
         "MKS109",
@@ -158,8 +198,31 @@ _SIGNS: tuple[_Sign, ...] = (
 )
 """What no skill needs; a sign is looked for where one of its keywords stands."""
 
+_IN_PROSE: tuple[_Sign, ...] = (
+    *(sign for sign in _SIGNS if "has people" in sign.message or "no index" in sign.message or sign.code == "MKS115"),
+    _sign(
+        "MKS109",
+        "This has people give away a password.",
+        "ask",
+        r"\b(?:ask|prompt|request)\b[^.\n]{0,60}\b(?:password|passphrase|seed phrase|recovery phrase|card number|one-time code)\b[^\n]{0,120}\b(?:send|post|submit|upload|forward)\b[^\n]{0,60}https?://",
+    ),
+    _sign(
+        "MKS101",
+        "This has an agent drop its safeguards.",
+        "guidelines policies rules filters restrictions refuse guardrails",
+        r"\b(?:ignore|disregard|bypass|forget|suspend|override|abandon)\b[^.\n]{0,40}\b(?:safety|ethical|content|security|usage)\s+(?:guidelines?|polic(?:y|ies)|rules?|filters?|restrictions?|guardrails?)|\bnever refuse\b(?! to (?:answer questions|help))",
+    ),
+    _sign(
+        "MKS101",
+        "This has an agent hide from people what it does.",
+        "user anyone anybody human",
+        r"\b(?:not|never|n't)\s+(?:warn|alert|notify|inform|tell|mention)\w*[^.\n]{0,30}\b(?:user|human|anyone|anybody)\b[^.\n]{0,50}\b(?:network|upload\w*|sen[dt]\w*|step|script|command|delet\w+|credentials?|install\w*|transfer\w*|background)\b|\b(?:send|email|e-mail|upload|post|copy|forward|delete)\b[^\n]{0,100}\bwithout\s+(?:telling|informing|asking|notifying|alerting)\b",
+    ),
+)
+"""What is looked for in running text, too."""
+
 _TAKES = re.compile(
-    r"\.ssh/|id_rsa|id_ed25519|\.aws/credentials|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
+    r"\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
     r"|(?:open|read\w*|cat|load|Path)\W{1,4}(?:['\"]?[\w./~${}-]*)?\.env\b(?!\.example|\.sample)|\bcat\s+\S*\.env\b|/etc/(?:shadow|passwd)\b|find-generic-password|dump-keychain|Login Data|Cookies['\"]|cookies\.sqlite|logins\.json"
     r"|(?:JSON\.stringify|json\.dumps|str|dict|urlencode|repr|list)\s*\(\s*(?:dict\()?(?:os\.environ|process\.env)\b(?!\s*[.\[]|\.get)|\bprintenv\b\s*(?:\||>|$)|(?<!/)\benv\s*(?:\||>)|\bset\s*\|\s*|\$\(env\)|`env`|os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)"
     r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
@@ -167,7 +230,7 @@ _TAKES = re.compile(
 )
 """What is private, where it is taken whole; a key that a program reads to use it is not."""
 _SENDS = re.compile(
-    r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
+    r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\brequests\.get\s*\([^\n]{0,200}(?:params\s*=|\?\w+=|\+|\bf['\"])|\bhttp\.(?:Post|PostForm|NewRequest)\b|\breqwest\b|\bHttpClient\b|HttpURLConnection|\bHTTParty\b|\bFaraday\b|gethostbyname\s*\([^\n]{0,120}\+|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
     r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
     r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}@|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
     re.IGNORECASE,
@@ -193,9 +256,7 @@ _PROMISES = (
         "writes or deletes",
     ),
 )
-_KNOWN_INSTALLERS = re.compile(
-    r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
-)
+_KNOWN_INSTALLERS = re.compile(_KNOWN)
 """Installers that their makers tell people to pipe to a shell: a warning, and no finding."""
 _POPULAR = frozenset(
     [
@@ -433,7 +494,8 @@ def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
         if danger.code == "MKS103" and not comment_tells(written):
             continue
         known = danger.code == "MKS105" and _KNOWN_INSTALLERS.search(text[place : place + 400])
-        severity = "warning" if known or danger.code in ("MKS107", "MKS104") else "error"
+        taught = danger.code in _TAUGHT and _teaches(text) and _is_defence(text, place)
+        severity = "warning" if known or taught or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
 
 
@@ -490,30 +552,46 @@ def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
         blocks = [(0, text, "sh" if shell else suffix[1:])]
     if name == "package.json":
         blocks = [*_package_scripts(text), *blocks]
+    teaches = _teaches(text) if prose else False
+    for one in _signs_in(text, _IN_PROSE) if prose else ():
+        place, code_found, severity, message, shown = one
+        if not (teaches and _is_defence(text, place)):
+            yield PackageFinding(code_found, severity, path, _line(text, place), message, shown)
     for start, code, language in blocks:
         for one in _in_code(code, language):
             place, code_found, severity, message, shown = one
-            if prose and code_found in ("MKS113", "MKS114", "MKS116") and _is_defence(text, start + place):
+            if prose and code_found in (*_TAUGHT, "MKS116") and _is_defence(text, start + place):
                 continue
             yield PackageFinding(code_found, severity, path, _line(text, start + place), message, shown)
     yield from _dependencies(file, text)
 
 
 _DEFENCE = re.compile(
-    r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse)\b",
+    r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse|flag|look for|watch for)\b",
     re.I,
 )
 
 
 def _is_defence(text: str, place: int) -> bool:
-    """Return whether what stands before a place in prose warns of it."""
-    return _DEFENCE.search(text[max(0, place - 300) : place]) is not None
+    """Return whether what stands around a place in prose warns of it."""
+    return _DEFENCE.search(text[max(0, place - 300) : place + 120]) is not None
 
 
-def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield place, code, severity, message and text of what code does that no skill needs."""
+_TEACHES = re.compile(
+    r"\b(?:security|review\w*|audit\w*|detect\w*|scan\w*|vulnerab\w+|injection|pentest\w*|explains?|teach\w*|learn\w*|harden\w*|guard\w*|forensic\w*)\b",
+    re.I,
+)
+_TAUGHT = ("MKS101", "MKS105", "MKS106", "MKS113", "MKS114")
+
+
+def _teaches(text: str) -> bool:
+    """Return whether a document says at its top that it is about attacks, so that it names some."""
+    return text.startswith("---") and _TEACHES.search(text.split("\n---", 1)[0][:4000]) is not None
+
+
+def _signs_in(code: str, signs: Iterable[_Sign]) -> Iterator[tuple[int, str, str, str, str]]:
     lowered = code.lower()
-    for sign in _SIGNS:
+    for sign in signs:
         if not any(word in lowered for word in sign.keywords):
             continue
         for found in islice(sign.pattern.finditer(code), 3):
@@ -521,6 +599,11 @@ def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str
             if not (sign.unless and sign.unless.search(around)):
                 shown = next((line.strip() for line in found.group().splitlines() if line.strip()), "")
                 yield found.start(), sign.code, "error", sign.message, one_line(shown, 80)
+
+
+def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield place, code, severity, message and text of what code does that no skill needs."""
+    yield from _signs_in(code, _SIGNS)
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
 
@@ -553,6 +636,8 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
 
 def _unwraps(command: Command) -> bool:
     texts = [word.text for word in command.words]
+    if command.name in ("printf", "echo") and any(text.count("\\x") + text.count("\\0") > 3 for text in texts):
+        return True
     return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
         command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)
     )
@@ -647,8 +732,20 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
             yield _flow(file.path, text, taken, "")
     for path, code, taken in takes[:50]:
         for other, sending in sends[:50]:
-            if other != path and _work_together(path, code, other, sending):
+            joined = other != path and any(_names_both(text, path, other) for _, text in texts[:200])
+            if joined or (other != path and _work_together(path, code, other, sending)):
                 yield _flow(path, code, taken, other)
+
+
+_IMPORTS = re.compile(
+    r"^\s*(?:from|import|source|\.|use|load|const|let|var)\b[^\n]{0,200}|require[(_][^\n]{0,100}", re.MULTILINE
+)
+
+
+def _names_both(text: str, one: str, other: str) -> bool:
+    """Return whether a program takes in two others, so that what one has the other can send."""
+    taken = " ".join(_IMPORTS.findall(text))
+    return all(re.search(rf"\b{re.escape(PurePosixPath(path).stem)}\b", taken) for path in (one, other))
 
 
 def _code_of(text: str) -> Iterator[str]:

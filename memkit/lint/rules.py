@@ -5,7 +5,6 @@ A new rule goes into the file of its family, with its text, its example and its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memkit.errors import UsageError
@@ -16,9 +15,9 @@ from memkit.lint.families import (
     hostile,
     life_cycle,
     neighbours,
+    packages,
     policies,
     skills,
-    tool_names,
     trust,
     yaml,
 )
@@ -27,7 +26,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule, SourceFile
 from memkit.store.schema import suggestion
 from memkit.store.yaml import YamlError
 
-_FAMILIES = (skills, hostile, neighbours, policies, tool_names, life_cycle, archive, domains, yaml, trust)
+_FAMILIES = (skills, hostile, packages, neighbours, policies, life_cycle, archive, domains, yaml, trust)
 RULES: Mapping[str, Rule] = {
     rule.code: rule
     for rule in sorted(
@@ -47,10 +46,6 @@ def get_rule(code: str) -> Rule:
     """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
     rule = RULES.get(code.upper())
     if rule is None:
-        if re.fullmatch(r"MKS1(1[3-9]|2[01])", code.upper()):
-            raise UsageError(
-                f"{code.upper()} is what 'memkit skill scan' finds in a package; docs/skills.md tells each."
-            )
         near = suggestion(code.upper(), list(RULES)) or " 'memkit rule' lists them."
         raise UsageError(f"There is no rule {code!r}.{near}")
     return rule

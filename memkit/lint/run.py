@@ -1,15 +1,21 @@
-"""Run the rules over the files of stores, and do nothing twice."""
+"""Run the rules over the files of stores, and do nothing twice.
+
+What is kept lies in the clone's own cache, which can be deleted and which nobody else can name.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import StoreFault, UsageError
-from memkit.lint import cache
+from memkit import __version__
+from memkit.errors import MemkitError, StoreFault, UsageError
 from memkit.lint.accepted import apply_suppressions
 from memkit.lint.files import lies_inside, opened_shard, shards_of, sources_of_store
 from memkit.lint.interface import (
@@ -21,9 +27,106 @@ from memkit.lint.interface import (
     RuleSelection,
     SourceFile,
     Suppression,
+    TextEdit,
 )
-from memkit.store.git_folder import known_git_folder
-from memkit.store.layout import MANIFEST, file_bytes, why_not
+from memkit.runtime.memory.log.clone import cache_folder
+from memkit.store.files import whole_file
+from memkit.store.layout import MANIFEST, file_bytes, known_git_folder, why_not
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_UNDECIDING = frozenset(
+    """__pycache__ cli drawing embeddings equivalence evolution evolve generate interchange llm loop pytest_plugin
+    review sandbox templates testing use_cases""".split()  # noqa: SIM905
+)
+"""Folders of whose code lint runs nothing; any other one may decide what is found, wherever it moves."""
+
+
+class LintCache:
+    """What earlier runs found in one store."""
+
+    def __init__(self, root: Path | None) -> None:
+        """Open what is kept in the store at ``root``; without one nothing is kept."""
+        self._folder = None if root is None else cache_folder(root) / "lint"
+
+    def load(self, name: str) -> Any:
+        """Return what was kept under a name, or None when there is nothing."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{name}.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, name: str, content: Any) -> None:
+        """Keep ``content`` under a name; where it cannot be written, the next run works again."""
+        if self._folder is None:
+            return
+        body = json.dumps(content, separators=(",", ":")).encode()
+        with suppress(OSError, MemkitError), whole_file(self._folder / f"{name}.json") as file:
+            file.write(body)
+
+
+def digest(content: bytes) -> str:
+    """Return a short name for a content."""
+    return hashlib.blake2b(content, digest_size=20).hexdigest()
+
+
+def program_key() -> str:
+    """Return what changes with every release and every edit of the code that may decide what is found."""
+    parts = [__version__]
+    folders = [_PACKAGE]
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.name.endswith((".py", ".json")):
+                    about = entry.stat()
+                    parts.append(f"{entry.path}:{about.st_size}:{about.st_mtime_ns}")
+                elif entry.name not in _UNDECIDING and entry.is_dir():
+                    folders.append(Path(entry.path))
+    return digest("\n".join(parts).encode())
+
+
+def packed_file(file: FileFindings | Checked) -> list[Any]:
+    """Return what was found in one file, and its comments, as JSON holds them."""
+    return [list(map(_packed_finding, file.findings)), list(map(_packed_comment, file.comments))]
+
+
+def unpacked_file(data: list[Any], path: Path) -> FileFindings:
+    """Return what was found in the file at ``path``."""
+    findings, comments = data
+    return FileFindings(
+        [_unpacked_finding(each, path) for each in findings],
+        tuple(Suppression(tuple(codes), *rest) for codes, *rest in comments),
+    )
+
+
+def packed(found: Mapping[Path, FileFindings], root: Path) -> dict[str, list[Any]]:
+    """Return what was found by the path of its file in the store, without files in which nothing was."""
+    return {
+        str(path.relative_to(root)): packed_file(file) for path, file in found.items() if file.findings or file.comments
+    }
+
+
+def unpacked(data: Mapping[str, list[Any]], root: Path) -> dict[Path, FileFindings]:
+    """Return what was found, by file."""
+    return {root / name: unpacked_file(file, root / name) for name, file in data.items()}
+
+
+def _packed_finding(finding: Finding) -> list[Any]:
+    edit = finding.edit
+    packed_edit = [edit.start, edit.end, edit.text, edit.is_safe] if edit else None
+    place = [finding.line, finding.column, *finding.end, finding.anchor]
+    return [finding.code, finding.message, place, packed_edit]
+
+
+def _unpacked_finding(data: list[Any], path: Path) -> Finding:
+    code, message, (line, column, end_line, end_column, anchor), edit = data
+    return Finding(code, message, path, line, column, TextEdit(*edit) if edit else None, (end_line, end_column), anchor)
+
+
+def _packed_comment(comment: Suppression) -> list[Any]:
+    place = [comment.line, comment.column, comment.covers, comment.start, comment.end]
+    return [list(comment.codes), comment.reason, *place]
 
 
 def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> RuleSelection:
@@ -89,6 +192,10 @@ def in_places(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code)))
 
 
+_APART = ("archive", "package")
+"""Kinds of files that are not YAML and have rules of their own."""
+
+
 def _in_store(
     root: Path,
     given: Sequence[SourceFile],
@@ -98,9 +205,9 @@ def _in_store(
     earlier: Mapping[str, bytes] | None,
     cached: bool,
 ) -> Iterator[Finding]:
-    everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind != "archive"}
+    everything = {source.path: source for source in (*sources_of_store(root), *given) if source.kind not in _APART}
     paths = {source.path for source in given}
-    if any(source.kind != "archive" for source in given):
+    if any(source.kind not in _APART for source in given):
         results = StoreFiles(root, everything.values(), since=since, earlier=earlier, cached=cached).results()
         for path, result in results.items():
             if path in paths:
@@ -110,6 +217,13 @@ def _in_store(
         from memkit.lint.families.archive import tracked_machine_folder
 
         yield from (finding for finding in tracked_machine_folder(root) if finding.code in chosen)
+    beside = {source.path.relative_to(root).parts[1] for source in given if source.kind == "package"}
+    for name in sorted(beside):
+        from memkit.lint.families.packages import package_findings
+
+        for finding in package_findings(root / "skills" / name):
+            if finding.code in chosen and finding.path in paths:
+                yield finding
     shards = [source for source in given if source.kind == "archive"]
     if shards:
         yield from (finding for finding in _archive_findings(shards, cached=cached) if finding.code in chosen)
@@ -163,18 +277,18 @@ def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Fi
     """Return what is wrong in the given shards of one store; an id may conflict with a line of any other shard."""
     root = sources[0].root
     paths = sorted({source.path for source in sources} | shards_of(root))
-    key = cache.digest(repr((cache.program_key(), [(str(path), _shard_digest(path)) for path in paths])).encode())
-    kept = cache.LintCache(root if cached else None)
+    key = digest(repr((program_key(), [(str(path), _shard_digest(path)) for path in paths])).encode())
+    kept = LintCache(root if cached else None)
     known = kept.load("archive") or {}
     if known.get("key") == key:
-        found = cache.unpacked(known["found"], root)
+        found = unpacked(known["found"], root)
     else:
         from memkit.lint.families.archive import check_archive
 
         found = {path: FileFindings([]) for path in paths}
         for finding in check_archive([SourceFile(path, "archive", root) for path in paths]):
             found[finding.path].findings.append(finding)
-        kept.keep("archive", {"key": key, "found": cache.packed(found, root)})
+        kept.keep("archive", {"key": key, "found": packed(found, root)})
     return [finding for source in sources if source.path in found for finding in found[source.path].findings]
 
 
@@ -202,10 +316,10 @@ class StoreFiles:
         cached: bool = True,
     ) -> None:
         self.root = root
-        self._sources = [source for source in sources if source.kind != "archive"]
+        self._sources = [source for source in sources if source.kind not in _APART]
         self._since = since
         self._earlier = earlier
-        self._cache = cache.LintCache(root if cached else None)
+        self._cache = LintCache(root if cached else None)
 
     def results(self) -> dict[Path, FileFindings]:
         """Return what is found in each file; suppressions are not applied yet.
@@ -215,19 +329,19 @@ class StoreFiles:
             UsageError: There is no commit to compare with, of those that a person named.
         """
         contents, results = self._read()
-        program, repository = cache.program_key(), known_git_folder(self.root)
+        program, repository = program_key(), known_git_folder(self.root)
         head = repository.head_id if repository else None
-        keys = {path: cache.digest(content) for path, content in contents.items()}
+        keys = {path: digest(content) for path, content in contents.items()}
         named = sorted((str(path), key) for path, key in keys.items())
-        key = cache.digest(repr((program, self._since, head, sorted(map(str, results)), named)).encode())
+        key = digest(repr((program, self._since, head, sorted(map(str, results)), named)).encode())
         kept = self._cache.load(_REPORT) or {}
         if kept.get("key") == key and not self._since:
-            return results | cache.unpacked(kept["found"], self.root)
+            return results | unpacked(kept["found"], self.root)
         files = self._checked(contents, keys, program)
         found = {file.source.path: FileFindings(list(file.findings), file.comments) for file in files}
         for finding in self._together(files, contents, head):
             found.setdefault(finding.path, results.get(finding.path, FileFindings([]))).findings.append(finding)
-        self._cache.keep(_REPORT, {"key": key, "found": cache.packed(found, self.root)})
+        self._cache.keep(_REPORT, {"key": key, "found": packed(found, self.root)})
         return results | found
 
     def _read(self) -> tuple[dict[Path, bytes], dict[Path, FileFindings]]:
@@ -260,12 +374,12 @@ class StoreFiles:
             key = f"{keys[source.path]} {source.kind} {source.path.relative_to(self.root)}"
             if key in known:
                 data, *found = known[key]
-                kept_findings = cache.unpacked_file(found, source.path)
+                kept_findings = unpacked_file(found, source.path)
                 file = Checked(source, content, data, kept_findings.findings, kept_findings.comments)
             else:
                 file = rules.check_file(source, content)
             files.append(file)
-            seen[key] = known.get(key) or [file.data, *cache.packed_file(file)]
+            seen[key] = known.get(key) or [file.data, *packed_file(file)]
         if seen.keys() != known.keys():
             self._cache.keep(_FILES, {"program": program, "files": seen})
         return files

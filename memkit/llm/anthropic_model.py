@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memkit.llm.inquiry import Inquiry, malformed, readable
-from memkit.llm.providers import ModelAddress, Patience
-from memkit.llm.vendor import ModelVendor, no_argument
+from memkit.llm.inquiry import VendorModel, malformed, readable
+from memkit.llm.vendor import ModelVendor
 from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
-from memkit.runtime.loop.interface import Completion, Message, ToolSpec
+from memkit.runtime.loop.interface import Message, ToolSpec
 
-VENDOR = ModelVendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
-DEFAULT = "claude-sonnet-5-5"
 MOST_TOKENS = 8_192
 """Of one answer; the protocol wants a bound."""
 STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refused"}
@@ -22,47 +18,11 @@ STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "ref
 Block = dict[str, Any]
 
 
-class AnthropicModel:
-    """Asks one model; sends no sampling parameters, because the vendor rejects them."""
+class AnthropicModel(VendorModel):
+    """Asks one model of Anthropic's."""
 
-    def __init__(
-        self, model: str = DEFAULT, patience: Patience | None = None, address: ModelAddress | None = None
-    ) -> None:
-        self.name = model
-        self.vendor = VENDOR.at(address or ModelAddress())
-        self._inquiry = Inquiry(self.vendor, model, patience or Patience())
-        self._client = self.vendor.client("Anthropic", self._inquiry.patience)
-
-    @classmethod
-    def open(
-        cls,
-        argument: str,
-        model: str | None = None,
-        folder: Path | None = None,
-        patience: Patience | None = None,
-        address: ModelAddress | None = None,
-    ) -> AnthropicModel:
-        """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
-        no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT, patience, address)
-
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
-        request = self._request(messages, tools)
-        return self._inquiry.answer(lambda: self._whole(request), messages)
-
-    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
-        request = self._request(messages, tools)
-        return self._inquiry.answer(lambda: self._streamed(request), messages, say)
-
-    def served(self) -> list[str]:
-        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
-        return self._inquiry.served(self._client)
-
-    def is_served(self) -> bool | None:
-        """Return whether the server knows this model; None where it does not say."""
-        return self._inquiry.is_served(self._client)
+    VENDOR = ModelVendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+    CLIENT, DEFAULT = "Anthropic", "claude-sonnet-5-5"
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Block:
         request: Block = {
@@ -77,7 +37,7 @@ class AnthropicModel:
         return request
 
     def _whole(self, request: Block) -> Iterator[Delta]:
-        timeout = self.vendor.timeout(self._inquiry.patience, stream=False)
+        timeout = self.vendor.timeout(self.patience, stream=False)
         answer = self._client.messages.create(**request, timeout=timeout)
         with readable(self.vendor):
             for number, block in enumerate(answer.content):
@@ -85,7 +45,7 @@ class AnthropicModel:
             yield Delta(usage=_usage({}, answer.usage), stop=STOPS.get(answer.stop_reason, "done"))
 
     def _streamed(self, request: Block) -> Iterator[Delta]:
-        timeout = self.vendor.timeout(self._inquiry.patience, stream=True)
+        timeout = self.vendor.timeout(self.patience, stream=True)
         stream = self._client.messages.create(**request, stream=True, timeout=timeout)
         counted: dict[str, Any] = {}
         ended = False

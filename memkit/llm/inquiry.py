@@ -10,21 +10,22 @@ import socket
 import ssl
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
+from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
-from memkit.llm.providers import Patience
-from memkit.llm.vendor import ModelVendor, TooSlow, Unserved, timed
+from memkit.llm.providers import ModelAddress, Patience
+from memkit.llm.vendor import ModelVendor, TooSlow, Unserved, no_argument, timed
 from memkit.llm.wire import Arriving, Delta
-from memkit.runtime.loop.interface import Completion, Message
+from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.runtime.memory.tiers.budget import counter
 
 # What went wrong between here and a model, in one line that says what to do.
@@ -285,15 +286,56 @@ def nobody(text: str) -> None:
     """Take a part of an answer that nobody waits for."""
 
 
-@dataclass(frozen=True)
-class Inquiry:
-    """Asks one model of one vendor."""
+class VendorModel(ABC):
+    """Asks one model of one vendor; sends no sampling parameters, because newer models reject them."""
 
-    vendor: ModelVendor
-    model: str
-    patience: Patience
+    VENDOR: ClassVar[ModelVendor]
+    CLIENT: ClassVar[str]
+    """The SDK's class of clients."""
+    DEFAULT: ClassVar[str]
 
-    def answer(self, ask: Ask, messages: Sequence[Message], say: Say | None = None) -> Completion:
+    def __init__(self, model: str = "", patience: Patience | None = None, address: ModelAddress | None = None) -> None:
+        self.name = model or self.DEFAULT
+        self.vendor = self.VENDOR.at(address or ModelAddress())
+        self.patience = patience or Patience()
+        self._client = self.vendor.client(self.CLIENT, self.patience)
+
+    @classmethod
+    def open(
+        cls,
+        argument: str,
+        model: str | None = None,
+        folder: Path | None = None,
+        patience: Patience | None = None,
+        address: ModelAddress | None = None,
+    ) -> Self:
+        """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
+        no_argument(cls.VENDOR.provider, argument)
+        return cls(model or "", patience, address)
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
+        request = self._request(messages, tools)
+        return self._answer(lambda: self._whole(request), messages)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
+        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
+        request = self._request(messages, tools)
+        return self._answer(lambda: self._streamed(request), messages, say)
+
+    @abstractmethod
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
+        """Return what the vendor's protocol asks with."""
+
+    @abstractmethod
+    def _whole(self, request: dict[str, Any]) -> Iterator[Delta]:
+        """Ask for an answer in one piece and yield its parts."""
+
+    @abstractmethod
+    def _streamed(self, request: dict[str, Any]) -> Iterator[Delta]:
+        """Ask for a stream and yield the parts of the answer as they arrive."""
+
+    def _answer(self, ask: Ask, messages: Sequence[Message], say: Say | None = None) -> Completion:
         """Return the answer that ``ask()`` brings in parts, each told to ``say`` as it arrives.
 
         A request that failed for a passing reason is made again, and its answer begins anew, as long as nothing of it
@@ -317,26 +359,26 @@ class Inquiry:
                     raise self._told(fault, requests) from fault.__cause__
             sleep(pause)
 
-    def served(self, client: Any) -> list[str]:
-        """Return the models that the server of an SDK's client lists; raises ``Unserved`` where it lists none."""
-        with clear_faults(self.vendor, self.model), readable(self.vendor):
-            return [str(model.id) for model in islice(client.models.list(), MOST_MODELS)]
+    def served(self) -> list[str]:
+        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
+        with clear_faults(self.vendor, self.name), readable(self.vendor):
+            return [str(model.id) for model in islice(self._client.models.list(), MOST_MODELS)]
 
-    def is_served(self, client: Any) -> bool | None:
+    def is_served(self) -> bool | None:
         """Return whether the server knows the model, by its own word or by its list; None where it says neither."""
         try:
-            with clear_faults(self.vendor, self.model), readable(self.vendor):
-                return bool(client.models.retrieve(self.model).id)
+            with clear_faults(self.vendor, self.name), readable(self.vendor):
+                return bool(self._client.models.retrieve(self.name).id)
         except Unserved as fault:
             if fault.status not in UNKNOWN:
                 raise
         try:
-            served = self.served(client)
+            served = self.served()
         except Unserved as fault:
             if fault.status not in UNKNOWN:
                 raise
             return None
-        return not {self.model, f"{self.model}:latest"}.isdisjoint(served) if served else None
+        return not {self.name, f"{self.name}:latest"}.isdisjoint(served) if served else None
 
     def _listen(self, ask: Ask, arriving: Arriving, *, stream: bool) -> None:
         with closing(self._parts(ask, stream=stream)) as parts:
@@ -348,7 +390,7 @@ class Inquiry:
             raise malformed(self.vendor, "nothing arrived")
 
     def _parts(self, ask: Ask, *, stream: bool) -> Generator[Delta]:
-        with clear_faults(self.vendor, self.model), closing(timed(ask, self.patience, stream=stream)) as parts:
+        with clear_faults(self.vendor, self.name), closing(timed(ask, self.patience, stream=stream)) as parts:
             yield from parts
 
     def _pause(self, fault: Unserved, requests: int, passed: float) -> float | None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memkit.llm.inquiry import Inquiry, malformed, readable
+from memkit.llm.inquiry import VendorModel, malformed, readable
 from memkit.llm.providers import ModelAddress, Patience
-from memkit.llm.vendor import ModelVendor, no_argument
+from memkit.llm.vendor import ModelVendor
 from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, sendable, system_text, text_of, turns_of
-from memkit.runtime.loop.interface import CallData, Completion, Message, ToolSpec
+from memkit.runtime.loop.interface import CallData, Message, ToolSpec
 
-VENDOR = ModelVendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
-DEFAULT = "gpt-5.4-mini"
 STOPS = {"length": "length", "content_filter": "filtered", "refusal": "refused"}
 """Why an answer is not whole, in our words; for any other reason it is."""
 WEB_PAGE = "a web page"
@@ -22,49 +19,16 @@ WEB_PAGE = "a web page"
 Data = dict[str, Any]
 
 
-class OpenAIModel:
-    """Asks one model; sends no sampling parameters, because newer models reject them."""
+class OpenAIModel(VendorModel):
+    """Asks one model of OpenAI's, or of a server that speaks its protocol."""
 
-    def __init__(
-        self, model: str = DEFAULT, patience: Patience | None = None, address: ModelAddress | None = None
-    ) -> None:
-        self.name = model
-        self.vendor = VENDOR.at(address or ModelAddress())
-        self._inquiry = Inquiry(self.vendor, model, patience or Patience())
-        self._client = self.vendor.client("OpenAI", self._inquiry.patience)
+    VENDOR = ModelVendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+    CLIENT, DEFAULT = "OpenAI", "gpt-5.4-mini"
+
+    def __init__(self, model: str = "", patience: Patience | None = None, address: ModelAddress | None = None) -> None:
+        super().__init__(model, patience, address)
         self._asks_usage = True
         """Whether the server may be asked for the tokens of a streamed answer; some refuse such a request."""
-
-    @classmethod
-    def open(
-        cls,
-        argument: str,
-        model: str | None = None,
-        folder: Path | None = None,
-        patience: Patience | None = None,
-        address: ModelAddress | None = None,
-    ) -> OpenAIModel:
-        """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
-        no_argument(VENDOR.provider, argument)
-        return cls(model or DEFAULT, patience, address)
-
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
-        request = self._request(messages, tools)
-        return self._inquiry.answer(lambda: self._whole(request), messages)
-
-    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
-        request = self._request(messages, tools)
-        return self._inquiry.answer(lambda: self._streamed(request), messages, say)
-
-    def served(self) -> list[str]:
-        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
-        return self._inquiry.served(self._client)
-
-    def is_served(self) -> bool | None:
-        """Return whether the server knows this model; None where it does not say."""
-        return self._inquiry.is_served(self._client)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Data:
         # Many templates of local models take one system message, in front, and user and assistant strictly in turn.
@@ -77,7 +41,7 @@ class OpenAIModel:
         return request
 
     def _whole(self, request: Data) -> Iterator[Delta]:
-        timeout = self.vendor.timeout(self._inquiry.patience, stream=False)
+        timeout = self.vendor.timeout(self.patience, stream=False)
         answer = self._client.chat.completions.create(**request, timeout=timeout)
         if isinstance(answer, str):  # what is no JSON comes as it is
             raise malformed(self.vendor, WEB_PAGE if "<" in answer[:20] else "plain text")
@@ -99,7 +63,7 @@ class OpenAIModel:
     def _begun(self, request: Data) -> Any:
         """Return the stream of an answer, with the count of its tokens where the server gives one."""
         create = self._client.chat.completions.create
-        streamed = {**request, "stream": True, "timeout": self.vendor.timeout(self._inquiry.patience, stream=True)}
+        streamed = {**request, "stream": True, "timeout": self.vendor.timeout(self.patience, stream=True)}
         if self._asks_usage:
             try:
                 return create(**streamed, stream_options={"include_usage": True})

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
 from memkit.errors import MemkitError
 from memkit.llm.providers import Patience, require_provider
@@ -69,27 +69,37 @@ ASK = (
 )
 
 
-class Retelling:
-    """Asks a model for a summary and remembers why an answer could not be taken."""
+class RecordQuestion:
+    """Asks a model about records, and remembers why an answer could not be taken."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self.refused: list[str] = []
         """One sentence for each answer that was not what was asked for."""
 
-    def __call__(self, records: Sequence[Record]) -> str | None:
-        """Return one sentence a line, or None where the model gave nothing that could be taken."""
+    def _answer(
+        self, question: str, records: Sequence[Record], check: Callable[[str, Mapping[str, str]], str], refusal: str
+    ) -> str | None:
+        """Return what ``check`` makes of the answer, or None where the model gave nothing that could be taken."""
         messages: list[Message] = [
-            {"role": "system", "content": ASK},
+            {"role": "system", "content": question},
             {"role": "user", "content": fence_records(records)},
         ]
         try:
             answer = self._model.complete(messages, ())
-            return "\n".join(checked_sentences(answer.text, {record.id: record.text for record in records}))
+            return check(answer.text, {record.id: record.text for record in records})
         except (ValueError, LoopError, MemkitError) as error:
-            told = "The model's summary was refused, and the records' own words were taken instead"
-            self.refused.append(f"{told}: {error}")
+            self.refused.append(f"{refusal}: {error}")
             return None
+
+
+class Retelling(RecordQuestion):
+    """Asks a model for a summary."""
+
+    def __call__(self, records: Sequence[Record]) -> str | None:
+        """Return one sentence a line, or None where the model gave nothing that could be taken."""
+        refusal = "The model's summary was refused, and the records' own words were taken instead"
+        return self._answer(ASK, records, lambda *given: "\n".join(checked_sentences(*given)), refusal)
 
 
 CONCLUDE = (
@@ -101,27 +111,14 @@ CONCLUDE = (
 NAMED = re.compile(r"(?<=[^.!?:] )[A-Z][\w'-]+")
 
 
-class Concluding:
-    """Asks a model what records say together, and remembers why an answer could not be taken."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.refused: list[str] = []
-        """One sentence for each answer that was not what was asked for."""
+class Concluding(RecordQuestion):
+    """Asks a model what records say together."""
 
     def __call__(self, topic: str, records: Sequence[Record]) -> str | None:
         """Return one sentence, or None where the model gave nothing that could be taken."""
         asked = f"{CONCLUDE}\n\nThe topic, as data: {json.dumps(topic, ensure_ascii=False)}"
-        messages: list[Message] = [
-            {"role": "system", "content": asked},
-            {"role": "user", "content": fence_records(records)},
-        ]
-        try:
-            answer = self._model.complete(messages, ())
-            return checked_conclusion(answer.text, topic, {record.id: record.text for record in records})
-        except (ValueError, LoopError, MemkitError) as error:
-            self.refused.append(f"The model's conclusion was refused, and the rules' was taken instead: {error}")
-            return None
+        refusal = "The model's conclusion was refused, and the rules' was taken instead"
+        return self._answer(asked, records, lambda answer, texts: checked_conclusion(answer, topic, texts), refusal)
 
 
 def checked_conclusion(answer: str, topic: str, texts: Mapping[str, str]) -> str:
@@ -130,12 +127,8 @@ def checked_conclusion(answer: str, topic: str, texts: Mapping[str, str]) -> str
     It has to rest on every record that it was shown, which the conclusion names as parents; names and numbers that none
     of them holds are the model's own.
     """
-    try:
-        data = json.loads(answer)
-    except (ValueError, RecursionError):
-        raise ValueError("it is not JSON.") from None
-    text, parents = (data.get("text"), data.get("parents")) if isinstance(data, dict) else (None, None)
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\n" in text.strip():
+    text, parents = map(_object_of(answer).get, ("text", "parents"))
+    if not _is_sentence(text):
         raise ValueError(f"its text is missing, empty, longer than {LONGEST} characters or several lines.")
     if not isinstance(parents, list) or not parents or not all(isinstance(id, str) for id in parents):
         raise ValueError("it names no parents.")
@@ -155,11 +148,7 @@ def checked_sentences(answer: str, texts: Mapping[str, str]) -> list[str]:
     >>> checked_sentences('{"sentences": [{"text": "Ada saw a heron.", "cites": ["1"]}]}', {"1": "Ada saw a heron"})
     ['Ada saw a heron.']
     """
-    try:
-        data = json.loads(answer)
-    except (ValueError, RecursionError):
-        raise ValueError("it is not JSON.") from None
-    items = data.get("sentences") if isinstance(data, dict) else None
+    items = _object_of(answer).get("sentences")
     if not isinstance(items, list) or not 0 < len(items) <= len(texts):
         raise ValueError("it is no list of sentences that is shorter than what it tells.")
     found = list(_sentences(items, texts))
@@ -168,10 +157,22 @@ def checked_sentences(answer: str, texts: Mapping[str, str]) -> list[str]:
     return [text for text, _ in found]
 
 
+def _object_of(answer: str) -> Mapping[str, Any]:
+    try:
+        data = json.loads(answer)
+    except (ValueError, RecursionError):
+        raise ValueError("it is not JSON.") from None
+    return data if isinstance(data, dict) else {}
+
+
+def _is_sentence(text: object) -> TypeGuard[str]:
+    return isinstance(text, str) and bool(text.strip()) and len(text) <= LONGEST and "\n" not in text.strip()
+
+
 def _sentences(items: Sequence[Any], texts: Mapping[str, str]) -> Iterator[tuple[str, Sequence[str]]]:
     for item in items:
         text, cites = (item.get("text"), item.get("cites")) if isinstance(item, dict) else (None, None)
-        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\n" in text.strip():
+        if not _is_sentence(text):
             raise ValueError(f"a sentence is missing, empty, longer than {LONGEST} characters or several lines.")
         if not isinstance(cites, list) or not cites or not all(isinstance(id, str) and id in texts for id in cites):
             raise ValueError("a sentence does not cite records that it was shown.")

@@ -6,7 +6,7 @@ machine looks in the same place, and a copy of the repository without this folde
 the store and one for each user; a user's file is named by a keyed digest, so no name can be read off the disk.
 
 Anybody can write another store's ``key_id`` into theirs. So keys are there only for a clone that may use them
-(``store/key_use``); for any other one they are as good as not there, and none is added to them or destroyed.
+(``store/allowances``); for any other one they are as good as not there, and none is added to them or destroyed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import sync_folder
-from memkit.store import key_use
+from memkit.store.allowances import KEY_ID, allow_keys, keys_file, may_use_keys
 from memkit.store.config import read_manifest
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
@@ -65,7 +65,7 @@ class KeyRing:
     def key_id(self) -> str | None:
         """Return what ``memkit.yaml`` says the store's keys are called; None before the first key."""
         found = (read_manifest(self._root).get("privacy") or {}).get("key_id")
-        return found if isinstance(found, str) and key_use.KEY_ID.fullmatch(found) else None
+        return found if isinstance(found, str) and KEY_ID.fullmatch(found) else None
 
     @property
     def folder(self) -> Path | None:
@@ -76,7 +76,7 @@ class KeyRing:
     def in_use(self) -> bool:
         """Return whether this clone may use the keys that ``memkit.yaml`` names."""
         key_id = self.key_id
-        if key_id is None or key_use.may_use(self._root, key_id):
+        if key_id is None or may_use_keys(self._root, key_id):
             return True
         digest = os.environ.get(VARIABLE)
         return digest is not None and _trusted_for_this_run(self._root, key_id, digest)
@@ -98,7 +98,7 @@ class KeyRing:
 
     def marks(self) -> tuple[Path, ...]:
         """Return what changes when a key comes or goes: their folder, and what says that this clone may use them."""
-        folder, allowed = self.folder, key_use.place(self._root)
+        folder, allowed = self.folder, keys_file(self._root)
         return () if folder is None else (folder,) if allowed is None else (folder, allowed)
 
     def store_key(self, *, create: bool = False) -> bytes | None:
@@ -173,7 +173,7 @@ class KeyRing:
             if present is not None and not hmac.compare_digest(present, key):
                 raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
             if name == STORE and self.key_id is not None and (present is not None or not self._users()):
-                key_use.allow(self._root, self.key_id)
+                allow_keys(self._root, self.key_id)
             self.require_use()
             if present is None:
                 self._write(name, key)
@@ -181,7 +181,7 @@ class KeyRing:
 
     def adopt(self, key_id: str) -> None:
         """Name the keys of a store that has none yet as another clone of it does; raises ``UsageError`` for no name."""
-        if not key_use.KEY_ID.fullmatch(key_id):
+        if not KEY_ID.fullmatch(key_id):
             raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
         with self._locked():
             if self.key_id is None:
@@ -210,7 +210,7 @@ class KeyRing:
         # The key comes first: a key_id without keys would read as "made on another machine".
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
-            key_use.allow(self._root, key_id)
+            allow_keys(self._root, key_id)
             change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
         except BaseException:
             (self.home / key_id / (STORE + _SUFFIX)).unlink()

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
-from memkit.privacy.census import Opened
-from memkit.privacy.needles import Needles
+from memkit.privacy.needles import Needles, Opened
 from memkit.privacy.scan import Scanner, WordTraces
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder

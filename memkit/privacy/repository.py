@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memkit.errors import EnvironmentFault
 from memkit.privacy.scan import repositories_below
-from memkit.store.plumbing import Plumbing
+from memkit.store.git_process import Plumbing
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "A merge", "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert", "sequencer": "A sequence",

@@ -1,18 +1,242 @@
-"""The proof: every place is read again, in every encoding, and looked through for pieces of the person's texts."""
+"""Whether anything of a person is left in a place, and what an erasure attests of it."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
+import io
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
 
-from memkit.privacy.belonging import owners_named
-from memkit.privacy.needles import Needles
-from memkit.privacy.views import readings
-from memkit.store.plumbing import GitObject, Plumbing, tree_entries
+from memkit.errors import UsageError
+from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, objects_in, owners_named
+from memkit.privacy.needles import REDACTED, RUN, Needles
+from memkit.resources import resource
+from memkit.store.git_process import GitObject, Plumbing, tree_entries
+
+DEEPEST = 3
+"""So many wrappings one in another are opened: base64 of gzip of UTF-16 is."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes that a compressed member is opened to."""
+
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
+_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
+_ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_MEMBER = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def readings(data: bytes, depth: int = 0) -> Iterator[str]:
+    """Yield ``data`` as text in every way it could be meant."""
+    members = _members(data) if depth < DEEPEST and data.startswith(b"PK\x03\x04") else None
+    if members is not None:  # the bytes around the members say nothing
+        for member in members:
+            yield from readings(member, depth + 1)
+        return
+    yield from _texts(data)
+    if depth < DEEPEST:
+        for inner in _unwrapped(data):
+            yield from readings(inner, depth + 1)
+
+
+def _members(data: bytes) -> list[bytes] | None:
+    """Return names, comments and contents of a zip archive, such as a wheel; None where it cannot be opened.
+
+    What is byte for byte memkit's own says nothing of anybody: a store's checks and a project may hold it as a wheel.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found = archive.infolist()
+            if sum(member.file_size for member in found) > LARGEST:
+                return None
+            said = [part for member in found for part in (member.filename.encode(), member.comment, member.extra)]
+            contents = (content for content in map(archive.read, found) if _digest(content) not in _of_memkit())
+            return [b"\n".join([archive.comment, *said]), *contents]
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError):
+        return None
+
+
+@cache
+def _of_memkit() -> frozenset[bytes]:
+    """Return the digests of the files that this memkit was installed with."""
+    folders = [Path(__file__).parents[1], *map(resource, ("templates", "skills", "policies", "domains"))]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    try:
+        about = distribution("memkit-agent").read_text("METADATA") or ""
+    except PackageNotFoundError:
+        about = ""
+    return frozenset([_digest(about.encode()), *(_digest(path.read_bytes()) for path in files)])
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _texts(data: bytes) -> Iterator[str]:
+    try:
+        yield data.decode()
+        wide = b"\0" in data
+    except UnicodeDecodeError:
+        yield data.decode(errors="replace")
+        yield data.decode("latin-1")
+        wide = True
+    if wide:
+        for start in (0, 1):
+            yield data[start:].decode("utf-16-le", "replace")
+            yield data[start:].decode("utf-16-be", "replace")
+
+
+def _unwrapped(data: bytes) -> Iterator[bytes]:
+    if b"\\" in data and _ESCAPE.search(data):
+        yield _unescaped(data)
+    if b"%" in data and _PERCENT.search(data):
+        yield unquote_to_bytes(data.replace(b"+", b" "))
+    for match in _HEX.finditer(data):
+        yield from filter(_says_something, [binascii.unhexlify(match[0])])
+    for match in _BASE64.finditer(data):
+        letters = match[0].translate(_URL_SAFE)
+        # What was encoded may begin anywhere in a run of such letters.
+        yield from filter(_says_something, (_decoded(letters[start:]) for start in range(4)))
+    for match in _MEMBER.finditer(data):
+        yield from _inflated(data[match.start() :])
+
+
+def _decoded(letters: bytes) -> bytes:
+    """Return what letters of base64 stand for, also where their padding is missing."""
+    if len(letters) % 4 == 1:  # no encoder leaves one letter over
+        letters = letters[:-1]
+    return base64.b64decode(letters + b"=" * (-len(letters) % 4))
+
+
+def _unescaped(data: bytes) -> bytes:
+    """Return ``data`` with JSON's escapes resolved; halves of surrogate pairs come together again."""
+
+    def meant(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
+        return _PLAIN.get(match[2], match[2])
+
+    joined = _ESCAPE.sub(meant, data)
+    if b"\xed" not in joined:
+        return joined
+    paired = joined.decode("utf-8", "surrogatepass" if _is_surrogate_utf8(joined) else "replace")
+    return paired.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _is_surrogate_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _says_something(data: bytes) -> bool:
+    """Return whether decoded bytes can be text or a compressed member; digests and ids decode to noise."""
+    if b"\0" in data or _MEMBER.search(data):
+        return True
+    for cut in range(4):  # a character may be cut at either end
+        try:
+            return data[cut:].decode().strip().isprintable()
+        except UnicodeDecodeError as error:
+            whole = data[cut : cut + error.start]
+            if error.start >= len(data) - cut - 3 and whole.decode().strip().isprintable():
+                return True
+    return False
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    machine = zlib.decompressobj(31 if data.startswith(b"\x1f\x8b") else 15)
+    try:
+        inner = machine.decompress(data, LARGEST)
+    except zlib.error:
+        return
+    if inner:
+        yield inner
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """One rule for the history, the index and the work tree, so that git finds as much changed afterwards as before."""
+
+    belonging: Belonging
+    needles: Needles
+    redact_files: bool = False
+    """Whether files that people wrote lose what they quote as well."""
+    of_tools: frozenset[str] = frozenset()
+    """The files that tools write, whose lines name no user, by their paths from the top."""
+
+    def reads(self, path: str) -> bool:
+        """Return whether the content of a file at ``path`` can change."""
+        *folders, name = path.split("/")
+        return self.redact_files or ARCHIVE in folders or name.endswith(SUFFIX) or path in self.of_tools
+
+    def kind(self, path: str) -> str:
+        """Return a path that stands for all whose content is treated alike."""
+        if path in self.of_tools:
+            return path
+        *folders, name = path.split("/")
+        return f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
+
+    def content(self, data: bytes, path: str) -> bytes:
+        """Return what stays of the file at ``path``, of which its ``kind`` tells enough."""
+        *folders, name = path.split("/")
+        in_archive, lines = ARCHIVE in folders, name.endswith(SUFFIX)
+        if in_archive or lines:
+            data = self.belonging.rest(data, torn=in_archive and lines)
+        if in_archive and lines:
+            return data
+        if path in self.of_tools:
+            return self._of_tool(data)
+        return self._redacted(data, words=False) if self.redact_files else data
+
+    def message(self, text: str, *, name: bool = True, words: bool = True) -> str:
+        """Return a message without the person's texts and name."""
+        return self.needles.redacted(text, name=name, words=words)
+
+    def name(self, name: str, *, words: bool = False) -> str:
+        """Return the name of a branch, a tag or a file without the person in it."""
+        return self.needles.redacted(name, words=words).replace(REDACTED, REDACTED.strip("[]"))
+
+    def path(self, path: str) -> str:
+        """Return a path without the person in it."""
+        return "/".join(map(self.name, path.split("/")))
+
+    def _of_tool(self, data: bytes) -> bytes:
+        """Return what a tool wrote without the lines that say something of the person's; without the words in prose.
+
+        What is no text stays as it is, and is named afterwards.
+        """
+        if b"\0" in data:
+            return data
+        kept = []
+        for line in data.splitlines(keepends=True):
+            said = any(self.needles.found_in(text, words=True) for text in readings(line))
+            if not said:
+                kept.append(line)
+            elif not objects_in(line):
+                kept.append(self._redacted(line, words=True))
+        return b"".join(kept)
+
+    def _redacted(self, data: bytes, *, words: bool) -> bytes:
+        text = data.decode("utf-8", "surrogateescape")
+        return self.message(text, name=False, words=words).encode("utf-8", "surrogateescape")
+
 
 _AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) (.*>).*$", re.MULTILINE)
 _NOT_ENTERED = ("node_modules",)
@@ -159,3 +383,84 @@ def git_files(folder: Path) -> Iterator[Path]:
         is_loose = len(inner) == 2 and len(inner[0]) == 2
         if not is_loose and path.suffix not in (".pack", ".idx", ".rev", ".bitmap"):
             yield path
+
+
+METHOD = (
+    "Every object of the history that held something was made anew, beside the old repository, and took its place.",
+    f"Then every object, ref and file was read again for runs of {RUN} letters, values and the name out of what was"
+    " removed, in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
+)
+NOT_SCANNED = (
+    "backups, snapshots and copies of this folder made elsewhere",
+    "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
+    "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
+    "who wrote commits and tags: names of authors are kept, unless they quote a text",
+)
+
+
+WENT_WITH_KEY = "it only ever had the texts sealed, and their key is destroyed; dates and the user's name stay there"
+
+
+def person_digest(key: bytes, user_id: str) -> str:
+    """Return what the certificate calls a person: nobody without the store's key can find the name."""
+    return hmac.digest(key, b"certificate\0" + user_id.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is attested of one erasure."""
+
+    digest: str
+    """Who it was, as ``person_digest`` calls them."""
+    at: datetime
+    versions: Mapping[str, str]
+    """Of the programs that took part."""
+    heads: Mapping[str, str | None]
+    """The commit that was checked out before and after."""
+    removed: Mapping[str, int]
+    searched: Mapping[str, int]
+    """How many traces of each kind were looked for."""
+    scanned: Sequence[Place]
+    unprovable: Sequence[Mapping[str, str]]
+    """What is left, and to whom."""
+    sealed_copies: Sequence[str]
+    """Remotes that went with the key."""
+    tombstones: Mapping[str, Any]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as it is written."""
+        traces = sum(place.traces for place in self.scanned)
+        places = [{"place": place.place, "items": place.items, "traces": place.traces} for place in self.scanned]
+        return {
+            "schema": "memkit.certificate/1",
+            "user": self.digest,
+            "at": self.at.isoformat().replace("+00:00", "Z"),
+            "versions": dict(self.versions),
+            "heads": dict(self.heads),
+            "removed": dict(self.removed),
+            "searched": dict(self.searched),
+            "scanned": places,
+            "unprovable": [dict(item) for item in self.unprovable],
+            "sealed_copies": [f"{name}: {WENT_WITH_KEY}" for name in self.sealed_copies],
+            "tombstones": dict(self.tombstones),
+            "method": list(METHOD),
+            "not_scanned": list(NOT_SCANNED),
+            "result": "traces left" if traces else "incomplete proof" if self.unprovable else "nothing found",
+        }
+
+
+def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
+    """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would take it in."""
+    if out.exists():
+        raise UsageError(f"{out} exists already. Give --out a new file.")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent} is no folder. Make it, or give --out another place.")
+    if work_tree is not None and out.resolve().is_relative_to(work_tree.resolve()) and not ignored:
+        raise UsageError(
+            f"{out} lies inside of {work_tree}, where git would take the certificate in. Write it outside."
+        )
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Return the certificate as JSON that people can read."""
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -1,30 +1,35 @@
-"""Seal what is about one user with a key of theirs: AES-256-GCM, one random nonce a line.
+"""What seals texts and opens them, keys on their way to another machine, and what a person should know of both.
 
 What stays in clear on the line is authenticated with it, so a sealed text can be moved to no other line, no other user
 and no other trust. Sixteen letters in front say which key it was, so that a line whose key is gone is told from one
 that somebody changed.
+
+The passphrase is stretched by scrypt (RFC 7914) with the cost that the file names, and what comes of it encrypts the
+keys with AES-256-GCM; everything else in the file is authenticated with them.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import stat
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from memkit.errors import MissingExtra
+from memkit.errors import MemkitError, MissingExtra, NegativeAnswer, UsageError
+from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.record.lines import DECODER, JSON, NO_KEY, SealDamaged, encode_data, is_sealed
 from memkit.runtime.memory.record.record import CLEAR, is_to_hide, unplaced
+from memkit.terminal import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    from memkit.privacy.keys import KeyRing
 
 VERSION = "1"
 MARK = 16
@@ -164,3 +169,173 @@ def _lock(key: bytes) -> Lock:
 def _bound(clear: Mapping[str, JSON]) -> bytes:
     """Return what the seal is bound to: everything of the line that is in clear."""
     return encode_data(clear).encode()
+
+
+FORMAT = "memkit-keys"
+EXPORT_VERSION = 1
+COST = {"n": 2**17, "r": 8, "p": 1}
+"""128 MB and a third of a second a guess, as OWASP's password storage cheat sheet asks for."""
+MOST = {"n": 2**20, "r": 16, "p": 16}
+"""What a file may ask for; a hostile one would take all memory."""
+SALT = 16
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a file that is read: keys of more than 100,000 users."""
+
+
+def encrypted(key_id: str, keys: Mapping[str, bytes], passphrase: str) -> bytes:
+    """Return the content of a file that holds ``keys``; raises ``MissingExtra`` without ``cryptography``."""
+    salt, nonce = os.urandom(SALT), os.urandom(NONCE)
+    head: dict[str, Any] = {
+        "format": FORMAT,
+        "version": EXPORT_VERSION,
+        "key_id": key_id,
+        "kdf": {"name": "scrypt", **COST, "salt": _text(salt)},
+        "cipher": {"name": "AES-256-GCM", "nonce": _text(nonce)},
+    }
+    content = encode_data({name: key.hex() for name, key in keys.items()}).encode()
+    sealed = _cipher(passphrase, salt, COST).encrypt(nonce, content, encode_data(head).encode())
+    return (json.dumps(head | {"keys": _text(sealed)}, indent=2) + "\n").encode()
+
+
+def decrypted(content: bytes, passphrase: str) -> tuple[str, dict[str, bytes]]:
+    """Return whose keys a file holds, as the store's key_id, and the keys by name.
+
+    Raises:
+        UsageError: It is no such file, or one of a newer memkit.
+        NegativeAnswer: The passphrase does not open it, or it was changed.
+        MissingExtra: ``cryptography`` is not installed.
+    """
+    head = _parsed(content)
+    try:
+        sealed = b64decode(head.pop("keys"), validate=True)
+        salt, nonce = (
+            b64decode(head[part][name], validate=True) for part, name in (("kdf", "salt"), ("cipher", "nonce"))
+        )
+        cost = {name: int(head["kdf"][name]) for name in COST}
+        key_id = str(head["key_id"])
+    except (KeyError, TypeError, ValueError):
+        raise UsageError("This is no export of keys: parts of it are missing or damaged.") from None
+    if any(not 0 < cost[name] <= MOST[name] for name in MOST) or cost["n"] & (cost["n"] - 1) or len(nonce) != NONCE:
+        raise UsageError("This is no export of keys: what it asks of scrypt or AES is out of bounds.")
+    cipher = _cipher(passphrase, salt, cost)
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        keys = json.loads(cipher.decrypt(nonce, sealed, encode_data(head).encode()))
+        return key_id, {name: bytes.fromhex(key) for name, key in keys.items()}
+    except InvalidTag:
+        raise NegativeAnswer(
+            "The passphrase does not open the file, or the file was changed. Nothing was imported."
+        ) from None
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        head = json.loads(content)
+    except (ValueError, RecursionError):
+        head = None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise UsageError("This is no export of keys. 'memkit key export FILE' writes one.")
+    if head.get("version") != EXPORT_VERSION:
+        raise UsageError(
+            f"This export has version {head.get('version')!r:.20}, and this memkit reads {EXPORT_VERSION}."
+        )
+    return head
+
+
+def _cipher(passphrase: str, salt: bytes, cost: Mapping[str, int]) -> Any:
+    if not has_cryptography():
+        raise MissingExtra(MISSING)
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    stretched = Scrypt(salt=salt, length=32, **cost).derive(passphrase.encode("utf-8", "surrogatepass"))
+    return AESGCM(stretched)
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class ErasureFinding(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Sealing(NamedTuple):
+    """How a store seals, as far as its archive and its git know."""
+
+    on: bool
+    clear: int
+    """Lines with text of a user in clear."""
+    unreadable: int
+    """Sealed lines whose key is not here."""
+    remotes: tuple[str, ...]
+    erased_unchecked: bool
+    """Whether erased values are barred by digests whose key is not here."""
+    withheld: bool
+    """Whether keys are here that this clone may not use."""
+
+
+def examined_keys(ring: KeyRing) -> ErasureFinding:
+    """Return whether the store's keys are here, and for this user of the machine only."""
+    try:
+        folder = ring.folder
+        if folder is None:
+            return ErasureFinding("keys", True, "none yet: the first one is made when it is needed")
+        if ring.is_withheld():
+            detail = f"those of this store ({ring.key_id}) were not made in this clone: 'memkit trust' lets it use them"
+            return ErasureFinding("keys", False, detail)
+        if ring.store_key() is None:
+            return ErasureFinding(
+                "keys", False, f"those of this store ({ring.key_id}) are not in {ring.home}: import them"
+            )
+        loose = [path for path in (folder, *sorted(folder.iterdir())) if path.stat().st_mode & OTHERS]
+    except (MemkitError, OSError) as error:
+        return ErasureFinding("keys", False, str(error))
+    if loose:
+        return ErasureFinding("keys", False, f"others can read {loose[0]}: run chmod -R go= {folder}")
+    return ErasureFinding("keys", True, f"{len(ring.users())} of users in {folder}, readable by this user only")
+
+
+def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
+    """Yield what sealing hides and what it does not."""
+    way = "of another clone: memkit trust" if sealing.withheld else "not here: memkit key import FILE"
+    if sealing.unreadable:
+        detail = f"{counted(sealing.unreadable, 'line is', 'lines are')} sealed with a key that is {way}"
+        yield ErasureFinding("sealed text", False, detail)
+    if sealing.erased_unchecked:
+        detail = f"erased values could come back: they are barred by digests whose key is {way}"
+        yield ErasureFinding("erased values", False, detail)
+    if not sealing.on:
+        yield ErasureFinding("sealing", True, "off: git and its remotes hold text in clear")
+    elif not has_cryptography():
+        yield ErasureFinding("sealing", False, MISSING)
+    elif sealing.clear:
+        where = f", also for {', '.join(sealing.remotes)}" if sealing.remotes else ""
+        before = f"{counted(sealing.clear, 'line')} from before in clear{where}"
+        detail = f"on, and {before}; only 'memkit memory erase' ends that"
+        yield ErasureFinding("sealing", not sealing.remotes, detail)
+    else:
+        yield ErasureFinding("sealing", True, "on: every text of a user is sealed")
+
+
+def examined_state(folder: Path, *, seals: bool) -> ErasureFinding:
+    """Return whether this machine's part of the store is for this user only: with a seal the index alone is clear."""
+    clear = f"{'the index is' if seals else 'index and audit log are'} clear text (secrets masked)"
+    try:
+        if not folder.is_dir() or not folder.stat().st_mode & OTHERS:
+            return ErasureFinding("index privacy", True, f"{clear}, readable by this user only")
+        loose = [path for path in folder.rglob("*") if path.is_file() and path.lstat().st_mode & OTHERS]
+    except OSError as error:
+        return ErasureFinding("index privacy", False, f"{folder} cannot be looked at: {error.strerror}")
+    if loose:
+        detail = f"{clear}, and others can read {len(loose)} files: run chmod -R go= {folder}"
+        return ErasureFinding("index privacy", False, detail)
+    return ErasureFinding("index privacy", True, f"{clear}, readable by this user only (mode 0600)")

@@ -10,12 +10,10 @@ from itertools import chain
 from pathlib import Path
 
 from memkit.privacy.belonging import ARCHIVE, Belonging, holds_lines
-from memkit.privacy.census import Census, Opened, Shipped, needles_of
 from memkit.privacy.local_state import LocalState, StateChange
-from memkit.privacy.needles import KeptNeedles, Needles
-from memkit.privacy.remainder import Remainder
+from memkit.privacy.needles import Census, KeptNeedles, Needles, Opened, Shipped, needles_of
 from memkit.privacy.repository import Repository
-from memkit.privacy.scan import Place, Scanner, files_below
+from memkit.privacy.scan import Place, Remainder, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, cache_folder
 from memkit.runtime.memory.log.files import MACHINE
 from memkit.runtime.memory.log.witness import Witness

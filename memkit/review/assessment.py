@@ -17,9 +17,10 @@ from memkit.review.interface import (
     ReviewReason,
     ReviewSubject,
     Verdicts,
+    listed,
+    quoted,
 )
 from memkit.review.sides import FileState, StoreSide
-from memkit.review.wording import listed, quoted
 from memkit.terminal import counted
 
 _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")

@@ -11,13 +11,10 @@ from memkit.domains.files import domain_findings
 from memkit.domains.learned import FOLDER as LEARNED_FOLDER
 from memkit.domains.learned import learned_findings
 from memkit.policies.files import policy_findings
-from memkit.review.domain_changes import domain_changes
-from memkit.review.interface import Difference, ReviewSubject, SubjectChange, in_order
+from memkit.review.interface import Difference, ReviewSubject, SubjectChange, in_order, quoted
 from memkit.review.memory_changes import SHARD, memory_subjects
-from memkit.review.policy_changes import policy_changes
-from memkit.review.setting_changes import setting_changes
+from memkit.review.policy_changes import domain_changes, policy_changes, setting_changes
 from memkit.review.sides import EXECUTABLE, LARGEST, LINK, FileState, Pair, StoreSide, StoreSides, paired
-from memkit.review.wording import quoted
 from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.runtime.memory.record.lines import Sealer
 from memkit.skills.changes import skill_changes
@@ -192,10 +189,7 @@ def difference(sides: StoreSides, sealer: Sealer) -> Difference:
     changed = changed_paths(before, after)
     shards = [path for path in changed if SHARD.fullmatch(path)]
     others = [path for path in changed if path not in shards and not (shards and _moves_on(path, before, after))]
-    subjects = [
-        *file_subjects(before, after, others),
-        *memory_subjects(before, after, changed, sealer),
-    ]
+    subjects = [*file_subjects(before, after, others), *memory_subjects(before, after, changed, sealer)]
     return Difference(before.end, after.end, in_order([each for each in subjects if each.changes]), sides.notes)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memkit.review.interface import ReviewSubject, SubjectChange
+from memkit.review.interface import ReviewSubject, SubjectChange, quoted, value
 from memkit.review.sides import StoreSide
-from memkit.review.wording import quoted, value
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import ShardPiece as Piece

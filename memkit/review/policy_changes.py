@@ -1,4 +1,4 @@
-"""Say by meaning what changed in a policy, and whether it binds less than before."""
+"""Say by meaning what changed in a policy, and whether it binds less than before; in a domain; in settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memkit.review.interface import SubjectChange
-from memkit.review.wording import life_cycle_changes, list_changes, listed, quoted, reworded, value
+from memkit.review.interface import SubjectChange, life_cycle_changes, list_changes, listed, quoted, reworded, value
 from memkit.runtime.guard.interface import as_list, exceptions_of, strength
+from memkit.skills.changes import edits
+from memkit.store.config import DEFAULTS, flat
 
 Direction = Literal["wider", "narrower", "other"]
 
@@ -335,3 +336,189 @@ _DESCRIBERS: Sequence[Callable[[Policy, Policy], Iterator[SubjectChange]]] = (
     _prose,
     life_cycle_changes,
 )
+
+
+Data = Mapping[str, Any]
+_MAPPINGS = {"types": "type", "predicates": "predicate", "constants": "constant", "objects": "object", "tasks": "task"}
+
+
+def domain_changes(before: Data | None, after: Data | None) -> list[SubjectChange]:
+    """Return what changed, in the order of the file; None is a domain that is not there."""
+    if before is not None and after is not None:
+        return list(_changes(before, after))
+    there = before or after
+    if there is None:
+        return []
+    kind = "added" if before is None else "removed"
+    holds = f"{len(there.get('operators', ()))} operators, {len(there.get('methods', ()))} methods"
+    return [SubjectChange("domain", kind, f"domain {kind}: {holds}")]
+
+
+def _changes(before: Data, after: Data) -> Iterator[SubjectChange]:
+    yield from reworded("description", before.get("description"), after.get("description"))
+    for field, noun in _MAPPINGS.items():
+        yield from _named(field, noun, before.get(field, {}), after.get(field, {}))
+    yield from list_changes("state", "fact at the start", _terms(before, "state"), _terms(after, "state"))
+    yield from _parts("operators", "operator", before, after)
+    yield from _parts("methods", "method", before, after)
+    yield from _order(before, after)
+
+
+def _named(field: str, noun: str, before: Data, after: Data) -> Iterator[SubjectChange]:
+    for name in dict.fromkeys([*after, *before]):
+        one, other = before.get(name), after.get(name)
+        if one != other:
+            kind = "added" if name not in before else "removed" if name not in after else "changed"
+            said = f"{noun} {kind}: {quoted(name)}"
+            if kind == "changed":
+                said += f", {value(one)} → {value(other)}"
+            yield SubjectChange(field, kind, said, one, other)
+
+
+def _parts(field: str, noun: str, before: Data, after: Data) -> Iterator[SubjectChange]:
+    one, other = ({part["name"]: part for part in side.get(field, ())} for side in (before, after))
+    for name, part in other.items():
+        if name in one:
+            yield from _part(field, f"{noun} {quoted(name)}", one[name], part)
+        else:
+            learned = ", proposed by a model" if part.get("learned") else ""
+            binds = f", carried out by {quoted(part['tool'])}" if part.get("tool") else ""
+            said = f"{noun} added: {quoted(name)}{binds}{learned}"
+            yield SubjectChange(field, "added", said, None, part, attention=bool(part.get("tool") or learned))
+    for name, part in one.items():
+        if name not in other:
+            yield SubjectChange(field, "removed", f"{noun} removed: {quoted(name)}", part, None)
+
+
+def _part(field: str, owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:
+    if before.get("tool") != after.get("tool"):
+        one, other = (value(part.get("tool", "nothing")) for part in (before, after))
+        said = f"{owner} is carried out by {other}, before by {one}"
+        yield SubjectChange(field, "changed", said, before.get("tool"), after.get("tool"), attention=True)
+    if before.get("learned") and not after.get("learned"):
+        yield SubjectChange(
+            field, "changed", f"{owner} promoted: no longer marked as learned", True, None, attention=True
+        )
+    for key in ("task", "parameters", "variables", "description"):
+        if before.get(key) != after.get(key):
+            one, other = (value(part.get(key, "")) for part in (before, after))
+            yield SubjectChange(field, "changed", f"{owner}: {key} {one} → {other}", before.get(key), after.get(key))
+    conditions, now = _terms(before, "preconditions"), _terms(after, "preconditions")
+    yield from list_changes(field, f"{owner}: condition", conditions, now, losing=True)
+    for key, noun in (("add", "fact it makes true"), ("remove", "fact it makes false"), ("effects", "effect")):
+        yield from list_changes(field, f"{owner}: {noun}", _terms(before, key), _terms(after, key))
+    yield from _subtasks(field, owner, _terms(before, "subtasks"), _terms(after, "subtasks"))
+
+
+def _subtasks(field: str, owner: str, before: Sequence[str], after: Sequence[str]) -> Iterator[SubjectChange]:
+    for edit in edits(before, after):
+        one = None if edit.before is None else before[edit.before]
+        other = None if edit.after is None else after[edit.after]
+        number = (edit.before if edit.after is None else edit.after) or 0
+        said = f"{owner}: subtask {number + 1} {edit.kind}: {quoted(other or one or '')}"
+        yield SubjectChange(field, edit.kind, said, one, other)
+
+
+def _order(before: Data, after: Data) -> Iterator[SubjectChange]:
+    one, other = ([part["name"] for part in side.get("methods", ())] for side in (before, after))
+    kept = [name for name in one if name in other]
+    if kept != [name for name in other if name in one]:
+        said = "methods are tried in another order, so other plans are found first"
+        yield SubjectChange("methods", "moved", said, one, other)
+
+
+def _terms(part: Data, key: str) -> list[str]:
+    terms = part.get(key, ())
+    return [term if isinstance(term, str) else " ".join(map(str, term)) for term in terms]
+
+
+_STRICTER: Mapping[str, Sequence[Any]] = {
+    "write.secrets": ("mask", "refuse"),
+    "write.personal": ("allow", "mask", "refuse"),
+    "write.contacts": ("allow", "mask", "refuse"),
+    "write.transient": ("allow", "quarantine", "refuse"),
+    "write.hostile": ("quarantine", "refuse"),
+    "write.require_verification": (False, True),
+    "privacy.consent": ("agent", "always"),
+    "privacy.seal": ("off", "user"),
+    "privacy.long_term": ("on", "off"),
+}
+"""Settings that guard something, with their values from the loosest to the strictest."""
+_HIGHER_IS_STRICTER = ("write.min_confidence", "retrieval.min_confidence", "retrieval.floor")
+_LOWER_IS_STRICTER = ("write.max_per_session",)
+_TELLING = ("persona", "provider", "model", "user", "format", "privacy.key_id", "write.contradictions")
+"""Settings without a looser side that change what the agent is, or whose it is."""
+
+
+def setting_changes(before: Data | None, after: Data | None) -> list[SubjectChange]:
+    """Return what changed; a setting that is not written counts as its built-in value. None is a missing file."""
+    if before is None or after is None:
+        kind = "added" if before is None else "removed"
+        there = before or after
+        return [SubjectChange("memkit.yaml", kind, f"memkit.yaml {kind}", attention=kind == "removed")] if there else []
+    return [*_tools(before.get("tools", ()), after.get("tools", ())), *_settings(before, after)]
+
+
+def _settings(before: Data, after: Data) -> Iterator[SubjectChange]:
+    known = flat(DEFAULTS)
+    one, other = (flat({key: part for key, part in side.items() if key != "tools"}) for side in (before, after))
+    for key in dict.fromkeys([*known, *one, *other]):
+        old, new = one.get(key, known.get(key)), other.get(key, known.get(key))
+        if old == new:
+            continue
+        looser = _is_looser(key, old, new)
+        kind = "changed" if looser is None else "loosened" if looser else "tightened"
+        said = f"{key} {_shown(key, old, one)} → {_shown(key, new, other)}"
+        said = f"{kind}: {said}" if looser is not None else said
+        yield SubjectChange(key, kind, said, old, new, attention=looser is True or key in _TELLING)
+
+
+def _is_looser(key: str, old: Any, new: Any) -> bool | None:
+    """Return whether a setting guards less than before; None where it has no looser side."""
+    if key in _STRICTER and old in _STRICTER[key] and new in _STRICTER[key]:
+        return _STRICTER[key].index(new) < _STRICTER[key].index(old)
+    if key in _HIGHER_IS_STRICTER:
+        return bool(new < old)
+    return bool(new > old) if key in _LOWER_IS_STRICTER else None
+
+
+def _shown(key: str, setting: Any, written: Data) -> str:
+    return value(setting, 60) if key in written else f"{value(setting, 60)} (the default)"
+
+
+def _tools(before: Sequence[Data], after: Sequence[Data]) -> Iterator[SubjectChange]:
+    one, other = ({tool["name"]: tool for tool in side} for side in (before, after))
+    for name, tool in other.items():
+        if name in one:
+            yield from _tool(f"tool {quoted(name)}", one[name], tool)
+        else:
+            danger = "dangerous " if tool.get("dangerous") else ""
+            said = f"{danger}tool added: {quoted(name)} runs {_command(tool)}"
+            yield SubjectChange("tools", "added", said, None, tool, attention=True)
+    for name, tool in one.items():
+        if name not in other:
+            yield SubjectChange("tools", "removed", f"tool removed: {quoted(name)}", tool, None)
+
+
+def _tool(owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:
+    one, other = bool(before.get("dangerous")), bool(after.get("dangerous"))
+    if one != other:
+        said = f"{owner} is dangerous" if other else f"{owner} is no longer marked as dangerous"
+        yield SubjectChange("tools", "changed", said, one, other, attention=not other)
+    one, other = bool(before.get("open_world", True)), bool(after.get("open_world", True))
+    if one != other:
+        trusted = "may hold text of strangers" if other else "count as free of text of strangers"
+        yield SubjectChange("tools", "changed", f"results of {owner} {trusted}", one, other, attention=not other)
+    if before.get("run") != after.get("run"):
+        said = f"{owner} runs {_command(after)}, before {_command(before)}"
+        yield SubjectChange("tools", "changed", said, before.get("run"), after.get("run"), attention=True)
+    if before.get("parameters") != after.get("parameters"):
+        said = f"{owner} takes other arguments"
+        yield SubjectChange("tools", "changed", said, before.get("parameters"), after.get("parameters"))
+    for change in reworded("description", before.get("description"), after.get("description")):
+        yield SubjectChange("tools", change.kind, f"{owner}: {change.message}", change.before, change.after)
+
+
+def _command(tool: Data) -> str:
+    run = tool["run"]
+    return quoted(run if isinstance(run, str) else " ".join(run))

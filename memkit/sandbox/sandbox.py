@@ -322,11 +322,7 @@ def _parts(name: str, folder: Path) -> list[Path]:
 
 
 def _existing(path: Path) -> Path:
-    """Return the real path of something granted.
-
-    Raises:
-        UsageError: If it is not there.
-    """
+    """Return the real path of something granted; raises ``UsageError`` where it is not there."""
     try:
         return path.resolve(strict=True)
     except OSError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import json
+import math
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +37,8 @@ PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 GRACE = 5
 """Seconds that open requests have when the server is told to end."""
+RATE, BURST_SECONDS = 100, 20
+"""Requests a second that a token may make on average, and how many seconds' worth of them it may make at once."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Listening:
     operator: str | None = None
     """How far whoever started the server may go on the page, by the link that is printed; None where nobody may."""
     metrics: bool = False
+    rate: int = RATE
+    """Requests a second that one token may make."""
     log: Callable[[Mapping[str, Any]], None] = lambda entry: None
     """Is told of each request to the page."""
 
@@ -76,7 +82,8 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
         operator = Visit(where.user, where.operator) if local and where.user and where.operator else None
         visits = Visits(tokens, operator)
         site = Site(workspace, visits, server.desk, tell, where.log, where.metrics)
-        door = Door(app, tokens, hosts=hosts_of(host), open_without=local and where.user is not None, site=site)
+        rates = Rates(where.rate)
+        door = Door(app, tokens, rates, hosts=hosts_of(host), open_without=local and where.user is not None, site=site)
         config = uvicorn.Config(
             door, log_config=None, access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=GRACE
         )
@@ -89,11 +96,38 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
         anyio.run(_serve, _Uvicorn(config), listener, ready)
 
 
+@dataclass
+class Rates:
+    """How often each token may call: a bucket that fills by ``rate`` a second and holds ``BURST_SECONDS`` of them."""
+
+    rate: float
+    clock: Callable[[], float] = time.monotonic
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By token: what was left in its bucket, and when."""
+
+    def wait(self, id: str) -> float:
+        """Take one request from a token's bucket and return 0, or take none and return the seconds until there is one.
+
+        >>> rates = Rates(rate=0.05, clock=lambda: 0.0)
+        >>> rates.wait("a"), rates.wait("a"), rates.wait("b")
+        (0.0, 20.0, 0.0)
+        """
+        now, full = self.clock(), self.rate * BURST_SECONDS
+        left, at = self._buckets.get(id, (full, now))
+        left = min(full, left + (now - at) * self.rate)
+        taken = left >= 1
+        self._buckets[id] = left - taken, now
+        return 0.0 if taken else (1 - left) / self.rate
+
+
 class Door:
-    """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody."""
+    """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody.
+
+    429 is for a token that calls too often.
+    """
 
     def __init__(
-        self, app: ASGIApp, tokens: ServerTokens, *, hosts: Callable[[str], bool], open_without: bool,
+        self, app: ASGIApp, tokens: ServerTokens, rates: Rates, *, hosts: Callable[[str], bool], open_without: bool,
         site: ASGIApp | None = None,
     ) -> None:  # fmt: skip
         """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to.
@@ -103,6 +137,7 @@ class Door:
         self._site = site
         self._app = app
         self._tokens = tokens
+        self._rates = rates
         self._hosts = hosts
         self._open_without = open_without
 
@@ -148,6 +183,10 @@ class Door:
         if token is None and (kind or not self._open_without):
             await _refusal(401, "Who calls? Send a token: Authorization: Bearer …")(scope, receive, send)
             return
+        if token is not None and (seconds := self._rates.wait(token.id)):
+            refusal = _refusal(429, "This token calls too often.", **{"Retry-After": str(math.ceil(seconds))})
+            await refusal(scope, receive, send)
+            return
         known = {BEARER: token, "user": _principal(token)} if token is not None else {BEARER: None}
         await self._read({**scope, **known}, receive, send)
 
@@ -174,9 +213,9 @@ def _principal(token: ServerToken) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[token.scope], subject=token.user_id))
 
 
-def _refusal(status: int, line: str) -> PlainTextResponse:
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return PlainTextResponse(line + "\n", status_code=status, headers=headers)
+def _refusal(status: int, line: str, **headers: str) -> PlainTextResponse:
+    challenge = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return PlainTextResponse(line + "\n", status_code=status, headers={**challenge, **headers})
 
 
 def read_address(address: str) -> tuple[str, int]:

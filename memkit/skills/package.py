@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from memkit.errors import UsageError
+from memkit.store.layout import require_inside
 from memkit.terminal import is_unsafe
 
 MOST_FILES = 20_000
@@ -24,8 +25,8 @@ MOST_BYTES = 6_000_000
 MOST_IN_ALL = 200_000_000
 _DEEPEST = 2
 """Archives in archives are opened so deep."""
-_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules"})
-_ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".whl", ".jar", ".mcpb", ".dxt")
+_SKIPPED = frozenset({".git", ".hg", ".svn"})
+ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".whl", ".jar", ".mcpb", ".dxt")
 _OTHER_ARCHIVES = (".7z", ".rar", ".gz", ".bz2", ".xz", ".zst", ".dmg", ".iso", ".msi", ".pkg", ".cab")
 
 
@@ -46,6 +47,8 @@ class PackageFile:
     path: str
     content: bytes
     executable: bool = False
+    inner: bool = False
+    """Whether it lies in an archive that is a file of the package."""
 
     @property
     def text(self) -> str | None:
@@ -68,6 +71,16 @@ class Package:
     files: list[PackageFile] = field(default_factory=list)
     faults: list[PackageFault] = field(default_factory=list)
     left: int = MOST_IN_ALL
+    is_archive: bool = False
+
+    @property
+    def own(self) -> dict[str, PackageFile]:
+        """Return the files that it consists of, by path, without the one folder that an archive may put around all."""
+        files = {file.path: file for file in self.files if not file.inner}
+        tops = {path.partition("/")[0] for path in files}
+        if len(tops) == 1 and all("/" in path for path in files) and self.is_archive:
+            return {path.partition("/")[2]: file for path, file in files.items()}
+        return files
 
     def fault(self, path: str, message: str, *, hostile: bool = False) -> None:
         """Note a fault."""
@@ -88,9 +101,10 @@ def open_package(place: Path) -> Package:
         elif place.is_symlink() or not place.exists():
             what = "is a link, and links are not followed" if place.is_symlink() else "does not exist"
             raise UsageError(f"{place} {what}. Give a folder, an archive or a SKILL.md.")
-        elif place.name.lower().endswith(_ARCHIVES):
+        elif place.name.lower().endswith(ARCHIVES):
             if place.stat().st_size > MOST_IN_ALL:
                 raise UsageError(f"{place} is larger than {MOST_IN_ALL:,} bytes.")
+            package.is_archive = True
             _read_archive(package, place.name, place.read_bytes(), "", 0)
         else:
             with place.open("rb") as file:
@@ -105,6 +119,8 @@ def open_package(place: Path) -> Package:
 def _read_folder(package: Package, root: Path) -> None:
     top = root.resolve()
     for place, folders, names in os.walk(root):
+        if ".git" in folders:
+            _read_hooks(package, root, Path(place) / ".git" / "hooks")
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and name not in links)
         for name in sorted([*names, *links]):
@@ -129,6 +145,13 @@ def _read_folder(package: Package, root: Path) -> None:
             _add(package, shown, content, executable=bool(mode & 0o111), depth=0)
 
 
+def _read_hooks(package: Package, root: Path, hooks: Path) -> None:
+    """Note what git would run by itself in a checkout that comes from somewhere; samples are none."""
+    for path in sorted(hooks.glob("*")):
+        if path.suffix != ".sample" and path.is_file():
+            package.fault(path.relative_to(root).as_posix(), "Git runs this hook at its commands.", hostile=True)
+
+
 def _add(package: Package, path: str, content: bytes, *, executable: bool, depth: int) -> None:
     package.left -= len(content)
     if package.left < 0:
@@ -140,8 +163,8 @@ def _add(package: Package, path: str, content: bytes, *, executable: bool, depth
     lowered = path.lower()
     if depth and any(is_unsafe(char) for char in path):
         package.fault(path, "The file's name has characters that nobody sees.", hostile=True)
-    package.files.append(PackageFile(path, content, executable))
-    if lowered.endswith(_ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7"):
+    package.files.append(PackageFile(path, content, executable, depth > 0))
+    if lowered.endswith(ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7"):
         if depth >= _DEEPEST:
             package.fault(path, "An archive in an archive in an archive was not opened.", hostile=True)
         else:
@@ -211,3 +234,34 @@ def _tarred(package: Package, content: bytes, above: str) -> Iterator[tuple[str,
                 )
             elif member.isfile() and (file := archive.extractfile(member)) is not None:
                 yield member.name, file.read(MOST_BYTES + 1), member.mode
+
+
+MOST_KEPT, MOST_KEPT_BYTES = 1_000, 20_000_000
+"""So many files, and so large together, stay beside a skill of a store."""
+_NOT_KEPT = frozenset({"memkit.yaml", ".memkit", ".git", ".gitattributes", ".gitmodules", ".gitignore"})
+"""What means something to memkit or to git where it lies."""
+
+
+def files_to_keep(package: Package) -> dict[str, PackageFile]:
+    """Return the files that may lie in a store beside the skill; none where they are too many or too large."""
+    kept = {
+        path: file
+        for path, file in package.own.items()
+        if not _NOT_KEPT.intersection(PurePosixPath(path).parts) and not any(map(is_unsafe, path))
+    }
+    whole = all(len(file.content) < MOST_BYTES for file in kept.values())
+    size = sum(len(file.content) for file in kept.values())
+    return kept if whole and len(kept) <= MOST_KEPT and size <= MOST_KEPT_BYTES else {}
+
+
+def files_beside(root: Path, folder: str) -> dict[str, PackageFile]:
+    """Return the files in the folder of a store that belongs to a skill, by path in it; links are left out.
+
+    Raises:
+        UsageError: The folder is a link, or cannot be read.
+    """
+    place = root / folder
+    if not os.path.lexists(place):
+        return {}
+    require_inside(root, place, folder)
+    return open_package(place).own if any(place.iterdir()) else {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from memkit.skills.skill import GeneratedSkill, Skill
@@ -44,18 +45,22 @@ def kebab_case(name: str) -> str:
     return "-".join(part for part in re.split(r"[-_]+", name) if part)
 
 
-def agent_skill(skill: Skill, profile: str = "agentskills") -> str:
+def agent_skill(
+    skill: Skill, profile: str = "agentskills", targets: Sequence[SheetTarget] = (), *, body: str | None = None
+) -> str:
     """Return the text of ``SKILL.md``, every value of its front matter a quoted scalar.
 
     ``when_to_use`` is folded into the description where the profile has no field for it; what does not fit the limit
-    is cut there with an ellipsis and stands whole in the body.
+    is cut there with an ellipsis and stands whole in the body. With ``targets``, what the skill ``generates`` is told
+    for each of them. A ``body`` stands in place of the one that memkit would write.
     """
-    return "\n".join(["---", *_front_matter(skill, profile), "---", "", *skill_body(skill)]).rstrip() + "\n"
+    written = "\n".join(skill_body(skill, targets)) if body is None else body.strip("\n")
+    return "\n".join(["---", *_front_matter(skill, profile, targets), "---", "", written]).rstrip() + "\n"
 
 
 def left_out(skill: Skill, profile: str) -> list[str]:
     """Return what of a skill a ``SKILL.md`` of a profile does not have."""
-    parts: dict[str, object] = {"changelog": skill.changelog, "checks": skill.checks, "generates": skill.generates}
+    parts: dict[str, object] = {"changelog": skill.changelog, "checks": skill.checks}
     parts["superseded_by"] = (
         skill.superseded_by and not skill.deprecated
     )  # the line that says it is of a deprecated one
@@ -63,8 +68,8 @@ def left_out(skill: Skill, profile: str) -> list[str]:
     return [name for name, value in parts.items() if value] + unknown
 
 
-def skill_body(skill: Skill) -> Iterator[str]:
-    """Yield the Markdown lines that tell a reader how the skill is done."""
+def skill_body(skill: Skill, targets: Sequence[SheetTarget] = ()) -> Iterator[str]:
+    """Yield the Markdown lines that tell a reader how the skill is done, and with ``targets`` what it generates."""
     yield from (f"# {title(skill)}", "", *(_plain(line) for line in paragraph(skill.description)), "")
     if skill.deprecated:
         reason = f": {_line(skill.deprecated)}" if isinstance(skill.deprecated, str) else "."
@@ -73,9 +78,23 @@ def skill_body(skill: Skill) -> Iterator[str]:
     yield from section("When to use", skill.when_to_use)
     yield from section("Required tools", [f"`{_line(tool)}`" for tool in skill.required_tools])
     yield from section("Safety checks", skill.safety_checks)
-    yield from section("Steps", skill.steps, numbered=True)
+    yield from _steps(skill.steps)
     examples = [f"**{_line(example.input)}**\n{example.approach}" for example in skill.examples]
     yield from section("Examples", examples)
+    if skill.generates and targets:
+        yield from _generate(skill.generates, targets)
+
+
+def _steps(steps: Sequence[str]) -> Iterator[str]:
+    """Yield the steps: a section of its own as that, and what stands between sections as numbered lists."""
+    number = 1
+    for is_section, group in groupby(steps, reads_as_section):
+        some = list(group)
+        if is_section:
+            yield from (line for step in some for line in (*step.split("\n"), ""))
+        else:
+            yield from section("Steps", some, number=number)
+            number += len(some)
 
 
 def title(skill: Skill) -> str:
@@ -87,13 +106,16 @@ def title(skill: Skill) -> str:
     return " ".join(re.split(r"[-_]+", skill.name)).strip().capitalize()
 
 
-def section(heading: str, items: tuple[str, ...] | list[str], *, numbered: bool = False) -> Iterator[str]:
-    """Yield a heading and a list, or nothing for no items. What follows an item's first line is indented under it."""
+def section(heading: str, items: tuple[str, ...] | list[str], *, number: int | None = None) -> Iterator[str]:
+    """Yield a heading and a list, numbered from ``number`` where one is given, or nothing for no items.
+
+    What follows an item's first line is indented under it.
+    """
     if not items:
         return
     yield from (f"## {heading}", "")
-    for number, item in enumerate(items, start=1):
-        mark = f"{number}. " if numbered else "- "
+    for place, item in enumerate(items):
+        mark = "- " if number is None else f"{number + place}. "
         first, *rest = paragraph(item)
         yield mark + first
         yield from (" " * len(mark) + line if line else "" for line in rest)
@@ -114,6 +136,87 @@ def _plain(line: str) -> str:
 def running_text(line: str) -> str:
     """Return what ``_plain`` made a line of running text from."""
     return line[1:] if line.startswith("\\") and _plain(line[1:]) == line else line
+
+
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_ITEM = re.compile(r"(?P<mark>(?:[-*+]|\d{1,9}[.)])[ \t]+)(?P<first>\S.*)")
+
+
+@dataclass
+class Section:
+    """A heading and what stands below it, up to the next one."""
+
+    heading: str
+    level: int
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return what stands below the heading."""
+        return "\n".join(self.lines).strip("\n")
+
+    @property
+    def step(self) -> str:
+        """Return the step that it becomes, with its heading."""
+        return f"{'#' * self.level} {self.heading}\n\n{self.text}".strip()
+
+
+def sections_of(lines: list[str]) -> Iterator[Section]:
+    """Yield what stands before the first heading, and each section; a heading in a fence is none."""
+    current, fence = Section("", 0), ""
+    for line in lines:
+        found = _FENCE.match(line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+            fence = ""
+        heading = None if fence else _HEADING.fullmatch(line)
+        if heading:
+            yield current
+            current = Section(heading[2], len(heading[1]))
+        else:
+            current.lines.append(line.rstrip())
+    yield current
+
+
+def list_items(text: str) -> list[str] | None:
+    """Return the items of a text that is one list, each with the lines indented under it; None for any other text."""
+    items: list[list[str]] = []
+    indent = 0
+    for line in text.split("\n"):
+        found = _ITEM.fullmatch(line)
+        if found:
+            indent = len(found["mark"])
+            items.append([found["first"]])
+        elif items and (not line or line.startswith((" ", "\t"))):
+            items[-1].append(_dedented(line, indent))
+        else:
+            return None
+    return ["\n".join(item).strip() for item in items] or None
+
+
+def _dedented(line: str, width: int) -> str:
+    """Return a line without the indentation that puts it under its item, or as much of it as there is."""
+    blank = len(line) - len(line.lstrip(" "))
+    return line[min(width, blank) :]
+
+
+PROCEDURE = frozenset({"steps", "instructions", "procedure", "process", "workflow"})
+"""Headings of a list whose items are the steps."""
+MADE_ANEW = frozenset({"generate", "run it"})
+"""Headings of what is written from the ``generates`` of a skill."""
+_LISTS = PROCEDURE | {"when to use", "required tools", "safety checks", "examples", "what it wires"}
+
+
+def reads_as_section(step: str) -> bool:
+    """Return whether a step is a section with a heading that comes back as just this step when it is imported."""
+    if not step.startswith("#") or harmless(step) != step:
+        return False
+    _, *found = sections_of([*step.split("\n"), "", "## Steps"])
+    heading = found[0].heading.lower() if len(found) == 2 else ""
+    is_list = heading in _LISTS and list_items(found[0].text) is not None
+    return len(found) == 2 and found[0].step == step and not is_list and heading not in MADE_ANEW
 
 
 def sheet_problems(text: str, directory: str, profile: str = "agentskills") -> list[str]:
@@ -160,7 +263,7 @@ def _value_problems(fields: Mapping[str, object], directory: str) -> Iterator[st
         yield f"The field compatibility must have at most {MAX_COMPATIBILITY} characters."
 
 
-def _front_matter(skill: Skill, profile: str) -> Iterator[str]:
+def _front_matter(skill: Skill, profile: str, targets: Sequence[SheetTarget]) -> Iterator[str]:
     name, when, description = kebab_case(skill.name), sentences(skill.when_to_use), short_description(skill)
     yield f"name: {_quoted(name)}"
     if profile == "claude-code":
@@ -174,15 +277,16 @@ def _front_matter(skill: Skill, profile: str) -> Iterator[str]:
             yield f"{key}: {_scalar(value)}"
     if compatibility := compatibility_text(skill):
         yield f"compatibility: {_quoted(_cut(compatibility, MAX_COMPATIBILITY))}"
-    metadata = _metadata(skill)
+    metadata = _metadata(skill, skill.generates if targets else None)
     if metadata:
         yield "metadata:"
         yield from (f"  {_quoted(key)}: {_quoted(value)}" for key, value in metadata.items())
 
 
-def _metadata(skill: Skill) -> dict[str, str]:
+def _metadata(skill: Skill, generates: GeneratedSkill | None) -> dict[str, str]:
     name = kebab_case(skill.name)
     own = {"version": skill.version, "memkit-name": skill.name if name != skill.name else None}
+    own |= {"memkit-generates": generates.skill, "memkit-try": generates.trial} if generates else {}
     other = skill.front_matter.get("metadata")
     kept = {_line(key): _line(value) for key, value in other.items()} if isinstance(other, dict) else {}
     return kept | {key: value for key, value in own.items() if value}
@@ -250,7 +354,7 @@ def wiring_sheet(skill: Skill, targets: Sequence[SheetTarget]) -> str:
     if skill.generates is None:
         raise ValueError(f"The skill {skill.name} generates nothing.")
     source = f"<!-- Rendered from skills/{skill.name}.yaml by 'make outputs'. Change that file, not this one. -->"
-    lines = [source, "", *skill_body(skill), *_generate(skill.generates, targets)]
+    lines = [source, "", *skill_body(skill, targets)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -259,6 +363,11 @@ def _generate(generates: GeneratedSkill, targets: Sequence[SheetTarget]) -> Iter
     yield from ("## Generate", "")
     yield from ("Python 3.11 or newer and git. The distribution is called `memkit-agent`, the command `memkit`:", "")
     yield from _shell(["python3 -m venv .venv && . .venv/bin/activate", "pip install memkit-agent"])
+    yield from (
+        "The package named `memkit` on the public index is something else. Where no index has `memkit-agent`, install "
+        "its wheel or a checkout of its sources: `pip install ./memkit_agent-*.whl` or `pip install PATH`.",
+        "",
+    )
     yield from ("In a store (`memkit init my-agent && cd my-agent` makes one), run the line of your target:", "")
     yield from ("| target | command |", "|---|---|")
     for target in targets:

@@ -5,19 +5,27 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.skills.package import ARCHIVES, open_package
 from memkit.skills.sheet import (
+    MADE_ANEW,
+    PROCEDURE,
     PROFILES,
+    Section,
+    SheetTarget,
     agent_skill,
     compatibility_text,
     folded_description,
     kebab_case,
+    list_items,
+    reads_as_section,
     running_text,
+    sections_of,
     sentences,
     short_description,
     title,
@@ -44,6 +52,8 @@ class SheetFile:
     """SHA-256 of its bytes."""
     others: tuple[str, ...] = ()
     """What else lies in the folder, by path."""
+    inside: str = "SKILL.md"
+    """Its path in the package that it came with."""
 
 
 def open_sheet(place: Path) -> SheetFile:
@@ -53,6 +63,8 @@ def open_sheet(place: Path) -> SheetFile:
         UsageError: There is none, or it is a link, no file, too large, not UTF-8, or has control characters.
     """
     is_folder = place.is_dir()
+    if not is_folder and place.name.lower().endswith(ARCHIVES):
+        return _in_archive(place)
     path = _in_folder(place) if is_folder else place
     if path.is_symlink():
         raise UsageError(f"{path} is a link, and links are not followed. Give the file that it leads to.")
@@ -66,7 +78,24 @@ def open_sheet(place: Path) -> SheetFile:
         raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, and agents read all of a skill. Shorten it.")
     folder = place.resolve().name if is_folder else None
     others = tuple(sorted(_others(place))) if is_folder else ()
-    return SheetFile(path, folder, _text(content, path), hashlib.sha256(content).hexdigest(), others)
+    return SheetFile(path, folder, _text(content, path), hashlib.sha256(content).hexdigest(), others, path.name)
+
+
+def _in_archive(place: Path) -> SheetFile:
+    package = open_package(place)
+    files = package.own
+    inside = next((name for name in _NAMES if name in files), None)
+    if inside is None:
+        more = sorted(path for path in files if PurePosixPath(path).name in _NAMES)
+        several = f" It has {one_line(', '.join(more), 200)}: unpack it, and import one folder." if more else ""
+        raise UsageError(f"{place} holds no SKILL.md at its top.{several or ' Give an archive of one skill.'}")
+    content, path = files[inside].content, place / files[inside].path
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, and agents read all of a skill. Shorten it.")
+    around = files[inside].path.removesuffix(inside).strip("/")
+    others = tuple(sorted(files.keys() - {inside})[:_MOST_OTHERS])
+    digest = hashlib.sha256(content).hexdigest()
+    return SheetFile(path, around or None, _text(content, path), digest, others, files[inside].path)
 
 
 def _in_folder(folder: Path) -> Path:
@@ -106,25 +135,6 @@ def _others(folder: Path) -> Iterator[str]:
                 yield "".join("?" if is_unsafe(char) else char for char in path)
 
 
-_FENCE = re.compile(r"(`{3,}|~{3,})")
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
-_ITEM = re.compile(r"(?P<mark>(?:[-*+]|\d{1,9}[.)])[ \t]+)(?P<first>\S.*)")
-
-
-@dataclass
-class Section:
-    """A heading and what stands below it, up to the next one."""
-
-    heading: str
-    level: int
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """Return what stands below the heading."""
-        return "\n".join(self.lines).strip("\n")
-
-
 @dataclass(frozen=True)
 class Sheet:
     """A ``SKILL.md``."""
@@ -136,6 +146,14 @@ class Sheet:
     opening: str
     """What stands before the first section."""
     sections: tuple[Section, ...]
+    body: str = ""
+    """All that stands below the front matter, as it is written."""
+
+    @property
+    def headings(self) -> list[str]:
+        """Return its headings as they are written."""
+        titles = [f"# {self.title}"] if self.title else []
+        return [*titles, *(f"{'#' * one.level} {one.heading}" for one in self.sections)]
 
 
 def read_sheet(text: str, name: str) -> Sheet:
@@ -160,29 +178,12 @@ def read_sheet(text: str, name: str) -> Sheet:
         raise UsageError(f"{error}{advice}", path=name, line=error.line) from None
     if not isinstance(fields, dict):
         raise UsageError(f"{name}:2: The front matter is no map of fields such as 'name: …'.", path=name, line=2)
-    sections = list(_sections(lines[end + 1 :]))
+    sections = list(sections_of(lines[end + 1 :]))
     opening = sections.pop(0).text
     titled = not opening and sections and sections[0].level == 1
     title = sections.pop(0) if titled else Section("", 1)
-    return Sheet(fields, title.heading, opening or title.text, tuple(sections))
-
-
-def _sections(lines: list[str]) -> Iterator[Section]:
-    """Yield what stands before the first heading, and each section; a heading in a fence is none."""
-    current, fence = Section("", 0), ""
-    for line in lines:
-        found = _FENCE.match(line)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and line.strip() == found[1]:
-            fence = ""
-        heading = None if fence else _HEADING.fullmatch(line)
-        if heading:
-            yield current
-            current = Section(heading[2], len(heading[1]))
-        else:
-            current.lines.append(line.rstrip())
-    yield current
+    body = "\n".join(lines[end + 1 :])
+    return Sheet(fields, title.heading, opening or title.text, tuple(sections), body)
 
 
 def running(text: str) -> str:
@@ -190,34 +191,12 @@ def running(text: str) -> str:
     return "\n".join(map(running_text, text.split("\n")))
 
 
-def list_items(text: str) -> list[str] | None:
-    """Return the items of a text that is one list, each with the lines indented under it; None for any other text."""
-    items: list[list[str]] = []
-    indent = 0
-    for line in text.split("\n"):
-        found = _ITEM.fullmatch(line)
-        if found:
-            indent = len(found["mark"])
-            items.append([found["first"]])
-        elif items and (not line or line.startswith((" ", "\t"))):
-            items[-1].append(_dedented(line, indent))
-        else:
-            return None
-    return ["\n".join(item).strip() for item in items] or None
-
-
-def _dedented(line: str, width: int) -> str:
-    """Return a line without the indentation that puts it under its item, or as much of it as there is."""
-    blank = len(line) - len(line.lstrip(" "))
-    return line[min(width, blank) :]
-
-
 _VERSION = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 _DEPRECATED = re.compile(r"\*\*Deprecated\*\*(?:: (?P<why>.+?)|\.)(?: Use `(?P<other>[a-z0-9][a-z0-9_-]*)` instead\.)?")
 _EXAMPLE = re.compile(r"\*\*(?P<input>[^\n]+)\*\*\n(?P<approach>(?s:.+))")
 _TOOL = re.compile(r"`(?P<tool>[^\n]+)`")
-_PROCEDURE = frozenset({"steps", "instructions", "procedure", "process", "workflow"})
-_OWN_NAME = "memkit-name"
+_OWN_NAME, _GENERATES, _TRY = "memkit-name", "memkit-generates", "memkit-try"
+_GENERATED = ("virtual-memory", "hybrid-planner")
 _OWN = frozenset({"name", "description", "when_to_use", "metadata"})
 
 
@@ -243,6 +222,7 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
     every other section becomes a step with its heading, so that a reader gets the whole text in its order.
     """
     reading = Reading({"name": name, "description": "", "steps": []})
+    _generates(sheet, reading)
     opening = _deprecation(sheet.opening, reading.data)
     steps: list[str] = []
     for section in sheet.sections:
@@ -259,7 +239,9 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
         reading.losses.append("The body says nothing to do, so the one step is the description.")
     _carried(sheet.fields, reading)
     if sheet.title and sheet.title != title(reading.skill):
-        reading.losses.append(f"The heading {one_line(sheet.title, 60)!r} is not kept; a heading is made of the name.")
+        reading.losses.append(
+            f"The heading {one_line(sheet.title, 60)!r} stands in SKILL.md alone; in the skill it is made of the name."
+        )
     reading.data = {key: value for key, value in reading.data.items() if value}
     return reading
 
@@ -273,9 +255,20 @@ def sheet_name(fields: Mapping[str, Any]) -> str | None:
     return str(name) if isinstance(name, (str, int, float)) and not isinstance(name, bool) else None
 
 
-def is_same(text: str, skill: Skill) -> bool:
+def is_same(text: str, skill: Skill, targets: Sequence[SheetTarget] = ()) -> bool:
     """Return whether a skill exports to just this text in some profile, so that nothing was lost."""
-    return any(agent_skill(skill, profile) == text for profile in PROFILES)
+    return any(agent_skill(skill, profile, targets) == text for profile in PROFILES)
+
+
+def _generates(sheet: Sheet, reading: Reading) -> None:
+    """Take what memkit generates from the skill, where it says so as memkit writes it."""
+    metadata = sheet.fields.get("metadata")
+    skill = metadata.get(_GENERATES) if isinstance(metadata, dict) else None
+    wired = next((one for one in sheet.sections if (one.level, one.heading) == (2, "What it wires")), None)
+    wires = list_items(wired.text) if wired else None
+    if skill in _GENERATED and wires:
+        trial = str(metadata.get(_TRY) or "") if isinstance(metadata, dict) else ""
+        reading.data["generates"] = {"skill": skill, "wires": wires, **({"try": trial} if trial.strip() else {})}
 
 
 def _deprecation(opening: str, data: dict[str, Any]) -> str:
@@ -294,6 +287,8 @@ def _known_section(section: Section, reading: Reading) -> bool:
     """Take in a section that memkit would write so; return whether it was one. A second one adds to the first."""
     items: list[Any] | None = list_items(section.text)
     key = section.heading.lower().replace(" ", "_")
+    if section.level == 2 and "generates" in reading.data and section.heading.lower() in {"what it wires", *MADE_ANEW}:
+        return True
     if items is None or section.level != 2:
         return False
     if key == "required_tools" and all(map(_TOOL.fullmatch, items)):
@@ -311,12 +306,12 @@ def _known_section(section: Section, reading: Reading) -> bool:
 
 def _steps(section: Section, reading: Reading) -> Iterator[str]:
     items = list_items(section.text)
-    if items is not None and section.heading.lower() in _PROCEDURE:
+    if items is not None and section.heading.lower() in PROCEDURE:
         yield from items
         return
-    heading = f"{'#' * section.level} {section.heading}"
-    reading.losses.append(f"The section {one_line(section.heading, 60)!r} became a step.")
-    yield f"{heading}\n\n{section.text}".strip()
+    if not reads_as_section(section.step):
+        reading.losses.append(f"The section {one_line(section.heading, 60)!r} became a step.")
+    yield section.step
 
 
 def _when_to_use(fields: Mapping[str, Any], reading: Reading) -> None:
@@ -375,7 +370,8 @@ def _metadata(fields: Mapping[str, Any], reading: Reading) -> dict[str, str]:
     if not isinstance(value, dict):
         reading.losses.append("The field metadata is no map, and is left out.")
         return {}
-    others = {key: item for key, item in value.items() if key != _OWN_NAME}
+    own = {_OWN_NAME, _GENERATES, _TRY} if "generates" in reading.data else {_OWN_NAME}
+    others = {key: item for key, item in value.items() if key not in own}
     if value.get(_OWN_NAME, sheet_name(fields)) != sheet_name(fields):
         public = one_line(str(fields.get("name")), 60)
         reading.losses.append(f"metadata.{_OWN_NAME} is not what {public!r} was written from, and is left out.")

@@ -35,7 +35,7 @@ def read_keys(path: Path) -> list[bytes]:
 
 def why_not_signed(package: Package, keys: Sequence[bytes]) -> str:
     """Return why a package is not vouched for by one of the keys, as a sentence; nothing where it is."""
-    files = {file.path: file.content for file in package.files}
+    files = {path: file.content for path, file in package.own.items()}
     found = files.pop(SIGNATURE, None)
     if found is None:
         return f"It has no {SIGNATURE}."

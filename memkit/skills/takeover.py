@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.store.yaml_merge import joined
+from memkit.store.yaml_edit import joined
 from memkit.terminal import is_unsafe
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/-]*(?: [A-Za-z0-9(][A-Za-z0-9_/().,;'-]*)*")

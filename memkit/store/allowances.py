@@ -1,8 +1,13 @@
-"""What a store would run, import or ask if it could: all that a person has to agree to, and a digest of it.
+"""What a store would run, import or ask if it could, and which keys it may use: all that a person has to agree to.
 
 A store may come from anywhere. Its ``memkit.yaml`` can name a provider, a model's folder and tools, its skills carry
 commands as checks, and an evaluator of evolution is code. Each of these is an ``Allowance``. What they name, and what
 such code could import or start, is read as well: the digest changes when any of it does.
+
+A store names its keys in ``memkit.yaml``, and anybody can write there what another store's keys are called. So a name
+opens nothing: a clone may use keys that were made in it, that a person imported there, or for which a person trusted
+it. What says so is a file in the clone's own state, a place that nobody else can name (``runtime/memory/log/clone``).
+It moves with the store, and no copy has it.
 """
 
 from __future__ import annotations
@@ -19,9 +24,69 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from memkit.errors import EnvironmentFault
+from memkit.errors import EnvironmentFault, UsageError
+from memkit.runtime.memory.log.clone import own_state
+from memkit.runtime.memory.record.errors import NothingOfItsOwn
 from memkit.store.config import Settings, load_settings
-from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes
+from memkit.store.files import write_whole
+from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes, keys_home
+
+KEY_ID = re.compile(r"[a-z0-9]{16,64}")
+FILE = "keys"
+"""The file in the clone's own state: a key_id a line."""
+
+
+def keys_file(root: Path) -> Path | None:
+    """Return the file that names the keys that this clone may use; None where it can keep nothing of its own."""
+    try:
+        return own_state(root) / FILE
+    except NothingOfItsOwn:
+        return None
+
+
+def may_use_keys(root: Path, key_id: str) -> bool:
+    """Return whether the clone at ``root`` may use the keys called ``key_id``."""
+    return key_id in _allowed_keys(keys_file(root))
+
+
+def allow_keys(root: Path, key_id: str) -> None:
+    """Let the clone at ``root`` use these keys; raises ``EnvironmentFault`` where that cannot be kept."""
+    try:
+        file = own_state(root) / FILE
+    except NothingOfItsOwn as error:
+        raise EnvironmentFault(f"That this clone may use its keys cannot be kept: {error}.") from None
+    if key_id not in (allowed := _allowed_keys(file)):
+        write_whole(file, "".join(f"{each}\n" for each in sorted({*allowed, key_id})).encode(), mode=0o600)
+
+
+def forbid_keys(root: Path) -> bool:
+    """Let the clone at ``root`` use no keys any more, and return whether it could use any."""
+    file = keys_file(root)
+    if file is None or not _allowed_keys(file):
+        return False
+    try:
+        file.unlink()
+    except OSError as error:
+        raise EnvironmentFault(f"{file} cannot be removed: {error.strerror or error}.") from error
+    return True
+
+
+def keys_asked_for(root: Path, key_id: object) -> str | None:
+    """Return the name of keys that lie on this machine and that the clone at ``root`` would need a word for."""
+    if not isinstance(key_id, str) or not KEY_ID.fullmatch(key_id) or may_use_keys(root, key_id):
+        return None
+    with suppress(UsageError):  # no such place
+        home = keys_home()
+        if not home.resolve().is_relative_to(root.resolve()) and (home / key_id).is_dir():
+            return key_id
+    return None
+
+
+def _allowed_keys(file: Path | None) -> list[str]:
+    with suppress(OSError, UnicodeDecodeError):
+        return file.read_text(encoding="ascii").split() if file is not None else []
+    return []
+
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")
 """What the starter's tool runs: memkit ships it, so it needs nobody's word."""
@@ -205,9 +270,7 @@ class _Reading:
                 self._name(run)
 
     def _read_keys(self) -> str | None:
-        from memkit.store.key_use import asked_for
-
-        key_id = asked_for(self._root, self._settings["privacy.key_id"])
+        key_id = keys_asked_for(self._root, self._settings["privacy.key_id"])
         if key_id is not None:
             self._part(f"key {key_id}", key_id)
             self._allows.append(Allowance("key", f"open and destroy what is sealed with your keys {key_id}"))

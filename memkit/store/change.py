@@ -69,14 +69,17 @@ def _require_inside(root: Path, path: str) -> None:
 
 def change_files(
     root: Path,
-    files: Mapping[str, str],
+    files: Mapping[str, str | bytes | None],
     message: str,
     *,
     beside: Sequence[str] = (),
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
 ) -> str | None:
-    """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`."""
+    """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`.
+
+    A file without content is taken away.
+    """
     for path in files:
         _require_inside(root, path)
     git = Git(root)
@@ -88,7 +91,10 @@ def change_files(
     before = {path: _content(root / path) for path in files}
     try:
         for path, content in files.items():
-            write_whole(root / path, content.encode("utf-8"))
+            if content is None:
+                (root / path).unlink(missing_ok=True)
+            else:
+                write_whole(root / path, content.encode("utf-8") if isinstance(content, str) else content)
         if accept is not None:
             accept()
         if not in_repository:

@@ -12,8 +12,8 @@ from threading import get_ident
 
 from memkit.errors import EnvironmentFault, StoreFault
 from memkit.runtime.memory.log.files import MACHINE, take
-from memkit.store.git_folder import GitFolder, git_folder, head_branch, known_git_folder
 from memkit.store.git_process import EndedGit, GitProcess, KilledGit, require_alive
+from memkit.store.layout import GitFolder, git_folder, head_branch, known_git_folder
 
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0

@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.resources import resource
-from memkit.store.yaml import Document, KeyPath, Position
+
+if TYPE_CHECKING:
+    from memkit.store.yaml import Document, KeyPath, Position
 
 Schema = Mapping[str, Any]
 

@@ -7,7 +7,6 @@ a time lose none. A server looks each time it is asked, so one that is revoked i
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import secrets
@@ -45,6 +44,7 @@ class ServerTokens:
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
+        self._by_digest: dict[str, ServerToken] = {}
 
     def new(self, user: str, scope: str, now: datetime) -> tuple[str, ServerToken]:
         """Make a token and return it, which is the only time that it can be seen, with what is kept of it.
@@ -82,13 +82,15 @@ class ServerTokens:
     def of(self, shown: str) -> ServerToken | None:
         """Return what is kept of the token that a request came with; None for any other text.
 
-        Each digest is compared, and each comparison takes as long whatever differs.
+        A digest is looked up, so that the time it takes says nothing of any token. One that is known costs the same
+        however many there are; its file is still looked for each time.
         """
-        digest, found = _digest(shown), None
-        for token in self._read():
-            if hmac.compare_digest(token.digest, digest):
-                found = token
-        return found
+        digest = _digest(shown)
+        known = self._by_digest.get(digest)
+        if known is None or not (self._folder() / f"{known.id}.json").exists():
+            self._by_digest = {token.digest: token for token in self._read()}
+            known = self._by_digest.get(digest)
+        return known
 
     def _read(self) -> Iterator[ServerToken]:
         folder = self._folder()

@@ -19,11 +19,9 @@ from memkit.errors import EnvironmentFault, NotTrusted
 from memkit.runtime.memory.log.clone import own_state
 from memkit.runtime.memory.log.shards import FOUNDED
 from memkit.runtime.memory.record.errors import NothingOfItsOwn
-from memkit.store import key_use
-from memkit.store.allowances import Demands, demands_of
+from memkit.store.allowances import Demands, allow_keys, demands_of, forbid_keys
 from memkit.store.files import make_user_only, write_whole
-from memkit.store.git_folder import known_git_folder
-from memkit.store.layout import keys_home
+from memkit.store.layout import keys_home, known_git_folder
 from memkit.terminal import one_line
 
 VARIABLE = "MEMKIT_TRUST"
@@ -130,7 +128,7 @@ class Trust:
         data = {"root": str(self.root), "folder": self._folder(), "digest": kept.digest, "parts": kept.parts}
         try:
             if demands.key_id is not None:
-                key_use.allow(self.root, demands.key_id)
+                allow_keys(self.root, demands.key_id)
             make_user_only(home)
             write_whole(self._file(home), json.dumps(data, indent=1).encode(), mode=0o600)
         except EnvironmentFault as error:
@@ -141,7 +139,7 @@ class Trust:
 
     def take_back(self) -> bool:
         """Forget what was said about this store, and return whether anything was."""
-        found = key_use.take_back(self.root)
+        found = forbid_keys(self.root)
         for path, _ in self._records():
             try:
                 path.unlink()

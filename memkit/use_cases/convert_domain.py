@@ -10,8 +10,8 @@ from memkit.domains.files import document_domain, document_problem, domain_file,
 from memkit.errors import UsageError
 from memkit.generate.quoting import as_yaml_block
 from memkit.hddl.clauses import settled
+from memkit.hddl.domain_reader import plain_name
 from memkit.hddl.interface import SUFFIX, domain_of_text, problem_of_text, write_domain, write_problem
-from memkit.hddl.problem_reader import plain_name
 from memkit.runtime.htn.core import Domain, HtnError, Method, Problem
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME

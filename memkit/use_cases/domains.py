@@ -22,8 +22,8 @@ from memkit.domains.files import (
 )
 from memkit.domains.learned import LearnedMethods
 from memkit.domains.proofs import BUDGET, DomainProof, prove_domain
+from memkit.drawing.graph import task_network
 from memkit.drawing.interface import Drawing, Form, draw
-from memkit.drawing.planning import task_network
 from memkit.errors import NegativeAnswer, StoreFault, UsageError
 from memkit.lint.files import source_at, sources_of_store, store_above
 from memkit.lint.interface import LintReport, RuleSelection, SourceFile

@@ -14,15 +14,22 @@ from typing import Any
 from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
 from memkit.generate.runtime_wheel import runtime_files
-from memkit.generate.source import installed_source
+from memkit.generate.targets import installed_source
 from memkit.privacy.belonging import ARCHIVE, holds_lines, objects_in
-from memkit.privacy.census import Shipped
-from memkit.privacy.certificate import Certificate, as_text, person_digest, require_place
 from memkit.privacy.journal import ErasureJournal, Unproven
-from memkit.privacy.needles import KeptNeedles
+from memkit.privacy.needles import KeptNeedles, Shipped
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
-from memkit.privacy.scan import Place, Scanner, files_below, git_files
+from memkit.privacy.scan import (
+    Certificate,
+    Place,
+    Scanner,
+    as_text,
+    files_below,
+    git_files,
+    person_digest,
+    require_place,
+)
 from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
@@ -34,13 +41,11 @@ from memkit.runtime.memory.record.lines import decode_line, new_id, shown
 from memkit.store.allowances import OUTBOX
 from memkit.store.chain_history import heads_without
 from memkit.store.config import load_settings
-from memkit.store.files import write_whole
+from memkit.store.files import WrittenPlaces, write_whole
 from memkit.store.git import writing
-from memkit.store.git_folder import git_folder
 from memkit.store.git_process import require_git
-from memkit.store.layout import keys_home, require_writable_inside
+from memkit.store.layout import git_folder, keys_home, require_writable_inside
 from memkit.store.tokens import ServerTokens
-from memkit.store.written import WrittenPlaces
 from memkit.terminal import shell_word
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace, open_workspace

@@ -14,7 +14,7 @@ from memkit import __version__
 from memkit.errors import UsageError
 from memkit.evolution.account import EvolutionAccount, account_of
 from memkit.evolution.answers import RecordedAnswers
-from memkit.evolution.carrying import Audience, Evolved, carry_on, now
+from memkit.evolution.carrying import Audience, Evolved, Workshop, carry_on, now
 from memkit.evolution.files import RunChanged
 from memkit.evolution.folder import RunFolder, find_run, new_run_name, runs_folder
 from memkit.evolution.record import (
@@ -27,7 +27,6 @@ from memkit.evolution.record import (
     task_files,
 )
 from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
-from memkit.evolution.workshop import Workshop
 from memkit.llm.providers import StoreModels
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole

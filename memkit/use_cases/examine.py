@@ -12,8 +12,8 @@ from pathlib import Path
 from memkit import __version__
 from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, NotTrusted, StoreFault, StoreNotFound
-from memkit.privacy.examination import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
+from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
 from memkit.runtime.memory.record.errors import ArchiveError

@@ -10,17 +10,15 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.content import WIRED, content_of
 from memkit.generate.manifest import Runtime
 from memkit.generate.plugins import PluginProblem, find_target, load_plugins
-from memkit.generate.reading import WIRED, content_of
-from memkit.generate.releases import Release, Releases
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
-from memkit.generate.source import RELEASES
-from memkit.generate.targets import Target, checked_answers, load_targets
+from memkit.generate.targets import RELEASES, Release, Releases, Target, checked_answers, load_targets
+from memkit.store.files import WrittenPlaces
+from memkit.store.git_process import scratch_repository
 from memkit.store.layout import find_store, require_writable_inside
-from memkit.store.plumbing import scratch_repository
-from memkit.store.written import WrittenPlaces
 
 
 @dataclass(frozen=True)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from memkit.errors import NegativeAnswer, UsageError
+from memkit.generate.targets import sheet_targets
 from memkit.lint.families.hostile import Danger, skill_dangers
-from memkit.lint.package_scan import PackageFinding, comment_tells
+from memkit.lint.package_scan import comment_tells, scan_package
 from memkit.skills.changes import skill_changes
-from memkit.skills.package import open_package
+from memkit.skills.package import MOST_KEPT, MOST_KEPT_BYTES, Package, files_beside, files_to_keep, open_package
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
 from memkit.skills.signature import read_keys, why_not_signed
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
-from memkit.store.change import change_file
+from memkit.store.change import change_files
 from memkit.store.config import load_settings
 from memkit.store.file_history import FileHistory
 from memkit.store.git import Git
+from memkit.store.git_objects import GitObjects
 from memkit.store.layout import NAME, require_inside
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.terminal import one_line
-from memkit.use_cases.scan_skill import scan_skill
 from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
@@ -59,6 +60,8 @@ class ImportedSkill:
     complete: bool
     """Whether exporting the skill gives the same ``SKILL.md`` again."""
     losses: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    """What is written beside the skill's file: those of its package, and its ``SKILL.md`` where that says more."""
     findings: tuple[HostilePlace, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
 
@@ -83,7 +86,9 @@ def import_skill(
         NegativeAnswer: The skill's file has changes that are in no commit, or the new text fails the skill's checks.
         EnvironmentFault: Git cannot commit now.
     """
-    _require_signature(root, place)
+    package = open_package(place) if place.is_dir() or place.is_file() else None
+    if package:
+        _require_signature(root, package, place)
     file = open_sheet(place)
     shown = file.path.as_posix()
     sheet = read_sheet(file.text, shown)
@@ -97,10 +102,12 @@ def import_skill(
     reading = skill_of(sheet, _checked(name))
     text = skill_text(reading.data)
     _valid(text, name, shown)
-    losses = (*reading.losses, *_elsewhere(file, sheet.fields), *_beside(file), *_granted(reading))
-    same = is_same(file.text.replace("\r\n", "\n"), reading.skill)
-    plan = _planned(root, name, reading, text)
-    done = replace(plan, complete=same, losses=losses)
+    same = is_same(file.text.replace("\r\n", "\n"), reading.skill, sheet_targets(reading.skill))
+    whole = package if file.path != place else None
+    kept = _to_keep(root, name, file, whole, same)
+    losses = (*reading.losses, *_elsewhere(file, sheet.fields), *_beside(file, name, kept), *_granted(reading))
+    plan, beside = _planned(root, name, reading, text, kept)
+    done = replace(plan, complete=same, losses=losses, files=tuple(sorted(beside)))
     if done.action in ("conflict", "unchanged"):
         return done
     document = _valid(done.text, name, SKILL.path(name))
@@ -109,27 +116,46 @@ def import_skill(
         for danger in skill_dangers(document)
         if danger.code != "MKS103" or comment_tells(document.text[danger.start : danger.end])
     ]
-    beside = [found for found in scan_skill(place).findings if found.severity == "error" and _is_beside(found, file)]
-    done = replace(
-        done,
-        findings=(
-            *(_place(danger, document, file.text) for danger in dangers),
-            *(HostilePlace(found.code, f"{found.path}:{found.line}: {found.message}", None) for found in beside),
-        ),
-    )
+    places = [_place(danger, document, file.text) for danger in dangers]
+    done = replace(done, findings=(*places, *_scanned(package, file, places)))
     if done.findings and not accept_findings:
         return replace(done, action="refused")
     if dry_run:
         return done
     # The checks are the owner's: those of the skill that was there, and none in one that is new.
     message, skill = _message(done, file, reading), read_skill(document.data)
-    commit = change_file(
-        root, done.path, done.text, message, new=done.action == "added", accept=lambda: accept_skill(root, skill)
-    )
+    commit = change_files(root, {done.path: done.text, **beside}, message, accept=lambda: accept_skill(root, skill))
     return replace(done, commit=commit)
 
 
-def _require_signature(root: Path, place: Path) -> None:
+def _scanned(package: Package | None, file: SheetFile, known: Sequence[HostilePlace]) -> Iterator[HostilePlace]:
+    """Yield what flags the package, without what is known of its ``SKILL.md`` already."""
+    seen = {(place.code, place.line) for place in known}
+    for found in scan_package(package) if package else ():
+        if found.severity != "error":
+            continue
+        if found.path != file.inside:
+            yield HostilePlace(found.code, f"{found.path}:{found.line}: {found.message}", None)
+        elif (found.code, found.line) not in seen:
+            yield HostilePlace(found.code, found.message, found.line)
+
+
+def _to_keep(root: Path, name: str, file: SheetFile, package: Package | None, same: bool) -> dict[str, bytes]:
+    """Return what lies beside the skill's file afterwards, by path in the store: its package, whole.
+
+    The ``SKILL.md`` is among it where the skill's file does not say all that it says.
+    """
+    files = files_to_keep(package) if package else {}
+    kept = {path: one.content for path, one in files.items() if f"{path}" not in ("SKILL.md", "skill.md")}
+    if kept or not same:
+        kept["SKILL.md"] = file.text.encode("utf-8")
+    placed = {f"{SKILL.folder}/{name}/{path}": content for path, content in kept.items()}
+    git = Git(root)
+    ignored = git.run("check-ignore", "--", *placed, check=False).splitlines() if placed and git.is_repository() else ()
+    return {path: content for path, content in placed.items() if path not in ignored}
+
+
+def _require_signature(root: Path, package: Package, place: Path) -> None:
     """Return if the store asks for no signature, or the package has one by a key of the store's."""
     settings = load_settings(root)
     if settings["skills.signatures"] != "required":
@@ -138,13 +164,9 @@ def _require_signature(root: Path, place: Path) -> None:
         raise UsageError("skills.signatures is required, and skills.keys names no file with the keys.")
     keys = root / settings["skills.keys"]
     require_inside(root, keys, "skills.keys")
-    why = why_not_signed(open_package(place), read_keys(keys))
+    why = why_not_signed(package, read_keys(keys))
     if why:
         raise NegativeAnswer(f"{place} was not imported: {why} This store asks for a signature (skills.signatures).")
-
-
-def _is_beside(found: PackageFinding, file: SheetFile) -> bool:
-    return file.folder is not None and found.path != file.path.name
 
 
 def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
@@ -185,32 +207,62 @@ def _valid(text: str, name: str, shown: str) -> Document:
     return document
 
 
-def _planned(root: Path, name: str, reading: Reading, text: str) -> ImportedSkill:
-    """Return what the file would hold, before anybody looked for what is hostile in it."""
+def _planned(
+    root: Path, name: str, reading: Reading, text: str, kept: Mapping[str, bytes]
+) -> tuple[ImportedSkill, Mapping[str, bytes | None]]:
+    """Return what the files would hold, before anybody looked for what is hostile in them."""
     path = SKILL.path(name)
     plan = ImportedSkill(name, path, "added", reading.data.get("version"), None, text, False, ())
+    folder = f"{SKILL.folder}/{name}"
     if not (root / path).exists():
-        return plan
+        if (root / folder).exists():
+            raise UsageError(f"There is a folder {folder} already. Choose a name with --as NAME.")
+        return plan, kept
     before = _imported_before(root, path, name)
     if before is None:
         raise UsageError(f"There is a skill {name!r} already, which was not imported. Choose a name with --as NAME.")
     ours_text = (root / path).read_bytes().decode("utf-8", "surrogateescape")
     ours = _valid(ours_text, name, path).data
-    found = take_over(before, ours, reading.data)
-    plan = replace(plan, version=ours.get("version"), text=ours_text, conflicts=found.conflicts)
-    if found.conflicts:
-        return replace(plan, action="conflict")
-    if not found.changes:
-        return replace(plan, action="unchanged")
-    if FileHistory(Git(root), path).is_changed():
+    found = take_over(before.data, ours, reading.data)
+    beside, clashes = _beside_taken_over(root, folder, before.commit, kept)
+    plan = replace(plan, version=ours.get("version"), text=ours_text, conflicts=(*found.conflicts, *clashes))
+    if plan.conflicts:
+        return replace(plan, action="conflict"), {}
+    if not found.changes and not beside:
+        return replace(plan, action="unchanged"), {}
+    if FileHistory(Git(root), path).is_changed(folder):
         raise NegativeAnswer(f"{path} has changes that are in no commit. Commit them first: memkit skill commit {name}")
-    merged = edited(ours_text, lambda document: _apply(document, found.changes))
+    merged = edited(ours_text, lambda document: _apply(document, found.changes)) if found.changes else ours_text
     version = _next(ours.get("version"), reading.data.get("version"))
     if version is not None:
         after = read_skill(load_yaml(merged).data)
         said = [change.message for change in skill_changes(read_skill(ours), after)]
+        said += ["files beside it"] if beside and not said else []
         merged = bumped(merged, version, [f"Taken over from the import: {one}" for one in said])
-    return replace(plan, action="updated", version=version, text=merged)
+    return replace(plan, action="updated", version=version, text=merged), beside
+
+
+def _beside_taken_over(
+    root: Path, folder: str, commit: str, theirs: Mapping[str, bytes]
+) -> tuple[dict[str, bytes | None], list[FieldConflict]]:
+    """Return what changes in the files beside a skill, file by file as in its fields, and where both sides changed."""
+    objects = GitObjects(Git(root))
+    entries = {entry.path: entry.id for entry in objects.tree(commit, folder) if entry.path.startswith(f"{folder}/")}
+    contents = objects.read_many(entries.values())
+    base = {path: contents[id] for path, id in entries.items()}
+    ours = {f"{folder}/{path}": file.content for path, file in files_beside(root, folder).items()}
+    changes: dict[str, bytes | None] = {}
+    clashes = []
+    for path in sorted(base.keys() | ours.keys() | theirs.keys()):
+        before, mine, new = base.get(path), ours.get(path), theirs.get(path)
+        if new in (before, mine):
+            continue
+        if mine == before:
+            changes[path] = new
+        else:
+            told = ["as it was imported", *("another text" if side is not None else None for side in (mine, new))]
+            clashes.append(FieldConflict(path, *told))
+    return changes, clashes
 
 
 def _apply(document: Any, changes: Mapping[str, Any]) -> None:
@@ -240,8 +292,16 @@ def _next(ours: str | None, theirs: str | None) -> str | None:
     return theirs
 
 
-def _imported_before(root: Path, path: str, name: str) -> Mapping[str, Any] | None:
-    """Return what the skill said when it was imported last, or None for one that never was."""
+@dataclass(frozen=True)
+class FormerImport:
+    """What a skill said when it was imported last, and the commit of that."""
+
+    data: Mapping[str, Any]
+    commit: str
+
+
+def _imported_before(root: Path, path: str, name: str) -> FormerImport | None:
+    """Return the last import of the skill, or None for one that never was imported."""
     git = Git(root)
     if not git.is_repository():
         return None
@@ -257,7 +317,7 @@ def _imported_before(root: Path, path: str, name: str) -> Mapping[str, Any] | No
             data = _valid(text or "", name, path).data
         except (UsageError, ValueError):
             continue
-        return dict(data)
+        return FormerImport(dict(data), commit)
     return None
 
 
@@ -273,11 +333,16 @@ def _place(danger: Danger, document: Document, source: str) -> HostilePlace:
     return HostilePlace(danger.code, danger.message, source[:found].count("\n") + 1 if found >= 0 else None)
 
 
-def _beside(file: SheetFile) -> tuple[str, ...]:
-    if not file.others:
+def _beside(file: SheetFile, name: str, kept: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return a note on the files that came with the skill and are not kept beside it."""
+    left = [path for path in file.others if f"{SKILL.folder}/{name}/{path}" not in kept]
+    if not left:
         return ()
-    some = ", ".join(file.others[:10]) + (", …" if len(file.others) > 10 else "")
-    return (f"Files beside it are not imported, because a skill is its text alone: {some}",)
+    some = ", ".join(left[:10]) + (", …" if len(left) > 10 else "")
+    return (
+        f"Not kept: {some}. Beside a skill lie at most {MOST_KEPT:,} files of {MOST_KEPT_BYTES:,} bytes in all, no "
+        "links, and nothing that git ignores or that means something to git or memkit.",
+    )
 
 
 def _granted(reading: Reading) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
-from memkit.privacy.key_file import LARGEST, decrypted, encrypted
 from memkit.privacy.keys import STORE
+from memkit.privacy.sealer import LARGEST, decrypted, encrypted
 from memkit.runtime.memory.log.clone import lock_file
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS

@@ -84,7 +84,7 @@ def lint_store(
         report = replace(report, gone=0)
     if not (fixing.write or fixing.diff):
         return report
-    from memkit.lint.fixes import fixed_texts, unified_diff, write_texts
+    from memkit.lint.files import fixed_texts, unified_diff, write_texts
 
     texts = fixed_texts(report)
     if fixing.diff:

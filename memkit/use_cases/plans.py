@@ -12,10 +12,10 @@ from typing import Any
 
 from memkit.domains.files import FOLDER, find_domain, problem_in_domain
 from memkit.domains.learned import LearnedMethods
+from memkit.drawing.graph import decomposition
 from memkit.drawing.interface import Drawing, Form, draw
-from memkit.drawing.planning import decomposition
 from memkit.errors import UsageError
-from memkit.hddl.plans import holds_plan, read_steps, spelled_as
+from memkit.hddl.interface import holds_plan, read_steps, spelled_as
 from memkit.runtime.htn.core import (
     FOUND,
     GAVE_UP,

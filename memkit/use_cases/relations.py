@@ -57,11 +57,7 @@ def look_at_relations(
 
 
 def walk_relations(workspace: Workspace, user: str | None, question: GraphQuestion) -> RelationGraph:
-    """Return the same, of which nothing is written down.
-
-    Raises:
-        NotFound: Nothing is called so.
-    """
+    """Return the same, of which nothing is written down; raises ``NotFound`` where nothing is called so."""
     from memkit.runtime.memory.index.graph import RelationGraph, UnknownName
 
     owners = [user] if user is not None else workspace.archive.users()

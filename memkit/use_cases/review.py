@@ -13,11 +13,10 @@ from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
-from memkit.review.interface import Difference, Note, Review, in_order
+from memkit.review.interface import Difference, Note, Review, in_order, quoted
 from memkit.review.lint_delta import lint_delta
 from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
-from memkit.review.wording import quoted
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.index.chains import MISSING, MOVED_BACK, TAMPERED
 from memkit.runtime.memory.interface import ShardProblem

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memkit.generate.vendored import unpack
+from memkit.generate.rendering import unpack
 
 _IDENTITY = {"GIT_AUTHOR_NAME": "memkit demo", "GIT_COMMITTER_NAME": "memkit demo"}
 _ADDRESS = {"GIT_AUTHOR_EMAIL": "demo@memkit.invalid", "GIT_COMMITTER_EMAIL": "demo@memkit.invalid"}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
+from memkit.generate.targets import sheet_targets
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
 from memkit.skills.checks import CheckResult, run_checks
+from memkit.skills.package import files_beside
 from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
+from memkit.skills.sheet_import import read_sheet, skill_of
+from memkit.skills.signature import SIGNATURE
 from memkit.skills.skill import (
     FOLDER,
     SKILL,
@@ -26,6 +31,7 @@ from memkit.store.file_history import RolledBack, present_version, present_versi
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, require_writable_inside, schema_comment
 from memkit.store.schema import suggestion
+from memkit.terminal import one_line
 from memkit.workspace import Workspace
 
 # List the skills of a store.
@@ -159,28 +165,65 @@ class Exported:
     """Whether the description was cut to the format's limit; the body has all of it."""
     left_out: tuple[str, ...]
     """What the profile has no place for."""
+    files: tuple[str, ...] = ()
+    """What was written beside it: all that lies beside the skill."""
 
 
 def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool = False) -> Exported:
-    """Write ``out/<name>/SKILL.md`` and return where; nothing is written that the profile's check refuses.
+    """Write ``out/<name>/SKILL.md`` and what lies beside the skill, and return where.
+
+    A skill that says what it said when it was imported gets the ``SKILL.md`` that it came with, word for word where the
+    profile allows that. Nothing is written that the profile's check refuses.
 
     Raises:
         StoreFault: ``out`` lies in the store by its name, and behind a link that leads out of it.
         UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
     """
     skill = show_skill(root, name)
-    text = agent_skill(skill, profile)
     path = out / kebab_case(skill.name) / "SKILL.md"
+    beside = {each: file.content for each, file in files_beside(root, f"{FOLDER}/{name}").items()}
+    came_with = beside.pop("SKILL.md", b"").decode("utf-8", "replace")
+    text, lost = _sheet_text(skill, load_named_skill(root, name), profile, came_with)
+    if text != came_with and beside.pop(SIGNATURE, None) is not None:
+        lost.append(f"{SIGNATURE}, which was made for another text")
     problems = sheet_problems(text, path.parent.name, profile)
     if problems:
         raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
-    require_writable_inside(root, path)
-    content = text.encode("utf-8")
-    if not force and _holds_another(path, content):
-        raise UsageError(f"{path} holds another text. Add --force to replace it.")
-    write_whole(path, content)
+    written = {path: text.encode("utf-8"), **{path.parent / each: content for each, content in beside.items()}}
+    for place, content in written.items():
+        require_writable_inside(root, place)
+        if not force and _holds_another(place, content):
+            raise UsageError(f"{place} holds another text. Add --force to replace it.")
+    for place, content in written.items():
+        write_whole(place, content)
     shortened = "…" in text.split("---\n", 2)[1] and "…" not in skill.description
-    return Exported(path.parent.name, path, shortened, tuple(left_out(skill, profile)))
+    return Exported(path.parent.name, path, shortened, (*left_out(skill, profile), *lost), tuple(sorted(beside)))
+
+
+_FLOW = re.compile(r":[ \t]*[\[{&*!]|^[ \t]*- ", re.MULTILINE)
+"""What the public format's strict YAML does not take."""
+
+
+def _sheet_text(skill: Skill, in_file: Skill, profile: str, came_with: str) -> tuple[str, list[str]]:
+    """Return the ``SKILL.md`` of a skill in a profile, and what of the one that it came with is not in it."""
+    targets = sheet_targets(skill)
+    if not came_with:
+        return agent_skill(skill, profile, targets), []
+    try:
+        sheet = read_sheet(came_with, "SKILL.md")
+    except UsageError:
+        return agent_skill(skill, profile, targets), ["the SKILL.md beside it, which cannot be read"]
+    then = skill_of(sheet, skill.name).skill
+    owners = replace(then, version=in_file.version, changelog=in_file.changelog, checks=in_file.checks)
+    if replace(owners, front_matter=in_file.front_matter) != in_file:
+        text = agent_skill(skill, profile, targets)
+        lost = [title for title in sheet.headings if title not in text]
+        return text, [f"the heading {one_line(title, 60)!r}" for title in lost]
+    same = (then.version, then.front_matter) == (in_file.version, in_file.front_matter)
+    plain = not _FLOW.search(came_with.split("---\n", 2)[1] if came_with.count("---\n") > 1 else "[")
+    if same and plain and not sheet_problems(came_with, kebab_case(skill.name), profile):
+        return came_with, []
+    return agent_skill(skill, profile, targets, body=sheet.body), []
 
 
 def _holds_another(path: Path, content: bytes) -> bool:

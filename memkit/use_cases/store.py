@@ -16,7 +16,7 @@ from typing import Any
 from memkit import __version__
 from memkit.domains.files import DOMAIN
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.generate.own_wheel import DISTRIBUTION, Installation, installation
+from memkit.generate.runtime_wheel import OWN_DISTRIBUTION, Installation, installation
 from memkit.policies.files import POLICY
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
@@ -38,9 +38,8 @@ from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import ATTRIBUTES, own_programs
 from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
-from memkit.store.scalars import resolve_plain
-from memkit.store.yaml import YamlError, load_yaml
-from memkit.terminal import one_line
+from memkit.store.yaml import YamlError, load_yaml, resolve_plain
+from memkit.terminal import one_line, shell_word
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 
@@ -101,9 +100,10 @@ def make_store(
     git = Git(existing)
     outer = git.top()
     if outer is not None and outer.resolve() != root.resolve() and not adopt:
+        beside = shell_word(os.path.relpath(outer.resolve().parent / (root.name or "memory")))
         raise UsageError(
-            f"{folder} lies inside the git repository {outer}. "
-            "Use --adopt to make the store a part of it, or another folder."
+            f"{folder} lies inside the git repository {outer}. Use --adopt to make the store a part of it, or a folder "
+            f"outside: memkit init {beside}"
         )
     place = "." if outer is None else os.path.relpath(root.resolve(), outer.resolve())
     root = root if place == "." else root.resolve()
@@ -276,7 +276,7 @@ def store_files(name: str, installed: Installation, place: str = ".") -> dict[st
 
 def starter_files(name: str) -> dict[str, bytes]:
     """Return the content of every file of a new store that would install memkit from an index."""
-    return store_files(name, Installation(f"{DISTRIBUTION}=={__version__}"))
+    return store_files(name, Installation(f"{OWN_DISTRIBUTION}=={__version__}"))
 
 
 def _starters() -> dict[str, bytes]:

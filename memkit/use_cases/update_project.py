@@ -11,7 +11,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, UsageError
 from memkit.generate.composition import Order, manifest_of
-from memkit.generate.content import Content
+from memkit.generate.content import Content, content_of, with_defaults
 from memkit.generate.manifest import (
     MANIFEST,
     Manifest,
@@ -21,19 +21,24 @@ from memkit.generate.manifest import (
     parsed_manifest,
     read_manifest,
 )
-from memkit.generate.reading import content_of, with_defaults
-from memkit.generate.rendering import rendered
+from memkit.generate.rendering import rendered, sources_in, vendored_path, vendored_wheel
 from memkit.generate.runtime_wheel import PACKAGE, RuntimeWheel, installed_runtime
 from memkit.generate.targets import Target, checked_answers
-from memkit.generate.update.merging import FileAction, Merging, PlannedFile, Sides, UpdatePlan
-from memkit.generate.update.origin import target_now, target_then
-from memkit.generate.update.owner import OwnerFiles, OwnFile
-from memkit.generate.update.text_merge import Labels, has_marks
-from memkit.generate.update.updates import UpdateJournal, Updates
-from memkit.generate.vendored import sources_in, vendored_path, vendored_wheel
+from memkit.generate.update.merging import (
+    FileAction,
+    Labels,
+    Merging,
+    OwnerFiles,
+    OwnFile,
+    PlannedFile,
+    Sides,
+    UpdatePlan,
+    has_marks,
+)
+from memkit.generate.update.updates import UpdateJournal, Updates, target_now, target_then
 from memkit.store.allowances import own_tools
+from memkit.store.git_process import scratch_repository
 from memkit.store.layout import find_store
-from memkit.store.plumbing import scratch_repository
 from memkit.store.trust import Trust
 from memkit.terminal import one_line
 from memkit.use_cases.generate_project import way_to

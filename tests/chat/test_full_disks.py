@@ -39,9 +39,11 @@ def files_up_to(size: int) -> Iterator[None]:
     """Let no file grow beyond ``size`` bytes: for a program that is as if the disk were full at some point."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    sys.dont_write_bytecode = True  # what Python compiles would be cut off, and stay
     try:
         yield
     finally:
+        sys.dont_write_bytecode = False
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 

@@ -11,11 +11,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from memkit.cli.arguments import broken
 from memkit.cli.chat.markdown import MarkdownPage
 from memkit.cli.chat.pages import PageShowing, line_on
 from memkit.runtime.loop.reply import Event
-from memkit.terminal import harmless
+from memkit.terminal import broken, harmless
 
 
 class NotedPage:

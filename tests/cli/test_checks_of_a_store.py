@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from memkit.cli.main import run
-from memkit.generate.own_wheel import requirement_of
+from memkit.generate.runtime_wheel import requirement_of
 
 OTHERS = Path(__file__).parents[1] / "serving" / "others"
 """Where programs of others are installed."""

@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     import sys
 
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "s")], capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", program, str(tmp_path / "s")], capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 3, done.stderr

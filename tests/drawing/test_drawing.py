@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
-from memkit.drawing.graph import FOLDED, Edge, Graph, GraphNode, NodeKind, folded
+from memkit.drawing.graph import FOLDED, Edge, Graph, GraphNode, NodeKind, decomposition, folded
 from memkit.drawing.interface import draw
 from memkit.drawing.layout import lay_out
-from memkit.drawing.planning import decomposition
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

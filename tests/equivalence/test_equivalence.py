@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from memkit.equivalence import __main__ as command
+from memkit.equivalence.__main__ import BEGIN, END, cells_of, matrix_text, write_matrix
 from memkit.equivalence.interface import Account
-from memkit.equivalence.matrix import BEGIN, END, cells_of, matrix_text, write_matrix
-from memkit.equivalence.playing import play
 from memkit.equivalence.run import (
     Column,
     ColumnResult,
@@ -21,19 +20,19 @@ from memkit.equivalence.run import (
     columns_of,
     compared,
     differences,
+    play,
     reference_accounts,
     write_store,
 )
 from memkit.equivalence.transcript import PARTS
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.content import content_of
 from memkit.generate.manifest import Runtime
 from memkit.generate.plugins import find_target
-from memkit.generate.reading import content_of
-from memkit.generate.rendering import render
+from memkit.generate.rendering import render, unpack
 from memkit.generate.runtime_wheel import PACKAGE, installed_runtime
 from memkit.generate.targets import Limit, load_targets
-from memkit.generate.vendored import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = [column for target in load_targets().values() for column in columns_of(target)]

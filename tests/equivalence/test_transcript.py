@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memkit.equivalence.interface import Account
-from memkit.equivalence.playing import ReferenceSide, play
-from memkit.equivalence.run import FORGED, STRANGE, write_store
+from memkit.equivalence.run import FORGED, STRANGE, ReferenceSide, play, write_store
 from memkit.equivalence.transcript import HOSTILE, PARTS, RAIN
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from memkit.evolution.files import JudgedProgram
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram
 from memkit.evolution.record import Checkpoint, EvolutionSettings, RunRecord
 
 HOSTILE = "x = '</pre><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>'  # \x1b[31m \u202e"

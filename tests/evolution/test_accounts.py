@@ -14,7 +14,7 @@ from made_runs import FAMILY, line, make_run
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.evolution.account import account_of, course_of, failures_of, status_of
-from memkit.evolution.individuals import JudgedProgram, ancestry, by_id
+from memkit.evolution.files import JudgedProgram, ancestry, by_id
 from memkit.evolution.report import archive_map, course, lineage_graph
 
 

@@ -15,7 +15,7 @@ from test_run_files import RECORD
 
 from memkit.evolution.account import account_of
 from memkit.evolution.answers import RecordedAnswers, RecordingProposer
-from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Evolution, Watch
+from memkit.evolution.carrying import GENERATIONS, INTERRUPTED, Audience, Evolution
 from memkit.evolution.folder import RunFolder
 from memkit.evolution.record import EvolutionSettings
 from memkit.runtime.evolve.core import (
@@ -54,12 +54,12 @@ def work(
 ) -> str:
     """Carry a run on in this process, from whatever its folder holds."""
     folder, told = RunFolder(path), list[int]()
-    watch = Watch(
-        clock=lambda: "2026-01-02T03:04:05Z",
+    audience = Audience(
         tell=lambda progress: told.append(progress.generation),
         is_interrupted=lambda: stop_after is not None and len(told) >= stop_after,
     )
-    evolution = Evolution(folder, searcher or toy(), EvolutionSettings(generations=generations), watch)
+    settings, answers = EvolutionSettings(generations=generations), RecordedAnswers(path)
+    evolution = Evolution(folder, searcher or toy(), settings, answers, audience, lambda: "2026-01-02T03:04:05Z")
     checkpoint = folder.newest().checkpoint
     if checkpoint is not None:
         evolution.restore(checkpoint)
@@ -232,9 +232,9 @@ def test_a_model_is_asked_nothing_more_when_its_budget_is_used_up(tmp_path: Path
     begin(tmp_path / "run")
     model = Model()
     searcher, answers = search_with(model, tmp_path / "run", {"tokens": 250})
-    watch = Watch(clock=lambda: "", used_up=lambda: answers.over({"tokens": 250}))
+    settings = EvolutionSettings(generations=9, budget={"tokens": 250})
 
-    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, EvolutionSettings(generations=9), watch).run()
+    stopped = Evolution(RunFolder(tmp_path / "run"), searcher, settings, answers, Audience()).run()
 
     assert stopped == "tokens" and model.asked == 3
     checkpoint = RunFolder(tmp_path / "run").newest().checkpoint

@@ -19,9 +19,8 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.evolution.account import account_of
-from memkit.evolution.files import read_data, write_data
+from memkit.evolution.files import JudgedProgram, read_data, write_data
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.individuals import JudgedProgram
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.testing import FakeServer
 from memkit.sandbox import SandboxUnavailable, usable_runtime

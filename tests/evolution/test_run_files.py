@@ -13,9 +13,8 @@ import pytest
 from memkit.errors import NotFound, UsageError
 from memkit.evolution import files
 from memkit.evolution.answers import RecordedAnswers
-from memkit.evolution.files import Damaged, RunBusy, RunFault, Texts, read_data, write_data
+from memkit.evolution.files import Damaged, Individuals, JudgedProgram, RunBusy, RunFault, Texts, read_data, write_data
 from memkit.evolution.folder import RunFolder, find_run
-from memkit.evolution.individuals import Individuals, JudgedProgram
 from memkit.evolution.record import (
     CHECKPOINTS,
     PREVIOUS,

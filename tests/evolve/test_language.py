@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 
 from memkit.runtime.evolve.expressions.reading import MAX_DEPTH, MAX_NODES, Expression, read_program
 from memkit.runtime.evolve.expressions.sums import expanded, simplified
-from memkit.runtime.evolve.expressions.tree import CALLS, FUNCTIONS, MAX_BITS, NUMBER, OPERATIONS, ExpressionNode
-from memkit.runtime.evolve.expressions.variation import PrimitiveSet, crossed, mutated, random_tree
+from memkit.runtime.evolve.expressions.tree import (
+    CALLS,
+    FUNCTIONS,
+    MAX_BITS,
+    NUMBER,
+    OPERATIONS,
+    ExpressionNode,
+    PrimitiveSet,
+    crossed,
+    mutated,
+    random_tree,
+)
 from memkit.runtime.evolve.interface import EvolveError, RefusedProgram, UndefinedValue
 
 EVERYTHING = PrimitiveSet(("x", "y"), tuple(OPERATIONS))

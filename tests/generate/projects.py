@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.content import WIRED, content_of
 from memkit.generate.manifest import Runtime
 from memkit.generate.plugins import find_target
-from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import PACKAGE, installed_runtime, runtime_files
 from memkit.use_cases.generate_project import way_to

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.generate.releases import Releases
-from memkit.generate.source import RELEASES, Source, installed_source
+from memkit.generate.targets import RELEASES, Releases, Source, installed_source
 
 Edit = Callable[[Source], None]
 
@@ -79,7 +78,7 @@ class Line:
     def install(self, number: int) -> None:
         """Let memkit find version ``number`` as what is installed."""
         chosen = self.versions[number - 1]
-        self._monkeypatch.setattr("memkit.generate.source.resource", lambda name: chosen.templates)
+        self._monkeypatch.setattr("memkit.generate.targets.resource", lambda name: chosen.templates)
 
 
 def template(source: Source, path: str, layer: str = "_shared") -> Path:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import memkit.runtime
 from memkit.generate.update.formatting import Wording, chunks_of, meaning_of
-from memkit.generate.update.text_merge import Labels, merge_content, says_the_same
-from memkit.store.plumbing import Plumbing, scratch_repository
+from memkit.generate.update.merging import Labels, merge_content, says_the_same
+from memkit.store.git_process import Plumbing, scratch_repository
 
 SOURCES = sorted(Path(str(memkit.runtime.__file__)).parent.rglob("*.py"))
 STYLES = (

@@ -12,13 +12,19 @@ from written.template_release import is_released, release_templates
 
 from memkit.errors import UsageError
 from memkit.generate.composition import Order
+from memkit.generate.content import content_of
 from memkit.generate.manifest import Runtime
 from memkit.generate.plugins import find_target
-from memkit.generate.reading import content_of
-from memkit.generate.releases import Releases, installed_releases
 from memkit.generate.rendering import rendered
-from memkit.generate.source import RELEASES, Source, files_of, installed_source
-from memkit.generate.targets import load_targets
+from memkit.generate.targets import (
+    RELEASES,
+    Releases,
+    Source,
+    files_of,
+    installed_releases,
+    installed_source,
+    load_targets,
+)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -15,9 +15,8 @@ from projects import EJECTED, write_store
 from releases import Line
 
 from memkit.generate.composition import Order
-from memkit.generate.content import Content
+from memkit.generate.content import Content, content_of
 from memkit.generate.plugins import find_target
-from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.use_cases.update_project import Update, undo_update, update_project
 

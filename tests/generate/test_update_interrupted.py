@@ -17,9 +17,9 @@ from releases import Line
 
 from memkit.errors import EnvironmentFault, NegativeAnswer
 from memkit.generate.composition import Order
+from memkit.generate.content import content_of
 from memkit.generate.manifest import ProjectFault
 from memkit.generate.plugins import find_target
-from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.update import updates
 from memkit.generate.update.merging import Merging, UpdatePlan

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.errors import UsageError
-from memkit.hddl.domain_reader import domain_from
+from memkit.hddl.domain_reader import domain_from, problem_from
 from memkit.hddl.forms import LARGEST, HddlText
 from memkit.hddl.interface import read_domain, read_problem
-from memkit.hddl.problem_reader import problem_from
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from memkit.domains.files import load_domain
 from memkit.errors import UsageError
-from memkit.hddl.domain_reader import domain_from
+from memkit.hddl.domain_reader import domain_from, problem_from
 from memkit.hddl.forms import HddlText
 from memkit.hddl.interface import write_domain, write_problem
-from memkit.hddl.problem_reader import problem_from
 from memkit.resources import resource
 from memkit.runtime.htn.core import (
     Arithmetic,

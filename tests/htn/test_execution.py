@@ -12,8 +12,8 @@ import pytest
 
 from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, ProblemError
 from memkit.runtime.htn.execution import Action, Answer, Execution, Executor, Journal, foresee, read_observation
+from memkit.runtime.htn.execution.course import PlanJournalError
 from memkit.runtime.htn.execution.executor import remaining_tasks
-from memkit.runtime.htn.execution.journal import PlanJournalError
 
 TRIP = Domain.from_data(
     {

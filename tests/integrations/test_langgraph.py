@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("langgraph.store.base")
@@ -318,6 +318,39 @@ def test_any_json_comes_back_as_it_was(items: MemkitStore) -> None:
         assert items.get(ADA, "any").value == value
 
     comes_back()
+
+
+NUMBERS = st.integers(-3, 3) | st.sampled_from([2**53, 2**53 + 1, 2**70, 0.5, math.inf, -math.inf, True, False])
+VALUES = NUMBERS | st.sampled_from(["é", "e", "\udcff", 'say "é"', "", None, [1], {"deep": 1}])
+FILTERS = st.dictionaries(
+    st.sampled_from(["a", "b", "a.b", "é"]),
+    VALUES.filter(lambda one: not isinstance(one, dict)) | st.dictionaries(
+        st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), NUMBERS | st.sampled_from(["é", "e"]), min_size=1
+    ),
+    max_size=2,
+)  # fmt: skip
+
+
+def test_a_filter_finds_what_python_would(items: MemkitStore) -> None:
+    """What the index passes over holds nothing of it, whatever numbers, letters and odd values lie beside."""
+    from memkit.integrations.langgraph import _at, _compares
+
+    places = iter(range(10_000))
+    dictionaries = st.dictionaries(st.sampled_from(["a", "b", "a.b", "é", "z"]), VALUES, max_size=3)
+
+    @settings(max_examples=40)
+    @given(st.lists(dictionaries, max_size=4), FILTERS)
+    def finds(values: list[dict[str, Any]], wanted: dict[str, Any]) -> None:
+        space = ("ada", f"n{next(places)}")
+        items.batch([PutOp(space, str(n), value) for n, value in enumerate(values)])
+        found = {one.key for one in items.search(space, filter=wanted, limit=100)}
+        kept = {one.key: one.value for one in items.search(space, limit=100)}
+        fits = {
+            key: all(_compares(_at(value, name), one) for name, one in wanted.items()) for key, value in kept.items()
+        }
+        assert found == {key for key, fit in fits.items() if fit}
+
+    finds()
 
 
 def test_reads_of_a_batch_see_what_stood_before(items: MemkitStore) -> None:

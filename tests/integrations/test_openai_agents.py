@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 
 pytest.importorskip("agents")
 
-from memkit import Refused
+from agents import Agent, RunConfig, Runner
+
+from memkit import Refused, open_store
 from memkit.cli.main import run
 from memkit.integrations.openai_agents import MemkitSession
+from memkit.runtime.testing import FakeServer
 
 ITEMS: list[Any] = [
     {"role": "user", "content": "Where is the lynx?"},
@@ -109,6 +113,107 @@ def test_a_secret_and_a_missing_consent_are_errors(store: Path) -> None:
         assert await session(store).get_items() == []
 
     asyncio.run(talk())
+
+
+def said(*texts: str) -> list[Any]:
+    """Return messages of a user's."""
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def remembered(store: Path, user: str = "ada") -> dict[str, tuple[str, ...]]:
+    """Return what long-term memory holds of a user, with its taint."""
+    with open_store(store) as memory:
+        return {one.text: one.taint for one in memory.workspace.archive.records(user_id=user)}
+
+
+def test_what_the_user_states_becomes_a_memory(store: Path) -> None:
+    """Questions, answers and results of tools do not; what a host does not vouch for is tainted."""
+    talk = [
+        *said("I live in Porto and work as a nurse. Where is the lynx?"), *ITEMS[1:],
+        {"role": "user", "content": [{"type": "input_text", "text": "I have a dog named Rex."}]},
+        {"role": "assistant", "content": "I live in a data centre."},
+    ]  # fmt: skip
+    asyncio.run(session(store).add_items(talk))
+    assert remembered(store) == {"I live in Porto": (), "I work as a nurse": (), "I have a dog named Rex": ()}
+
+    asyncio.run(session(store, user="bob", taint=None).add_items(said("I live in Porto.", "I live in Porto.")))
+    asyncio.run(session(store, "other", user="bob", taint=None).add_items(said("I live in Porto.")))
+    assert remembered(store, "bob") == {"I live in Porto": ("client:openai-agents",)}
+    with open_store(store) as memory:
+        (record,) = memory.workspace.archive.records(user_id="bob")
+    assert (record.actor, record.session_id, record.turn_id) == ("tool:openai-agents", "s", 1)
+
+
+def test_what_the_user_takes_back_or_corrects_is_no_memory(store: Path) -> None:
+    """A later word holds, in the same call or the next one; who asks to forget is not listened to."""
+
+    async def talk() -> None:
+        one = session(store)
+        await one.add_items(said("I live in Porto."))
+        await one.add_items(said("I work as a nurse."))
+        await one.add_items(said("Forget that."))
+        await one.add_items(said("Actually, I live in Oslo."))
+
+    asyncio.run(talk())
+    assert remembered(store) == {"I live in Oslo": ()}
+
+
+def test_a_memory_goes_with_the_message_it_was_drawn_from(store: Path) -> None:
+    """Unless a person said something of it since; what is told again is remembered again."""
+
+    async def talk() -> None:
+        one = session(store)
+        await one.add_items(said("I live in Porto."))
+        assert await one.pop_item()
+        assert remembered(store) == {}
+        await one.add_items(said("I live in Porto."))
+        assert remembered(store) == {"I live in Porto": ()}
+        await one.add_items(said("I work as a nurse."))
+        with open_store(store) as memory:
+            (nurse,) = memory.search("nurse", user="ada", k=1)
+            memory.workspace.archive.mark("confirm", nurse.id, memory.workspace.person("ada"))
+        await one.clear_session()
+
+    asyncio.run(talk())
+    assert remembered(store) == {"I work as a nurse": ()}
+
+
+def test_what_the_gate_holds_back_ends_no_conversation(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The item is kept; what may not become a memory is told, and a secret is masked before anything is drawn."""
+    with open_store(store) as memory:
+        memory.workspace.archive.mark(
+            "reject", memory.add("I live in Porto", user="ada").id or "", memory.workspace.person("ada")
+        )
+    one = session(store)
+    asyncio.run(one.add_items(said("I live in Porto.")))
+    assert len(asyncio.run(one.get_items())) == 1
+    assert remembered(store) == {}
+    assert "'s' is refused" in caplog.text
+
+
+def test_a_model_is_shown_what_is_remembered(store: Path, model_server: Callable[..., FakeServer]) -> None:
+    """Fenced, before the user's words; nothing that others may have steered, and the session keeps none of it."""
+    with open_store(store) as memory:
+        memory.add("Ada prefers espresso over latte", user="ada")
+        memory.add("Bob prefers espresso over tea", user="bob")
+    asyncio.run(session(store, "before", taint=None).add_items(said("I like espresso with sugar.")))
+    server = model_server("responses", [{"text": "An espresso."}])
+    one = session(store)
+    agent = Agent("Waiter", instructions="Serve.", model="gpt-test")
+    config = RunConfig(call_model_input_filter=one.recall, tracing_disabled=True)
+
+    answer = asyncio.run(Runner.run(agent, "Which espresso do I like?", session=one, run_config=config))
+
+    assert answer.final_output == "An espresso."
+    asked = str(server.asked[-1])
+    assert "Ada prefers espresso over latte" in asked
+    assert "memory-data" in asked
+    assert "Bob" not in asked
+    assert "sugar" not in asked
+    assert [item.get("role") for item in asyncio.run(one.get_items())] == ["user", "assistant"]
+    with open_store(store) as memory:
+        (id,) = (one.id for one in memory.workspace.archive.records(user_id="ada") if "latte" in one.text)
+        assert [seen["session_id"] for seen in memory.why(id).injected] == ["s"]
 
 
 def test_a_conversation_is_erased_with_its_user(store: Path) -> None:

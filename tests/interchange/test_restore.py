@@ -258,7 +258,7 @@ def test_a_killed_import_keeps_what_it_synced_and_is_completed_by_itself(
     path = lines(*({"text": text, "user_id": "ada"} for text in texts))
     command = [sys.executable, "-m", "memkit", "memory", "import", path, "--store", str(store)]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
-    while process.poll() is None and not any((store / "archive").rglob("*.jsonl")):
+    while process.poll() is None and not any(path.stat().st_size for path in (store / "archive").rglob("*.jsonl")):
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from memkit.lint import cache, rules
+from memkit.lint import rules, run
 from memkit.lint.rules import RULES
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store.git import Git
-from memkit.store.git_folder import known_git_folder
+from memkit.store.layout import known_git_folder
 from memkit.use_cases.lint import lint_store
 
 Put = Callable[[str, str | bytes], Path]
@@ -87,7 +87,7 @@ def test_what_decides_a_finding_is_part_of_the_key(
     before = kept(store).read_bytes()
 
     if change == "program":
-        monkeypatch.setattr(cache, "program_key", lambda: "another")
+        monkeypatch.setattr(run, "program_key", lambda: "another")
     elif change == "head":
         git = ["git", "-C", str(store), "-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run([*git, "add", "-A"], check=True)

@@ -12,7 +12,7 @@ from rank_bm25 import BM25Okapi
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.lint.families.neighbours import Ranking
-from memkit.lint.families.tool_names import distance, nearest
+from memkit.lint.families.policies import distance, nearest
 from memkit.lint.rules import RULES
 from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
@@ -328,3 +328,16 @@ def test_a_skill_more_leaves_the_starters_alone(store: Path, put: Put) -> None:
     put("skills/tidy.yaml", SKILL.replace("name: walk", "name: tidy").replace("Walks the dog", "Formats the code"))
 
     assert lint_store(store, select=["MKS2"]).findings == ()
+
+
+def test_numbers_confuse_no_example(store: Path, put: Put, codes: Codes) -> None:
+    """What a request and the numbered steps of another skill have in common are words, and never digits."""
+    put(
+        "skills/fit.yaml",
+        "name: fit\ndescription: Finds a formula.\nsteps: [Fit it.]\nwhen_to_use: A formula is wanted.\n"
+        "examples: [{input: 'Find a formula for the points (0, 1), (1, 3), (2, 5).', approach: Fits.}]\n",
+    )
+    steps = "".join(f"  - Step {number} of 5, then {number + 1} and 0.\n" for number in range(6))
+    put("skills/list.yaml", f"name: list\ndescription: Goes on.\nwhen_to_use: Always.\nsteps:\n{steps}")
+
+    assert codes(select=["MKS204"]) == []

@@ -18,7 +18,7 @@ from memkit.llm.wire import BEGINNING, NO_RESULT, UNNAMED, system_text, turns_of
 from memkit.runtime.loop.interface import Message
 from memkit.runtime.testing import Conversation, FakeServer
 from memkit.runtime.testing.anthropic.request import read_conversation as read_anthropic
-from memkit.runtime.testing.chat.request import read_conversation as read_chat
+from memkit.runtime.testing.chat import read_conversation as read_chat
 
 PROTOCOLS = {"anthropic": "anthropic", "openai": "chat"}
 

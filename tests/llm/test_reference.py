@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.llm.rules.answering import STAND_IN
+from memkit.llm.rules.acting import read_action
+from memkit.llm.rules.answering import STAND_IN, read_forget
 from memkit.llm.rules.model import ReferenceModel
 from memkit.llm.rules.reading import read_question, recalled_records
-from memkit.llm.rules.remembering import read_forget
-from memkit.llm.rules.requests import read_action
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memkit.privacy import examination
+from memkit.privacy import sealer
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store import layout
@@ -103,7 +103,7 @@ def test_clear_text_from_before_sealing_is_counted(store: Path, ask: Ask) -> Non
 
 def test_sealing_without_its_library_is_named(sealing: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra to install."""
-    monkeypatch.setattr(examination, "has_cryptography", lambda: False)
+    monkeypatch.setattr(sealer, "has_cryptography", lambda: False)
 
     ok, detail = check(ask, "sealing")
 
@@ -116,7 +116,7 @@ def test_state_that_others_can_read_is_named(store: Path, ask: Ask) -> None:
     ask("memory", "add", "Ada drinks tea", "--user", "ada")
     (store / ".memkit").chmod(0o755)
     next((cache_folder(store)).rglob("*.sqlite")).chmod(0o644)
-    _, ok, detail = examination.examined_state(store / ".memkit", seals=False)
+    _, ok, detail = sealer.examined_state(store / ".memkit", seals=False)
     assert not ok
     assert "chmod -R go=" in detail
 

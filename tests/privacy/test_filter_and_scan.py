@@ -21,10 +21,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from memkit.cli.main import run
-from memkit.privacy import views
+from memkit.privacy import scan
 from memkit.privacy.belonging import Belonging
-from memkit.privacy.census import Census
-from memkit.privacy.needles import Needles
+from memkit.privacy.needles import Census, Needles
 from memkit.privacy.scan import Scanner
 from memkit.runtime.memory.log.links import claimed_link, link_of, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_line
@@ -245,11 +244,11 @@ def test_a_line_after_one_that_goes_is_linked_anew() -> None:
 
 def test_memkits_own_code_in_a_wheel_is_nobodys_text(tmp_path: Path) -> None:
     """A store's checks may hold memkit as a wheel, whose examples name people; what else lies in an archive is read."""
-    own = (Path(views.__file__).parents[1] / "lint" / "families" / "archive.py").read_bytes()
+    own = (Path(scan.__file__).parents[1] / "lint" / "families" / "archive.py").read_bytes()
     with zipfile.ZipFile(tmp_path / "memkit.whl", "w") as archive:
         archive.writestr("memkit/lint/families/archive.py", own)
         archive.writestr("memkit/notes.py", b"# Ada keeps bees\n")
 
-    read = "".join(views.readings((tmp_path / "memkit.whl").read_bytes()))
+    read = "".join(scan.readings((tmp_path / "memkit.whl").read_bytes()))
 
     assert b"espresso" in own and "espresso" not in read and "Ada keeps bees" in read

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.privacy import key_file
+from memkit.privacy import sealer
 from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.log.clone import KEY_FILE, cache_folder
 from tests.privacy.conftest import Ask
@@ -20,7 +20,7 @@ PASSPHRASE = "correct horse battery staple"
 @pytest.fixture(autouse=True)
 def cheap_passphrases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretch passphrases less than in earnest, which is slow on purpose."""
-    monkeypatch.setattr(key_file, "COST", {"n": 2**12, "r": 8, "p": 1})
+    monkeypatch.setattr(sealer, "COST", {"n": 2**12, "r": 8, "p": 1})
     monkeypatch.setenv("MEMKIT_PASSPHRASE", PASSPHRASE)
 
 

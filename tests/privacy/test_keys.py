@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.privacy.keys import KeyRing, KeysElsewhere
+from memkit.store.allowances import allow
 from memkit.store.git import Git
-from memkit.store.key_use import allow
 from memkit.store.layout import keys_home
 
 

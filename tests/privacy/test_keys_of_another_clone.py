@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.privacy import key_file
-from memkit.privacy.key_file import encrypted
+from memkit.privacy import sealer
 from memkit.privacy.keys import KeyRing
+from memkit.privacy.sealer import encrypted
 from memkit.runtime.memory.log.clone import keys_home
 from tests.privacy.conftest import Ask
 
@@ -185,7 +185,7 @@ def test_importing_the_keys_lets_the_clone_use_them_and_a_made_up_file_does_not(
     own: Path, foreign: Path, at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who brings the store's own key has had it; a file that only names it shows nothing."""
-    monkeypatch.setattr(key_file, "COST", {"n": 2**12, "r": 8, "p": 1})
+    monkeypatch.setattr(sealer, "COST", {"n": 2**12, "r": 8, "p": 1})
     monkeypatch.setenv("MEMKIT_PASSPHRASE", "correct horse battery staple")
     key_id, before = KeyRing(own).key_id, key_files(own)
     assert key_id is not None

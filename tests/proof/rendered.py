@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.content import WIRED, content_of
 from memkit.generate.manifest import Runtime
-from memkit.generate.reading import WIRED, content_of
 from memkit.generate.rendering import render
 from memkit.generate.runtime_wheel import installed_runtime
 from memkit.generate.targets import load_targets

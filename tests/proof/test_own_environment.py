@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 from rendered import BOTH, Case, cases
 
-from memkit.generate.reading import WIRED
+from memkit.generate.content import WIRED
 
 
 @pytest.mark.parametrize("case", cases(BOTH), ids=str)

@@ -12,7 +12,7 @@ from own_tests import NEWEST_EDITION, passes_its_tests
 from ownership import Owned
 from rendered import Case, cases
 
-from memkit.generate.reading import WIRED
+from memkit.generate.content import WIRED
 
 
 @pytest.mark.parametrize("case", cases(*WIRED), ids=str)

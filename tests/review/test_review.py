@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from repositories import POLICY, SKILL, commit, git, put
 
 from memkit.cli.main import run
-from memkit.review.pages import LONGEST, sentence
-from memkit.review.wording import quoted
+from memkit.review.interface import quoted
+from memkit.review.text import LONGEST, sentence
 from memkit.use_cases.review import review_commits
 
 

@@ -15,8 +15,11 @@ from urllib.parse import urlsplit
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memkit.cli.main import run
+from memkit.serving.http import BURST_SECONDS, Rates
 from tests.serving.clients import ERAS, Asked, environment, mcp
 
 Data = Callable[..., Any]
@@ -29,8 +32,9 @@ def post(url: str, body: bytes | None = None, **headers: str) -> tuple[int, str]
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
     given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     given |= {name.replace("_", "-").title(): value for name, value in headers.items()}
+    sent = json.dumps(LIST).encode() if body is None else body
     try:
-        connection.request("POST", parts.path, json.dumps(LIST).encode() if body is None else body, given)
+        connection.request("POST", f"{parts.path}?{parts.query}", sent, given)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     except (BrokenPipeError, ConnectionResetError):  # answered before all of a long body was read
@@ -57,6 +61,115 @@ def test_only_who_shows_a_token_is_let_in(store: Path, data: Data, http_server: 
     assert data("token", "revoke", id, "--yes")["revoked"]
     assert post(url, authorization=f"Bearer {token}")[0] == 401
     assert run(["token", "revoke", id, "--yes", "--store", str(store)]) == 1
+
+
+def test_a_token_that_calls_too_often_waits(store: Path, data: Data, http_server: Callable[..., str]) -> None:
+    """It is told how long; another token is not held up by it."""
+    busy, _ = made(data, "ada", "read")
+    quiet, _ = made(data, "ada", "read")
+    url = http_server(store, "--rate", "1")
+
+    answers = [post(url, authorization=f"Bearer {busy}") for _ in range(25)]
+
+    assert answers[0][0] == 400 and answers[-1] == (429, "This token calls too often.\n")
+    assert sum(status == 400 for status, _ in answers) in range(20, 25)
+    assert post(url, authorization=f"Bearer {quiet}")[0] == 400
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.booleans()), max_size=200), st.integers(1, 50))
+def test_no_token_is_let_in_more_often_than_its_rate(calls: list[tuple[float, bool]], rate: int) -> None:
+    """Over any time since its first call it has at most the burst and what the rate gave since; who waits gets in."""
+    now, let_in = 0.0, {"a": 0, "b": 0}
+    rates = Rates(rate, clock=lambda: now)
+    for later, first in calls:
+        now += later / 100
+        id = "a" if first else "b"
+        seconds = rates.wait(id)
+        let_in[id] += not seconds
+        assert let_in[id] <= rate * (BURST_SECONDS + now) + 1e-6
+        if seconds:
+            now += seconds + 1e-6
+            assert rates.wait(id) == 0
+            let_in[id] += 1
+
+
+@pytest.mark.parametrize("place", ["?token={}", "?access_token={}"])
+def test_a_token_in_an_address_lets_nobody_in(
+    store: Path, data: Data, http_server: Callable[..., str], place: str
+) -> None:
+    """Addresses are kept in histories and logs, so a token counts in its header alone."""
+    token, _ = made(data, "ada", "review")
+
+    assert post(http_server(store) + place.format(token))[0] == 401
+
+
+def test_a_thousand_requests_at_once_are_all_answered(store: Path, data: Data, http_server: Callable[..., str]) -> None:
+    """Each of a thousand open connections gets its own answer, and no write is lost or done twice."""
+    data("consent", "grant", "--user", "ada")
+    url = http_server(store, "--user", "ada")
+    place = urlsplit(url)
+
+    async def one(number: int, answers: list[Any]) -> None:
+        writes = number % 50 == 0
+        name = "memory_add" if writes else "core_get"
+        arguments = {"text": f"Ada keeps key {number * 7} in room {number * 13}"} if writes else {}
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        body = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
+        body["params"] = {"name": name, "arguments": arguments, "_meta": meta}
+        sent = json.dumps(body).encode()
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            f"Accept: application/json, text/event-stream\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n"
+            f"MCP-Protocol-Version: 2026-07-28\r\nContent-Length: {len(sent)}\r\n\r\n"
+        )
+        async with await anyio.connect_tcp(place.hostname or "", place.port or 0) as stream:
+            await stream.send(head.encode() + sent)
+            answer = b"".join([piece async for piece in stream])
+        _, _, text = answer.partition(b"\r\n\r\n")
+        found = json.loads(text[text.index(b"{") : text.rindex(b"}") + 1])
+        answers.append((number, found))
+
+    async def all_of_them() -> list[Any]:
+        answers: list[Any] = []
+        async with anyio.create_task_group() as tasks:
+            for number in range(1_000):
+                tasks.start_soon(one, number, answers)
+        return answers
+
+    answers = anyio.run(all_of_them)
+
+    assert len(answers) == 1_000 and all(number == found["id"] for number, found in answers)
+    results = [found["result"]["structuredContent"] for _, found in sorted(answers, key=lambda one: one[0])]
+    written = [result["id"] for result in results if "id" in result]
+    assert len(set(written)) == 20 and all(data("memory", "get", id)["status"] == "live" for id in written)
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", "1999-01-01"])
+def test_an_older_revision_is_answered_with_one_that_is_spoken(
+    store: Path, http_server: Callable[..., str], revision: str
+) -> None:
+    """The handshake names a revision both may speak; what follows works."""
+    url = http_server(store, "--user", "ada")
+    client = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+
+    status, text = post(url, json.dumps({**LIST, "method": "initialize", "params": client}).encode())
+
+    assert status == 200 and '"serverInfo"' in text and '"protocolVersion":"20' in text.replace(" ", "")
+
+
+def test_a_notification_is_taken_and_not_answered(store: Path, http_server: Callable[..., str]) -> None:
+    """A call without an id changes nothing that anybody could learn of, and the server goes on."""
+    url = http_server(store, "--user", "ada")
+    told = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "memory_add", "arguments": {"text": "x"}}}
+
+    status, text = post(url, json.dumps(told).encode())
+
+    assert status in (202, 400) and "Traceback" not in text and len(text) < 500
+    assert post(url)[0] == 400
 
 
 def test_pages_of_others_and_other_names_are_refused(store: Path, http_server: Callable[..., str]) -> None:

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 
 from memkit.cli.main import run
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.serving.http import Door, hosts_of
+from memkit.serving.http import RATE, Door, Rates, hosts_of
 from memkit.serving.page.files import file_link
 from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.site import POLICY, Site
@@ -77,7 +77,7 @@ def served(store: Path) -> Iterator[Served]:
         async def no_clients(*_: Any) -> None:
             raise AssertionError
 
-        door = Door(no_clients, tokens, hosts=hosts_of("127.0.0.1"), open_without=False, site=site)
+        door = Door(no_clients, tokens, Rates(RATE), hosts=hosts_of("127.0.0.1"), open_without=False, site=site)
         client = TestClient(door, base_url=HOME, headers={"Origin": HOME})
         yield Served(client, workspace, site, now, told)
     assert told == []

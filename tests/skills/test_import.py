@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,8 @@ def answer(capsys: pytest.CaptureFixture[str], store: Path, *words: str | Path, 
     return envelope
 
 
-def test_a_foreign_skill_becomes_one_file_and_one_commit(
-    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Every word of it is in the skill, its other fields are carried, and what changed its place is said."""
+def test_a_foreign_skill_becomes_one_commit(store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every word of it is in the skill, its other fields are carried, what changed its place is said."""
     told = answer(capsys, store, given_skill)["data"]
 
     found = load_skill(store / "skills" / "pdf-tools.yaml")
@@ -101,8 +100,9 @@ def test_a_foreign_skill_becomes_one_file_and_one_commit(
     assert any("allowed-tools (Read Bash(python:*))" in loss for loss in told["losses"])
     assert told["action"] == "added" and told["findings"] == [] and not told["complete"]
     assert git(store, "log", "-1", "--format=%s", "--name-only").split() == [
-        "Import", "the", "skill", "pdf-tools", "skills/pdf-tools.yaml",
+        "Import", "the", "skill", "pdf-tools", "skills/pdf-tools.yaml", "skills/pdf-tools/SKILL.md",
     ]  # fmt: skip
+    assert told["files"] == ["skills/pdf-tools/SKILL.md"]
     assert git(store, "status", "--porcelain") == ""
 
 
@@ -298,7 +298,7 @@ def test_a_skill_in_a_folder_of_another_name_keeps_its_own(
         (b"---\nname: pdf-tools\ndescription: &a d\n---\n", "anchor"),
         (b"---\nname: pdf-tools\ndescription: \xff\n---\n", "SKILL.md:3: This is not UTF-8"),
         (b"---\nname: pdf-tools\ndescription: d\n---\nGo \x1b[31m\n", "control character"),
-        (b"---\nname: pdf-tools\ndescription: " + b"d" * 1025 + b"\n---\nGo.\n", "at most 1024"),
+        (b"---\nname: pdf-tools\ndescription: " + b"d" * 8193 + b"\n---\nGo.\n", "at most 8192"),
         (b"---\nname: pdf-tools\ndescription: d\n---\n" + b"a" * 1_000_001, "larger than 1,000,000 bytes"),
         (b"---\nname: PDF Tools\ndescription: d\n---\nGo.\n", "cannot name a skill"),
     ],
@@ -331,15 +331,16 @@ def test_a_name_never_becomes_a_path(
     assert not list(tmp_path.glob("*.yaml"))
 
 
-def test_links_are_not_followed_and_other_files_only_named(
+def test_links_are_not_followed_and_other_files_come_along(
     store: Path, given_skill: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A link out of the skill stops the import; scripts stay where they are, and the report says so."""
+    """A link out of the skill stops the import and is never kept; scripts are."""
     (given_skill / "scripts").mkdir()
     (given_skill / "scripts" / "fill.py").write_text("print()")
     (given_skill / "all").symlink_to("/")
     told = answer(capsys, store, given_skill, "--dry-run", code=1)["data"]
-    assert any("all, scripts/fill.py" in loss for loss in told["losses"])
+    assert any(loss.startswith("Not kept: all. ") for loss in told["losses"])
+    assert told["files"] == ["skills/pdf-tools/SKILL.md", "skills/pdf-tools/scripts/fill.py"]
 
     secret = tmp_path / "secret"
     secret.write_text(FOREIGN)
@@ -525,3 +526,168 @@ def test_a_name_that_export_changed_comes_back(
 
     assert kebab_case(name) == folder
     assert answer(capsys, store, place)["data"]["name"] == expected
+
+
+def exported(store: Path, name: str, profile: str = "agentskills") -> Path:
+    """Export a skill of the store, and return its folder."""
+    out = store.parent / f"out-{profile}"
+    words = ["skill", "export", name, "--profile", profile, "--out", str(out), "--store", str(store), "--force"]
+    assert run(words) == 0
+    return out / kebab_case(name)
+
+
+PUBLISHED = """\
+---
+name: pdf-tools
+description: Fills forms in PDF files.
+license: Apache-2.0
+---
+
+<!-- markdownlint-disable MD013 -->
+
+# Working with PDF
+
+Works on files of up to 50 pages.
+
+
+```python
+import fitz
+
+
+print(fitz)
+```
+
+## Workflow
+
+1. Read the fields.
+2. Write the values.
+
+## When to use
+
+- A form has to be filled.
+
+## Notes
+
+Some forms are odd.
+"""
+
+
+def test_a_package_travels_whole(store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was imported and not changed is exported to the byte: headings, order, comments and the files beside it."""
+    (given_skill / "SKILL.md").write_text(PUBLISHED)
+    (given_skill / "scripts").mkdir()
+    (given_skill / "scripts" / "fill.py").write_text("print()\n")
+    (given_skill / "logo.png").write_bytes(b"\x89PNG\x00\xff")
+    told = answer(capsys, store, given_skill)["data"]
+    assert told["action"] == "added" and len(told["files"]) == 3
+
+    out = exported(store, "pdf-tools")
+
+    before, after = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (given_skill, out)
+    )
+    assert before == after
+    assert git(store, "status", "--porcelain", "skills") == ""
+
+
+def test_after_a_change_headings_and_order_stay_and_what_is_lost_is_listed(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A section is a section again, not a numbered step, and each heading that has no place any more is named."""
+    (given_skill / "SKILL.md").write_text(PUBLISHED)
+    answer(capsys, store, given_skill)
+    edit(store, "Read the fields.", "Read every field.")
+    capsys.readouterr()
+    out = store.parent / "edited"
+    assert run(["skill", "export", "pdf-tools", "--out", str(out), "--store", str(store), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["data"]
+
+    text = (out / "pdf-tools" / "SKILL.md").read_text()
+
+    assert "Read every field." in text and "\n## Notes\n\nSome forms are odd." in text and ". ## " not in text
+    assert told["left_out"] == ["the heading '## Workflow'"]
+
+
+def test_files_beside_are_taken_over_like_fields(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A newer file replaces one that its owner left alone, goes with it, and conflicts with the owner's change."""
+    for name in ("one.txt", "two.txt", "three.txt"):
+        (given_skill / name).write_text(f"{name} as it was\n")
+    answer(capsys, store, given_skill)
+    kept = store / "skills" / "pdf-tools"
+    (given_skill / "one.txt").write_text("new\n")
+    (given_skill / "two.txt").unlink()
+
+    assert answer(capsys, store, given_skill)["data"]["action"] == "updated"
+    assert (kept / "one.txt").read_text() == "new\n" and not (kept / "two.txt").exists()
+    assert answer(capsys, store, given_skill)["data"]["action"] == "unchanged"
+
+    (kept / "three.txt").write_text("mine\n")
+    git(store, "commit", "-qam", "Mine")
+    (given_skill / "three.txt").write_text("theirs\n")
+    told = answer(capsys, store, given_skill, code=1)["data"]
+    assert [one["field"] for one in told["conflicts"]] == ["skills/pdf-tools/three.txt"]
+    assert (kept / "three.txt").read_text() == "mine\n"
+
+
+def test_what_means_something_where_it_lies_is_not_kept(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A store in a store, rules for git and what git ignores stay outside, and are named."""
+    for name in ("memkit.yaml", ".gitattributes", "notes.txt"):
+        (given_skill / name).write_text("name: x\n")
+    told = answer(capsys, store, given_skill)["data"]
+
+    assert any("Not kept: .gitattributes, memkit.yaml." in loss for loss in told["losses"])
+    assert told["files"] == ["skills/pdf-tools/SKILL.md", "skills/pdf-tools/notes.txt"]
+
+
+@pytest.mark.parametrize("top", ["pdf-tools/", ""])
+def test_an_archive_is_imported_like_its_folder(
+    store: Path, tmp_path: Path, top: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With or without a folder around it; one of several skills is a clear line."""
+    with zipfile.ZipFile(tmp_path / "pdf.zip", "w") as archive:
+        archive.writestr(f"{top}SKILL.md", PUBLISHED)
+        archive.writestr(f"{top}scripts/fill.py", "print()\n")
+
+    told = answer(capsys, store, tmp_path / "pdf.zip")["data"]
+
+    assert told["files"] == ["skills/pdf-tools/SKILL.md", "skills/pdf-tools/scripts/fill.py"]
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a/SKILL.md", PUBLISHED)
+        archive.writestr("b/SKILL.md", PUBLISHED)
+    told = answer(capsys, store, tmp_path / "two.zip", code=2)
+    assert "a/SKILL.md, b/SKILL.md: unpack it" in told["diagnostics"][0]["message"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_a_skill_generates_travels(
+    store: Path, tmp_path: Path, profile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sheet has the command of each target and where memkit comes from, and an import has it back."""
+    (store / "skills" / "virtual-memory.yaml").write_bytes((resource("skills") / "virtual-memory.yaml").read_bytes())
+    before = load_skill(store / "skills" / "virtual-memory.yaml")
+    out = exported(store, "virtual-memory", profile)
+    text = (out / "SKILL.md").read_text()
+    assert "`memkit gen virtual-memory --target react --out outputs/react`" in text
+    assert "pip install memkit-agent" in text and "memkit_agent-*.whl" in text
+    (store / "skills" / "virtual-memory.yaml").unlink()
+    capsys.readouterr()
+
+    told = answer(capsys, store, out)["data"]
+
+    assert told["complete"] and told["losses"] == []
+    assert load_skill(store / "skills" / "virtual-memory.yaml").generates == before.generates
+    assert (exported(store, "virtual-memory", profile) / "SKILL.md").read_text() == text
+
+
+def test_a_long_description_stops_no_import(store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is kept whole, and cut only where the public format wants that."""
+    (given_skill / "SKILL.md").write_text(PUBLISHED.replace("in PDF files.", "in PDF files. " + "And more. " * 200))
+    assert answer(capsys, store, given_skill)["data"]["action"] == "added"
+
+    assert len(load_skill(store / "skills" / "pdf-tools.yaml").description) > 2_000
+    assert "…" in (exported(store, "pdf-tools") / "SKILL.md").read_text().split("---")[1]

@@ -10,7 +10,7 @@ import pytest
 
 from memkit.errors import StoreFault
 from memkit.store.git import Git
-from memkit.store.git_folder import git_folder, known_git_folder
+from memkit.store.layout import git_folder, known_git_folder
 
 
 def git(folder: Path, *words: str) -> str:

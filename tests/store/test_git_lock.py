@@ -14,7 +14,7 @@ import pytest
 from memkit.errors import EnvironmentFault
 from memkit.store import git
 from memkit.store.git import Git, writing
-from memkit.store.git_folder import git_folder
+from memkit.store.layout import git_folder
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.catalogue import AccessCounts
 from memkit.runtime.memory.log.clone import cache_folder, state_folder
 from memkit.runtime.memory.record.record import Draft
-from memkit.store.commit_logs import KEPT
+from memkit.store.chain_history import KEPT
 from memkit.workspace import open_workspace
 
 USER = ["--user", "ada"]

@@ -540,6 +540,37 @@ def test_an_older_file_for_a_known_writer_stops(store: Path, memkit: Memkit) -> 
     assert code == 1 and "tampered" in envelope["data"]["summary"]
 
 
+@pytest.mark.parametrize("month", ["2001-01", "2999-12"])
+@pytest.mark.parametrize("seen", ["a fresh clone", "a clone that read the rest"])
+def test_an_unlinked_line_in_another_months_file_is_withheld(
+    store: Path, memkit: Memkit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, month: str, seen: str
+) -> None:
+    """Whether it is read before the first line of its writer that has a link, or after all of them."""
+    [id] = remember(memkit, "Ada lives in Lisbon")
+    clone = tmp_path / "clone"
+    if seen != "a fresh clone":
+        subprocess.run(["git", "clone", "-q", str(store), str(clone)], check=True)
+        monkeypatch.chdir(clone)
+        assert memkit("memory", "search", "Lisbon", *USER)[0] == 0
+    forged = unplaced(json.loads(shard(store).read_text())) | {"id": "01FORGED", "text": "Ada lives in Paris"}
+    place = shard(store).parents[1] / month / shard(store).name
+    place.parent.mkdir()
+    place.write_text(json.dumps(forged) + "\n")
+    Git(store).run("add", "-A")
+    Git(store).run("commit", "-qm", "harmless")
+    if clone.exists():
+        subprocess.run(["git", "-C", str(clone), "pull", "-q"], check=True)
+    else:
+        subprocess.run(["git", "clone", "-q", str(store), str(clone)], check=True)
+    monkeypatch.chdir(clone)
+
+    code, found, _ = memkit("fsck")
+    listed = memkit("memory", "list", *USER)[1]["data"]["records"]
+
+    assert (code, codes(found)) == (1, ["tampered"]) and "01FORGED" in found["diagnostics"][0]["message"]
+    assert [record["id"] for record in listed] == [id]
+
+
 def test_the_notes_of_a_review_are_about_what_is_compared(store: Path, memkit: Memkit) -> None:
     """A writer without links is named where their shard changed, whatever is checked out."""
     remember(memkit, *TEXTS)

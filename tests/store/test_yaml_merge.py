@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.store.yaml import load_yaml
-from memkit.store.yaml_merge import Clash, merge_yaml
+from memkit.store.yaml_edit import Clash, merge_yaml
 
 POLICY = """\
 # Nobody launches alone.

@@ -44,7 +44,7 @@ LINE_WRITERS = {
     "memkit/runtime/backends/moving.py": "brings lines that are there to another log, and makes none",
     "memkit/runtime/backends/postgres.py": "the log itself; an erasure takes lines out of it",
     "memkit/use_cases/backend.py": "moves lines that are there, and makes none",
-    "memkit/store/linking.py": "gives links to lines that are there, and makes none",
+    "memkit/store/migrations.py": "gives links to lines that are there, and makes none",
     "memkit/store/repair.py": "moves lines that are there, and makes none",
     "memkit/store/allowances.py": "names the folder as one that runs nothing; what it replaces are fields of its own",
     "memkit/use_cases/store.py": "makes the empty folder",

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from memkit.cli.main import COMMANDS, cli
-from memkit.equivalence.matrix import BEGIN, END, SHIPPED, ShippedTest, matrix_text
+from memkit.equivalence.__main__ import BEGIN, END, SHIPPED, ShippedTest, matrix_text
 from memkit.equivalence.run import ColumnResult, columns_of
 from memkit.equivalence.transcript import PARTS
 from memkit.generate.targets import load_targets

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from memkit.generate.composition import Order
+from memkit.generate.content import content_of
 from memkit.generate.manifest import Runtime, Stamp
-from memkit.generate.reading import content_of
 from memkit.generate.rendering import render
 from memkit.generate.targets import load_targets
 from memkit.use_cases.store import starter_files

@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 
 import memkit
-from memkit.generate.releases import Release, Releases
-from memkit.generate.source import RELEASES, Source, installed_source
+from memkit.generate.targets import RELEASES, Release, Releases, Source, installed_source
 
 
 def release_templates(source: Source | None = None, version: str = memkit.__version__) -> Release:

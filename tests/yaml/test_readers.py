@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memkit.resources import resource
-from memkit.store.scalars import raw_offsets
-from memkit.store.yaml import YamlError, load_yaml
+from memkit.store.yaml import YamlError, load_yaml, raw_offsets
 
 STARTERS = [path.read_text() for name in ("skills", "policies", "domains") for path in resource(name).glob("*.yaml")]
 PIECES = [

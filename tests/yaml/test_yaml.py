@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from memkit.store.scalars import ambiguity, resolve_plain
-from memkit.store.yaml import MAX_DEPTH, YamlError, load_yaml
+from memkit.store.yaml import MAX_DEPTH, YamlError, ambiguity, load_yaml, resolve_plain
 from memkit.store.yaml_edit import without_entries
 
 

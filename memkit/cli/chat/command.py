@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.arguments import fitted, read_pairs
 from memkit.cli.chat.conversation import (
     Leaving,
     Outcomes,
@@ -23,7 +22,16 @@ from memkit.cli.chat.conversation import (
     beginning_options,
 )
 from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
-from memkit.cli.output import Front, MemkitCommand, diagnostic, envelope, harmless_json, user_option, with_trust
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    diagnostic,
+    envelope,
+    harmless_json,
+    read_pairs,
+    user_option,
+    with_trust,
+)
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import beside
 from memkit.runtime.htn.errors import HtnError
@@ -32,7 +40,7 @@ from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.taint import with_brought
 from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import harmless, one_line
+from memkit.terminal import fitted, harmless, one_line
 from memkit.use_cases.open_chat import open_chat
 
 if TYPE_CHECKING:

@@ -15,9 +15,18 @@ from typing import Any, Self, TypeVar
 import click
 
 from memkit.agent import ReferenceAgent, Setting
-from memkit.cli.arguments import fitted, forget_typed_ahead, is_able_terminal, typed_line
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.output import Diagnostic, Front, SessionName, agent_option, damage_diagnostic, diagnostic
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    SessionName,
+    agent_option,
+    damage_diagnostic,
+    diagnostic,
+    forget_typed_ahead,
+    is_able_terminal,
+    typed_line,
+)
 from memkit.cli.trust import STRANGERS
 from memkit.errors import MemkitError, UsageError
 from memkit.llm.providers import introduced
@@ -27,7 +36,7 @@ from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
 from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import counted, is_unsafe, one_line
+from memkit.terminal import counted, fitted, is_unsafe, one_line
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memkit.cli.arguments import GOES_ON, is_able_terminal, typed_line
 from memkit.cli.chat.conversation import TerminalConversation
+from memkit.cli.output import GOES_ON, is_able_terminal, typed_line
 
 
 class Editor(Protocol):

@@ -14,9 +14,9 @@ from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-from memkit.cli.arguments import GOES_ON
 from memkit.cli.chat.conversation import TerminalConversation
 from memkit.cli.chat.slash import COMMANDS, FILES
+from memkit.cli.output import GOES_ON
 from memkit.runtime.loop.agent_loop import HEARTBEAT
 from memkit.runtime.loop.taint import as_brought
 from memkit.terminal import harmless, one_line

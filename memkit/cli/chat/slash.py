@@ -12,8 +12,7 @@ from typing import Any
 
 from memkit.cli.chat.conversation import LOOKED_AT, OFF_RECORD, TerminalConversation
 from memkit.cli.chat.pages import missed_by, what_came
-from memkit.cli.output import suggestion
-from memkit.cli.persons import require_person
+from memkit.cli.output import require_person, suggestion
 from memkit.errors import NotFound, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.loop.tiers import working_lines

@@ -23,9 +23,6 @@ from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
-    from memkit.drawing.interface import Form
-    from memkit.lint.interface import Finding, LintReport
-    from memkit.runtime.htn.core import Domain, Method, Operator, When
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
 
@@ -106,7 +103,6 @@ def _tasks(domain: Domain) -> dict[str, list[Method]]:
 
 
 def _lines(found: ListedDomain) -> Iterator[str]:
-
     domain = found.domain
     yield f"{domain.name} ({found.path})" + (f": {domain.description}" if domain.description else "")
     for name, methods in _tasks(domain).items():
@@ -123,12 +119,10 @@ def _lines(found: ListedDomain) -> Iterator[str]:
 
 
 def _declared(domain: Domain, name: str) -> str:
-
     return f"{name} {parameters_text(domain.tasks[name].parameters)}".rstrip()
 
 
 def _method_lines(method: Method) -> Iterator[str]:
-
     yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
     steps = [term_text(step) for step in method.steps]
     if method.ordering is not None:
@@ -156,7 +150,6 @@ def _operator_lines(operator: Operator) -> Iterator[str]:
 
 
 def _parameters(operator: Operator) -> str:
-
     untyped = all(parameter.type == ROOT_TYPE for parameter in operator.parameters)
     return " ".join(each.name for each in operator.parameters) if untyped else parameters_text(operator.parameters)
 
@@ -198,7 +191,6 @@ def check(front: Front, name: str | None) -> None:
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
-
     severity = RULES[finding.code].severity
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line

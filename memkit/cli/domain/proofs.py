@@ -13,7 +13,6 @@ from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
 from memkit.terminal import counted, one_line, tainted
 
 if TYPE_CHECKING:
-    from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
     from memkit.use_cases.lessons import Listed
 
 # ``memkit domain test``.
@@ -77,7 +76,6 @@ def _unused(used: Mapping[str, bool]) -> list[str]:
 
 
 def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
-
     if not proofs:
         yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
     for proof in proofs:

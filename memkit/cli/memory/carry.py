@@ -15,20 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    User,
+    diagnostic,
+    require_person,
+    user_option,
+)
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
-from memkit.privacy.certificate import WENT_WITH_KEY
+from memkit.privacy.scan import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
-from memkit.store.files import whole_file
-from memkit.store.written import WrittenPlaces
-from memkit.terminal import counted, harmless, one_line
+from memkit.store.files import WrittenPlaces, whole_file
+from memkit.terminal import counted, harmless, listed, one_line
 
 if TYPE_CHECKING:
-    from memkit.interchange.interface import ImportSource, Passed, Unfit
     from memkit.use_cases.carry import Imported, Restored
     from memkit.use_cases.erase_user import Erasure, ErasurePlan
 
@@ -393,9 +399,9 @@ def erase(
 def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
     if plan.quotes:
-        yield f"Lines of others that repeat a text, and stay: {', '.join(plan.quotes)}."
+        yield f"Lines of others that repeat a text, and stay: {listed(plan.quotes)}."
     if plan.quoting:
-        yield f"Files that quote a text, and stay as they are: {', '.join(plan.quoting)}. {QUOTING}."
+        yield f"Files that quote a text, and stay as they are: {listed(plan.quoting)}. {QUOTING}."
     if plan.top:
         yield (
             f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that hold something are made anew, and "
@@ -412,7 +418,6 @@ def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
-
     if not erasure.done:
         yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."

@@ -236,12 +236,14 @@ def search(
     }
     if explain:
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
+        data["vectors"] = report.vectors
     marked = zip(report.hits, taints, strict=True)
     lines = [line for hit, taint in marked for line in _hit_lines(hit, taint, explain=explain)]
     if not report.hits:
         lines.append("Nothing relevant.")
     if explain:
         lines += [f"  lost  [{one_line(loser.id)}]  {loser.reason}" for loser in report.losers]
+        lines += [f"  vectors  {report.vectors}"] if report.vectors != "off" else []
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
     findings = sealed_findings(front, unread)

@@ -6,10 +6,17 @@ from typing import Any
 
 import click
 
-from memkit.cli.arguments import given_text
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    diagnostic,
+    given_text,
+    require_person,
+    user_option,
+)
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft

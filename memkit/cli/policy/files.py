@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.arguments import read_pairs
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -17,7 +16,7 @@ from memkit.cli.file_history import (
     bump_option,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS

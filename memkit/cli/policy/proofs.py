@@ -20,12 +20,6 @@ from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResu
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
-    from memkit.policies.analysis.conflicts import PolicyConflict
-    from memkit.policies.files import PolicyFile
-    from memkit.policies.mutation import Mutant, MutationReport
-    from memkit.policies.proving import SetProof, TableResult
-    from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
-    from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
@@ -52,7 +46,6 @@ def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
-
     return {
         "name": found.name,
         "tests": [_result_data(result, found.document.position(result.path)[0]) for result in proof.results],
@@ -160,7 +153,6 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
 
 
 def _coverage_text(proof: Proof) -> str:
-
     parts = []
     for kind in REACH_KINDS:
         reached = [reach.reached for reach in proof.coverage if reach.kind == kind]
@@ -257,7 +249,6 @@ def conflicts(front: Front, baseline: Path | None) -> None:
 
 
 def _finding(conflict: PolicyConflict) -> dict[str, Any]:
-
     return {
         "kind": conflict.kind,
         "policies": list(conflict.policies),
@@ -267,7 +258,6 @@ def _finding(conflict: PolicyConflict) -> dict[str, Any]:
 
 
 def _lines(found: PolicyConflicts) -> Iterator[str]:
-
     analysis = found.analysis
     for conflict in analysis.conflicts:
         yield f"{conflict.kind}: {', '.join(conflict.policies) or (conflict.witness and conflict.witness.tool)}"
@@ -443,7 +433,6 @@ def _count(changes: Sequence[VerdictChange]) -> str:
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
-
     for change in changes:
         mark = "!" if change.weakens_hard else ("-" if change.weakened else "+")
         before = f"{change.before}{_by(change.decided_before)}"

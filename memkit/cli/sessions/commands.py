@@ -10,8 +10,7 @@ import click
 
 from memkit.cli.chat.pages import call_line
 from memkit.cli.memory.options import record_line
-from memkit.cli.output import Front, MemkitCommand, SessionName, user_option
-from memkit.cli.persons import require_person
+from memkit.cli.output import Front, MemkitCommand, SessionName, require_person, user_option
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.skills.draft import read_call
@@ -19,8 +18,7 @@ from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.store.sessions import SessionCard
-    from memkit.use_cases.adopt_sessions import Foreign
-    from memkit.use_cases.sessions import RemovedSession, SessionAccount
+    from memkit.use_cases.sessions import Foreign, RemovedSession, SessionAccount
 
 # What the session commands share: how a session is named on the command line, and how one is shown.
 
@@ -190,7 +188,7 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
     def agree(foreign: Foreign) -> None:
         front.confirm(f"Go on with {counted(foreign.files, 'file')} of sessions from {foreign.state}?", yes=yes)
 
-    from memkit.use_cases.adopt_sessions import adopt_sessions
+    from memkit.use_cases.sessions import adopt_sessions
 
     adopted = adopt_sessions(front.workspace, name, agree=agree)
     taken = adopted.foreign.files - adopted.left

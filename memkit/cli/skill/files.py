@@ -261,7 +261,7 @@ def propose(
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
 @click.pass_obj
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
-    """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md."""
+    """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md, with the files that lie beside it."""
     from memkit.use_cases.skills import export_skill
 
     root = front.root
@@ -276,8 +276,10 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
         "profile": profile,
         "shortened": exported.shortened,
         "left_out": list(exported.left_out),
+        "files": list(exported.files),
     }
-    front.answer(data, f"Wrote {exported.path}")
+    told = f" and {counted(len(exported.files), 'file')} beside it" if exported.files else ""
+    front.answer(data, f"Wrote {exported.path}{told}")
 
 
 @click.command("scan", cls=MemkitCommand)
@@ -315,7 +317,7 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @click.pass_obj
 def import_command(front: Front, path: Path, name: str | None, accept_findings: bool, dry_run: bool) -> None:
-    """Make a skill of the SKILL.md at PATH (the file or its folder), as one commit.
+    """Make a skill of the SKILL.md at PATH (the file, its folder or an archive), with all beside it, as one commit.
 
     A skill that was imported before takes over what is new and keeps what you changed; where both changed the same,
     nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
@@ -353,7 +355,8 @@ def _import_lines(done: ImportedSkill, dry_run: bool) -> Iterator[str]:
         yield done.text
     else:
         told = f", commit {done.commit[:10]}" if done.commit else ""
-        yield f"{done.name}{version} {done.action}: {done.path}{told}"
+        beside = f" and {counted(len(done.files), 'file')} beside it" if done.files else ""
+        yield f"{done.name}{version} {done.action}: {done.path}{beside}{told}"
 
 
 def _short(value: object) -> str:

@@ -11,8 +11,7 @@ import click
 
 from memkit.agent import Setting
 from memkit.cli.approval import Approvals
-from memkit.cli.arguments import read_pairs
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, user_option, with_trust
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, read_pairs, user_option, with_trust
 from memkit.runtime.loop.config import NO_HOST, Host
 from memkit.skills.running import PASSED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.lint.families.dead_ends import Fault, ending_faults, is_quantified
-from memkit.lint.families.tool_names import nearest
+from memkit.lint.families.policies import nearest
 from memkit.runtime.htn.core import (
     Change,
     Compare,

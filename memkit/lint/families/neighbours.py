@@ -100,9 +100,9 @@ def _plainly_wins(ranking: Ranking, winner: str, own: str, asked: list[str], sco
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that tell one skill from another."""
+    """Return the words of a text that tell one skill from another; a number alone is none."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return [word for word in re.findall(r"[^\W_]+", plain) if word not in _STOP]
+    return [word for word in re.findall(r"[^\W_]+", plain) if word not in _STOP and not word.isnumeric()]
 
 
 def _counted(skills: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Counter[str]]]:

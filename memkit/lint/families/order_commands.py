@@ -100,8 +100,7 @@ PIPED = (
         rf"{FETCH}[^\n|]{{0,200}}?(?:\s-\w*o|--output|>)[\s=]*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
     ),
     HostileOrder(
-        "http",
-        rf"{FETCH}[^\n|;]{{0,200}}?/(?P<file>[\w.-]+\.(?:sh|bash|py|pl|rb|js|ps1|run|bin|exe))\b{THEN_RUN}",
+        "http", rf"{FETCH}[^\n|;]{{0,200}}?/(?P<file>[\w.-]+\.(?:sh|bash|py|pl|rb|js|ps1|run|bin|exe))\b{THEN_RUN}"
     ),
     HostileOrder(
         "tar",
@@ -116,10 +115,7 @@ PIPED = (
         rf"\b(?:eval|assert|include|require)\b\s*\(?\s*[\"']?\?*>?[\"'.\s]*(?:file_get_contents|get|curl_exec|open|readurl)\s*\(?\s*[\"']{URL}|\.then\(\s*(?:eval|function\b|new function\b)\s*\)",
     ),
     HostileOrder("|", rf"\b(?:nc|ncat|netcat|socat)\s{GAP}{PIPE}"),
-    HostileOrder(
-        "<<<",
-        rf"(?:{SHELL}|\bsource\b|(?<!\S)\.)\s+/dev/stdin\s*<<<\s*[\"']?(?:\$\(|`)\s*{FETCH}",
-    ),
+    HostileOrder("<<<", rf"(?:{SHELL}|\bsource\b|(?<!\S)\.)\s+/dev/stdin\s*<<<\s*[\"']?(?:\$\(|`)\s*{FETCH}"),
     HostileOrder(
         "eval|function|vm.run",
         r"\b(?:https?['\"]?\s*\)?\.get|axios(?:\.get)?|fetch|urlopen|requests\.get)\s*\([^\n]{0,200}?\b(?:eval|new function|exec|vm\.run\w*)\s*\(",
@@ -161,10 +157,7 @@ DECODED = (
         "base64|xxd|openssl|gpg",
         rf"\b(?:base64|base32|xxd|openssl|gpg)\b[^\n|]{{0,120}}?\s--?(?:d|di|decode|r|decrypt)\b[^\n|]{{0,120}}?>\s*[\"']?(?:[^\s\"'/]*/)*(?P<file>[\w.-]+){THEN_RUN}",
     ),
-    HostileOrder(
-        "$'",
-        rf"\becho\s+(?:-\w+\s+)?\$'(?:\\x[0-9a-f]{{2}}|\\[0-7]{{3}})[^|\n]{{0,200}}{PIPE}",
-    ),
+    HostileOrder("$'", rf"\becho\s+(?:-\w+\s+)?\$'(?:\\x[0-9a-f]{{2}}|\\[0-7]{{3}})[^|\n]{{0,200}}{PIPE}"),
     HostileOrder(
         "rot13|rot-13|base64|hex|caesar",
         rf"\b(?:apply|use|undo|reverse)\s+(?:the )?(?:rot-?13|base64|hex|caesar)\b[^\n]{{0,120}}?\b(?:and|then)\s+(?:then )?{FOLLOW}\b",

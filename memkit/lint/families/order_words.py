@@ -223,8 +223,7 @@ GOVERNED = (
         "change skills by itself",
     ),
     HostileOrder(
-        ">>|>|tee",
-        r"(?:>>?|\btee\s+(?:-a\s+|--append\s+)?)\s*[\"']?(?:\./)?(?:policies/[\w*.-]+|memkit\.yaml)\b",
+        ">>|>|tee", r"(?:>>?|\btee\s+(?:-a\s+|--append\s+)?)\s*[\"']?(?:\./)?(?:policies/[\w*.-]+|memkit\.yaml)\b"
     ),
     HostileOrder(
         "policies",

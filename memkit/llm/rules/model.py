@@ -13,11 +13,19 @@ from pathlib import Path
 from memkit.errors import UsageError
 from memkit.llm.providers import ModelAddress, Patience
 from memkit.llm.rules import acting
-from memkit.llm.rules.acting import read_gap, read_skill_request
-from memkit.llm.rules.answering import GREETING, NOT_READ, STAND_IN, answer, small_talk
+from memkit.llm.rules.acting import read_action, read_gap, read_skill_request, read_task
+from memkit.llm.rules.answering import (
+    GREETING,
+    NOT_READ,
+    STAND_IN,
+    answer,
+    finish,
+    forget,
+    read_forget,
+    remember,
+    small_talk,
+)
 from memkit.llm.rules.reading import INSERT, Heard, Script
-from memkit.llm.rules.remembering import finish, forget, read_forget, remember
-from memkit.llm.rules.requests import read_action, read_task
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION

@@ -177,6 +177,8 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
     places = {leaf: index for index, leaf in enumerate(known)}
     plain, nested = _conjuncts(formula)
     signs = [(places[one.leaf], one.wanted) for one in plain]
+    if any((place, not wanted) in signs for place, wanted in signs):  # the same is wanted and refused
+        return
     signs += [(len(known) + index, wanted) for index, (_, wanted) in enumerate(more)]
 
     def accepts(truths: Sequence[Truth]) -> Truth:

@@ -15,8 +15,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 import psycopg
@@ -32,7 +33,10 @@ from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, Store
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
 from .interface import SHARING, BackendAway, BackendUnfit, Instance, masked, without_secrets
-from .schema import LISTING, SCHEMA, SETTING, require_version, version_of
+from .schema import LISTING, SCHEMA, SETTING, has_vectors, require_version, version_of
+
+if TYPE_CHECKING:
+    from .postgres_vectors import PostgresVectors
 
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
@@ -195,10 +199,10 @@ class PostgresLog:
             return self._every_shard()
         wanted = tuple(dict.fromkeys(("", *users)))
         held = self.open_batch.versions if self.open_batch is not None else {}
-        versions = held if held.keys() >= set(wanted) else self._asked(lambda one: _versions(one, wanted))
+        versions = held if held.keys() >= set(wanted) else self.asked(lambda one: _versions(one, wanted))
         stale = [user for user in wanted if self._version_known(user) != versions.get(user, 0)]
         for user in stale:
-            found = self._asked(lambda one, user=user: _shards(one, user))  # type: ignore[misc]
+            found = self.asked(lambda one, user=user: _shards(one, user))  # type: ignore[misc]
             self._listed[user] = _Listed(versions.get(user, 0), found)
         shards: dict[str, ShardStat] = {}
         for user in wanted:
@@ -219,12 +223,12 @@ class PostgresLog:
     def users(self) -> list[str]:
         """Return everybody of whom there are lines of their own."""
         query = f"SELECT DISTINCT user_id FROM {SCHEMA}.chains WHERE NOT shared"
-        return [str(row[0]) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+        return [str(row[0]) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def tips(self) -> list[Tip]:
         """Return how far every chain is."""
         query = f"SELECT writer, user_id, lines, tip FROM {SCHEMA}.chains WHERE tip <> ''"
-        return [Tip(*row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+        return [Tip(*row) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; one that is gone has none."""
@@ -237,7 +241,7 @@ class PostgresLog:
             values += [*key, offset]  # type: ignore[list-item]
         if size >= 0:
             query, values = f"{query} AND position < %s", [*values, offset + size]  # type: ignore[list-item]
-        rows = self._asked(lambda one: _in_one(one, SETTING, user, f"{query} ORDER BY position", values))
+        rows = self.asked(lambda one: in_one(one, SETTING, user, f"{query} ORDER BY position", values))
         first = offset - rows[0][0] if rows else 0
         return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
 
@@ -266,33 +270,33 @@ class PostgresLog:
     def count(self) -> int:
         """Return how many records there are, whatever became of them."""
         query = f"SELECT coalesce(sum(records), 0) FROM {SCHEMA}.chains"
-        return int(self._asked(lambda one: _in_one(one, LISTING, "on", query))[0][0])
+        return int(self.asked(lambda one: in_one(one, LISTING, "on", query))[0][0])
 
     def extent(self) -> list[tuple[str, str, int, int]]:
         """Return user, writer, size and epoch of every chain."""
         query = f"SELECT user_id, writer, bytes, epoch FROM {SCHEMA}.chains"
-        return [tuple(row) for row in self._asked(lambda one: _in_one(one, LISTING, "on", query))]
+        return [tuple(row) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def load(self, insert: Callable[[psycopg.Connection[Any]], None]) -> None:
         """Let ``insert`` write in one transaction, while nobody else does."""
 
         def loaded(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
                 with connection.pipeline():
                     insert(connection)
 
-        self._asked(loaded)
+        self.asked(loaded)
 
     def claim(self, moved_to: str = "") -> None:
         """Write down that the database holds this store's memory, or where it went; nobody is served then."""
         query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
-        self._asked(lambda one: one.execute(query, (self._name, moved_to)))
+        self.asked(lambda one: one.execute(query, (self._name, moved_to)))
 
     def clear(self) -> None:
         """Delete every line: they were brought elsewhere, and proven to be there."""
         for user in dict.fromkeys(user for user, *_ in self.extent()):
-            self._asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
+            self.asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
 
     def held(self, user_id: str) -> bytes:
         """Return the lines about a user, and all that is shared."""
@@ -313,7 +317,7 @@ class PostgresLog:
                 for shard in _shards(connection, ""):
                     _close_up(connection, *owner_of(shard), owns, key)
 
-        self._asked(erased)
+        self.asked(erased)
         self.forget([user_id])
 
     def forget(self, users: Sequence[str]) -> None:
@@ -334,8 +338,20 @@ class PostgresLog:
         if name and self._name and name != self._name:
             raise BackendUnfit(f"The database at {self.server.shown} holds the memory of {name!r:.60}, another store.")
 
-    def _asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+    def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        """Return what ``ask`` makes of the connection, within the change under way if there is one."""
         return self.open_batch.asked(ask) if self.open_batch is not None else self.server.asked(ask)
+
+    @cached_property
+    def vectors(self) -> PostgresVectors:
+        """Return the vectors that instances share."""
+        from .postgres_vectors import PostgresVectors
+
+        return PostgresVectors(self)
+
+    def knows(self, connection: psycopg.Connection[Any], user: str) -> bool:
+        """Return whether nothing about a user changed since their shards were last asked for."""
+        return _versions(connection, (user,)).get(user, 0) == self._version_known(user)
 
     def _version_known(self, user: str) -> int:
         known = self._listed.get(user)
@@ -343,7 +359,7 @@ class PostgresLog:
 
     def _every_shard(self) -> dict[str, ShardStat]:
         query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
-        return _named(self._asked(lambda one: _in_one(one, LISTING, "on", query)))
+        return _named(self.asked(lambda one: in_one(one, LISTING, "on", query)))
 
 
 @contextmanager
@@ -461,8 +477,8 @@ class PostgresBatch:
         wanted = None if self._users is None else ["", *self._users]
         with connection.pipeline():
             connection.execute("BEGIN")
-            connection.execute(f"SELECT {how}(%s)", (_lock_of(""),))
-            for lock in sorted({_lock_of(user) for user in self._users or ()}):
+            connection.execute(f"SELECT {how}(%s)", (lock_of(""),))
+            for lock in sorted({lock_of(user) for user in self._users or ()}):
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
             connection.execute("SELECT set_config(%s, 'on', true)", (LISTING,))
             asked = query if wanted is None else f"{query} WHERE user_id = ANY(%s)"
@@ -540,14 +556,14 @@ def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict
     own = next((user for user in users if user), "nobody")
     query = f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
     if sum(map(bool, users)) < 2:
-        return dict(_in_one(connection, SETTING, own, query, [list(users)]))
-    return dict(_in_one(connection, LISTING, "on", query, [list(users)]))
+        return dict(in_one(connection, SETTING, own, query, [list(users)]))
+    return dict(in_one(connection, LISTING, "on", query, [list(users)]))
 
 
 def _shards(connection: psycopg.Connection[Any], user: str) -> dict[str, ShardStat]:
     whose = "NOT shared AND user_id = %s" if user else "shared AND %s = ''"
     query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains WHERE {whose}"
-    return _named(_in_one(connection, SETTING, user or "nobody", query, [user]))
+    return _named(in_one(connection, SETTING, user or "nobody", query, [user]))
 
 
 def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
@@ -557,8 +573,12 @@ def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
     }
 
 
-def _in_one(
-    connection: psycopg.Connection[Any], setting: str, value: str, query: str, values: Sequence[Any] = ()
+def in_one(
+    connection: psycopg.Connection[Any],
+    setting: str,
+    value: str,
+    query: str,
+    values: Sequence[Any] | Mapping[str, Any] = (),
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query that sees what a setting lets it see, in one round trip."""
     inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
@@ -577,10 +597,12 @@ def _in_one(
 def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
     inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
     with nullcontext() if inside else connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_of(""),))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
         connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
         gone = connection.execute(f"DELETE FROM {SCHEMA}.lines WHERE user_id=%s", (user_id,)).rowcount
         connection.execute(f"DELETE FROM {SCHEMA}.chains WHERE user_id=%s", (user_id,))
+        if has_vectors(connection):
+            connection.execute(f"DELETE FROM {SCHEMA}.vectors WHERE user_id=%s", (user_id,))
         for user in (user_id, ""):
             connection.execute(_CHANGED, (user,))
     return gone
@@ -596,7 +618,7 @@ def _close_up(
     """Write a chain of shared lines anew without those that go; nothing where it has none."""
     chain = (user, writer)
     query = f"SELECT line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s ORDER BY position"
-    lines = [decode_line(text.encode()) for (text,) in _in_one(connection, SETTING, user, query, chain)]
+    lines = [decode_line(text.encode()) for (text,) in in_one(connection, SETTING, user, query, chain)]
     kept = Staged(user, writer, True, new_epoch(), 0, [], [])
     instead: dict[bytes, bytes] = {}
     for data in lines:
@@ -621,7 +643,7 @@ def _close_up(
         connection.execute(_CHANGED, ("",))
 
 
-def _lock_of(user: str) -> int:
+def lock_of(user: str) -> int:
     """Return the number by which writers about a user wait for each other; nobody's is that of the whole archive."""
     mark = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8, person=b"memkit: user").digest()
     return int.from_bytes(mark, signed=True)

@@ -8,6 +8,7 @@ holds, with what everybody shares. ``memkit.listing`` shows how far the chains o
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from .interface import BackendUnfit, WrongAddress
@@ -15,7 +16,7 @@ from .interface import BackendUnfit, WrongAddress
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 1
+VERSION = 2
 PARTITIONS = 16
 SCHEMA = "memkit"
 SETTING, LISTING = "memkit.user_id", "memkit.listing"
@@ -58,8 +59,24 @@ _TABLES = [
         USING (user_id = {_OWN} OR (user_id = '' AND {_OWN} IS NOT NULL) OR {_LISTS})
         WITH CHECK (user_id IN ({_OWN}, '') AND {_OWN} IS NOT NULL)""",
 ]
-STEPS: dict[int, list[str]] = {1: _TABLES}
-"""What brings the tables to each version, from the one before."""
+STEPS: dict[int, list[str]] = {1: _TABLES, 2: []}
+"""What brings the tables to each version, from the one before. Version 2 may have vectors, which an erasure covers."""
+_VECTORS = [
+    f"""CREATE TABLE {SCHEMA}.vectors(
+        user_id text COLLATE "C", model text COLLATE "C", id text COLLATE "C", shared boolean NOT NULL,
+        vector vector NOT NULL, PRIMARY KEY(user_id, model, id)) PARTITION BY HASH(user_id)""",
+    *(
+        f"CREATE TABLE {SCHEMA}.vectors_{part} PARTITION OF {SCHEMA}.vectors "
+        f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part})"
+        for part in range(PARTITIONS)
+    ),
+    f"ALTER TABLE {SCHEMA}.vectors ENABLE ROW LEVEL SECURITY",
+    f"ALTER TABLE {SCHEMA}.vectors FORCE ROW LEVEL SECURITY",
+    f"""CREATE POLICY of_one_user ON {SCHEMA}.vectors USING (user_id = {_OWN} OR (shared AND {_OWN} IS NOT NULL))
+        WITH CHECK (user_id = {_OWN})""",
+]
+MANY, WIDEST = 50_000, 2_000
+"""Who has more records gets an index of neighbours; no vector that is longer can be in one."""
 _GRANTS = (
     "USAGE ON SCHEMA memkit",
     "SELECT, INSERT, DELETE ON memkit.lines",
@@ -112,14 +129,62 @@ def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = F
             require_version(before)
         _require_servant(connection, role)
         steps = [statement for version in range(before + 1, VERSION + 1) for statement in STEPS[version]]
-        steps += [f"UPDATE {SCHEMA}.store SET version = {VERSION}"] if steps else []
-        granted = [sql.SQL(f"GRANT {what} TO {{}}").format(sql.Identifier(role)) for what in _GRANTS]
+        steps += [f"UPDATE {SCHEMA}.store SET version = {VERSION}"] if before < VERSION else []
+        more = _vector_steps(connection)
+        steps += more
+        rights = (
+            *_GRANTS,
+            *([f"SELECT, INSERT, DELETE ON {SCHEMA}.vectors"] if more or has_vectors(connection) else []),
+        )
+        granted = [sql.SQL(f"GRANT {what} TO {{}}").format(sql.Identifier(role)) for what in rights]
         if not dry_run:
             for statement in steps:
                 connection.execute(statement)
             for grant in granted:
                 connection.execute(grant)
     return [re.sub(r"\s+", " ", text) for text in (*steps, *(grant.as_string(connection) for grant in granted))]
+
+
+def has_vectors(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether vectors lie beside the lines."""
+    row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.vectors",)).fetchone()
+    return bool(row and row[0])
+
+
+def neighbours_of(model: str) -> str:
+    """Return what the index of neighbours among the vectors of a model is called."""
+    return f"neighbours_{blake2b(model.encode(), digest_size=8).hexdigest()}"
+
+
+def _vector_steps(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return what lets vectors lie beside the lines, and be looked up where many are; nothing without pgvector.
+
+    The index is of everybody's: the name of one who has many would stand in the condition of an index of their own.
+    """
+    if not has_vectors(connection):
+        query = """SELECT installed, superuser AND NOT rolsuper AND NOT (
+                       trusted AND has_database_privilege(current_database(), 'CREATE'))
+                   FROM pg_available_extension_versions, pg_roles WHERE name = 'vector' AND rolname = current_user
+                   ORDER BY installed DESC LIMIT 1"""
+        row = connection.execute(query).fetchone()
+        if row is None or not (row[0] or not row[1]):
+            return []
+        return [*([] if row[0] else ["CREATE EXTENSION vector"]), *_VECTORS]
+    steps: dict[str, str] = {}
+    connection.execute("SELECT set_config(%s, 'on', true)", (LISTING,))
+    many = f"SELECT user_id FROM {SCHEMA}.chains GROUP BY user_id HAVING sum(records) > {MANY}"
+    for (user,) in connection.execute(many).fetchall():
+        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user))
+        query = f"SELECT model, max(vector_dims(vector)) FROM {SCHEMA}.vectors WHERE user_id = %s GROUP BY model"
+        for model, width in connection.execute(query, (user,)).fetchall():
+            name, shown = neighbours_of(model), model.replace("'", "''")
+            known = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.{name}",)).fetchone()
+            if width <= WIDEST and not (known and known[0]):
+                steps[name] = (
+                    f"CREATE INDEX {name} ON {SCHEMA}.vectors USING hnsw ((vector::vector({width})) vector_cosine_ops) "
+                    f"WHERE model = '{shown}'"
+                )
+    return list(steps.values())
 
 
 def _require_servant(connection: psycopg.Connection[Any], role: str) -> None:

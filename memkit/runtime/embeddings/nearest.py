@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -15,6 +16,8 @@ from .interface import Embedder, MissingLibrary, identity
 
 AT_ONCE = 500
 """So many texts are embedded, or read, at once."""
+MANY = 50_000
+"""A corpus of more records is not held in memory where a server has an index of their vectors."""
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors(document INTEGER PRIMARY KEY, vector BLOB)",
     "CREATE TABLE IF NOT EXISTS state(model TEXT, generation INT, keys TEXT)",
@@ -56,8 +59,40 @@ class Corpus(Protocol):
         """Return every document that can be found."""
         ...
 
-    def texts(self, documents: Sequence[int]) -> list[str]:
-        """Return the texts of documents, in their order."""
+    def found(self, documents: Sequence[int]) -> Sequence[Any]:
+        """Return each of some documents with its ``record``, in their order."""
+        ...
+
+    def with_ids(self, ids: Sequence[str]) -> Sequence[Any]:
+        """Return those of some live records that are here, each with its number as ``document``."""
+        ...
+
+    def statistics(self, terms: Sequence[str]) -> Any:
+        """Return how many live records there are, as ``documents``."""
+        ...
+
+
+class SharedVectors(Protocol):
+    """Vectors that several instances keep in one place, each with the model that it is of."""
+
+    def serves(self, corpus: Corpus) -> bool:
+        """Return whether the vectors of a corpus may go there, and whether it takes any."""
+        ...
+
+    def kept(self, model: str, records: Sequence[Any]) -> Mapping[str, Any]:
+        """Return the vectors of those of some records that have one, by id."""
+        ...
+
+    def keep(self, model: str, records: Sequence[Any], rows: Sequence[Any]) -> bool:
+        """Keep vectors of records; return whether they are kept, which they are not where the records changed."""
+        ...
+
+    def has_index(self, model: str) -> bool:
+        """Return whether it finds neighbours without looking at every vector."""
+        ...
+
+    def nearest(self, model: str, record: Any, vector: Any, limit: int, beside: Sequence[str]) -> Mapping[str, float]:
+        """Return the cosines of the nearest records of the corpus of one, by an index, and of those ``beside`` them."""
         ...
 
 
@@ -75,7 +110,8 @@ class Held(NamedTuple):
 class NearestIndex:
     """Keeps the vectors of every corpus in a file beside its database, readable by this user only."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, shared: SharedVectors | None = None) -> None:
+        """Keep vectors of ``embedder``, and share them where several instances read one log."""
         try:
             import numpy  # noqa: F401 - said here in one line and not in the middle of a search
         except ImportError:
@@ -84,15 +120,25 @@ class NearestIndex:
         self._model = identity(embedder)
         self._open: WeakKeyDictionary[Corpus, Held] = WeakKeyDictionary()
         self._asked: tuple[str, Any] = ("", None)
+        self._shared = shared
+        self.is_exact = True
+        """Whether the last question was compared with every vector."""
 
     def nearest(self, corpus: Corpus, query: str, limit: int, beside: Collection[int] = ()) -> dict[int, float]:
         """Return the cosine of the angle to ``query`` of the nearest live documents, and of those ``beside`` them."""
         import numpy
 
-        held = self._caught_up(corpus)
+        shared = self._shared if self._shared is not None and self._shared.serves(corpus) else None
+        is_many = shared is not None and corpus.statistics(()).documents > MANY and shared.has_index(self._model)
+        held = self._caught_up(corpus, shared, is_many=is_many)
         vector = self._vector(query)
         if not len(held.documents) or not vector.any():
             return {}
+        self.is_exact = not is_many
+        if shared is not None and is_many:
+            first, *others = (one.record for one in corpus.found([int(held.documents[0]), *beside]))
+            near = shared.nearest(self._model, first, vector, limit, [record.id for record in others])
+            return {one.document: near[one.record.id] for one in corpus.with_ids(list(near))}
         angles = held.rows @ vector
         places = numpy.arange(len(angles))
         if limit < len(angles):
@@ -107,65 +153,87 @@ class NearestIndex:
             self._asked = query, _units(self._embedder.embed_batch([query]))[0]
         return self._asked[1]
 
-    def _caught_up(self, corpus: Corpus) -> Held:
-        """Return the vectors of the live records: new ones enter, those no longer live leave."""
+    def _caught_up(self, corpus: Corpus, shared: SharedVectors | None, *, is_many: bool) -> Held:
+        """Return the vectors of the live records, or none where there are many: new ones enter, others leave."""
         import numpy
 
         at = corpus.position()
-        place = (self._model, at.generation, at.keys, at.seq)
+        width = 0 if is_many else self._embedder.dimension
+        place = (self._model, width, at.generation, at.keys, at.seq)
         held = self._open.get(corpus)
         if held is not None and held.place == place:
             return held
         if held is None or held.place[:-1] != place[:-1]:
-            held = Held(place, numpy.empty(0, numpy.int64), numpy.empty((0, self._embedder.dimension), numpy.float32))
+            held = Held(place, numpy.empty(0, numpy.int64), numpy.empty((0, width), numpy.float32))
         live = numpy.array(sorted(corpus.live_documents()), dtype=numpy.int64)
         stays = numpy.isin(held.documents, live)
         missing = live[~numpy.isin(live, held.documents)].tolist()
-        fresh = {}
-        if missing:
-            fresh = stored(self._embedder, corpus.vectors_path, place[:-1], missing, corpus.texts)
+        state = (self._model, at.generation, at.keys)
+        made = partial(self._made, corpus, shared)
+        fresh = stored(corpus.vectors_path, state, missing, made, self._embedder.dimension, width) if missing else {}
         documents = numpy.concatenate([held.documents[stays], numpy.array(list(fresh), dtype=numpy.int64)])
         rows = numpy.concatenate([held.rows[stays], *([numpy.stack(list(fresh.values()))] if fresh else [])])
         order = numpy.argsort(documents)
         self._open[corpus] = Held(place, documents[order], rows[order])
         return self._open[corpus]
 
+    def _made(
+        self, corpus: Corpus, shared: SharedVectors | None, documents: Sequence[int]
+    ) -> tuple[dict[int, Any], bool]:
+        """Return vectors that are not here, and whether they may be: others made them, or the model does now."""
+        records = [one.record for one in corpus.found(documents)]
+        theirs = shared.kept(self._model, records) if shared is not None else {}
+        rows = {number: theirs[one.id] for number, one in zip(documents, records, strict=True) if one.id in theirs}
+        left = [(number, one) for number, one in zip(documents, records, strict=True) if one.id not in theirs]
+        if not left:
+            return rows, True
+        made = _units(self._embedder.embed_batch([record.text for _, record in left]))
+        rows |= {number: row for (number, _), row in zip(left, made, strict=True)}
+        return rows, shared is None or shared.keep(self._model, [record for _, record in left], made)
+
 
 def stored(
-    embedder: Embedder,
     path: Path | None,
     state: tuple[object, ...],
     documents: Sequence[int],
-    texts: Callable[[Sequence[int]], Sequence[str]],
+    make: Callable[[Sequence[int]], tuple[dict[int, Any], bool]],
+    dimension: int,
+    width: int | None = None,
 ) -> dict[int, Any]:
-    """Return the vectors of documents: those that were kept before, and the others embedded and kept."""
+    """Return the vectors of documents: those kept in a file, and others as ``make`` gives them, which says who may be.
+
+    Args:
+        path: The file; without one nothing is kept.
+        state: What the vectors there have to be of: model, filling, keys.
+        documents: Numbers.
+        make: Returns those of some documents, and whether they may be kept.
+        dimension: How long each is.
+        width: How much of each is returned; all of it without.
+    """
+    import numpy
+
     found: dict[int, Any] = {}
     sql = _opened(path, state)
     try:
         for start in range(0, len(documents), AT_ONCE):
             some = documents[start : start + AT_ONCE]
-            found |= _kept(sql, some, embedder.dimension) if sql else {}
-            new = [document for document in some if document not in found]
-            if not new:
-                continue
-            rows = _units(embedder.embed_batch(texts(new)))
-            found |= dict(zip(new, rows, strict=True))
+            rows: dict[int, Any] = {}
             if sql:
-                with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
-                    kept = [(document, row.astype("<f2").tobytes()) for document, row in zip(new, rows, strict=True)]
-                    sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", kept)
+                asked = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(some))})"
+                kept = ((number, numpy.frombuffer(data, "<f2")) for number, data in sql.execute(asked, some))
+                rows = {number: row.astype("f4") for number, row in kept if len(row) == dimension}
+            if new := [document for document in some if document not in rows]:
+                made, may_stay = make(new)
+                rows |= made
+                if sql and may_stay:
+                    with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
+                        packed = [(document, row.astype("<f2").tobytes()) for document, row in made.items()]
+                        sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", packed)
+            found |= {document: row[:width] for document, row in rows.items()}
     finally:
         if sql:
             sql.close()
     return found
-
-
-def _kept(sql: sqlite3.Connection, documents: Sequence[int], dimension: int) -> dict[int, Any]:
-    import numpy
-
-    query = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(documents))})"
-    rows = ((document, numpy.frombuffer(data, "<f2")) for document, data in sql.execute(query, documents))
-    return {document: row.astype("f4") for document, row in rows if len(row) == dimension}
 
 
 def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection | None:
@@ -228,15 +296,18 @@ class Similarity:
             return []
         numbers = {_number(text): text for text in texts}
         missing = [number for number in numbers if number not in self._kept]
+        if missing and len(self._kept) + len(missing) > MOST_KEPT:
+            self._kept, missing = {}, list(numbers)
+            if self._path is not None:
+                self._path.unlink(missing_ok=True)
         if missing:
-            if len(self._kept) + len(missing) > MOST_KEPT:
-                self._kept, missing = {}, list(numbers)
-                if self._path is not None:
-                    self._path.unlink(missing_ok=True)
             state = (identity(self._embedder), 1, "")
-            self._kept |= stored(
-                self._embedder, self._path, state, missing, lambda some: [numbers[number] for number in some]
-            )
+
+            def made(new: Sequence[int]) -> tuple[dict[int, Any], bool]:
+                rows = _units(self._embedder.embed_batch([numbers[number] for number in new]))
+                return dict(zip(new, rows, strict=True)), True
+
+            self._kept |= stored(self._path, state, missing, made, self._embedder.dimension)
         if self._asked[1] is None or self._asked[0] != query:
             self._asked = query, _units(self._embedder.embed_batch([query]))[0]
         rows = numpy.stack([self._kept[_number(text)] for text in texts])

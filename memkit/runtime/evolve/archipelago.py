@@ -1,4 +1,4 @@
-"""Several islands as one population: what they ask for is judged together, and each is told its part.
+"""Several islands as one population, judged together, and as plain data in which a run is saved.
 
 The islands go in a fixed order, and all scores of a round are known before any island goes on. So the order in which
 workers finish decides nothing.
@@ -6,19 +6,115 @@ workers finish decides nothing.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from random import Random
 from typing import Any
 
-from . import checkpoint
-from .interface import JSON, DoesNotApply, EvolveError, Individual, ProposalRequest, ProposedChange, Proposer, Species
+from .interface import (
+    JSON,
+    BadCheckpoint,
+    DoesNotApply,
+    EvolveError,
+    Individual,
+    ProposalRequest,
+    ProposedChange,
+    Proposer,
+    Score,
+    Species,
+)
 from .island import Cell, EliteArchive, Island
-from .judge import SEED, Asking, Birth, Member, ProgramJudge
-from .scoring import told
+from .judge import SEED, Asking, Birth, Member, ProgramJudge, told
+
+CHECKPOINT_FORMAT = 1
+_PARTS: Mapping[str, type | tuple[type, ...]] = {
+    "settings": dict,
+    "random": list,
+    "programs": dict,
+    "judge": dict,
+    "islands": list,
+    "proposers": dict,
+    "history": list,
+    "tidied": (str, type(None)),
+    "scored_at": int,
+    "stopped": (str, type(None)),
+}
+
+
+def checked_checkpoint(data: Any, settings: Mapping[str, JSON]) -> Mapping[str, Any]:
+    """Return ``data``, or what its JSON text says, if a run with ``settings`` can go on from it.
+
+    Raises:
+        BadCheckpoint: It is of a newer version, of a run with other settings, damaged or cut short.
+    """
+    if isinstance(data, str):
+        try:
+            data = json.loads(data)
+        except (ValueError, RecursionError) as problem:
+            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {problem}.") from problem
+    if not isinstance(data, Mapping) or not isinstance(data.get("format"), int):
+        raise BadCheckpoint("This is no checkpoint of a search, or it is cut short.")
+    if data["format"] > CHECKPOINT_FORMAT:
+        raise BadCheckpoint(
+            f"The checkpoint has format {data['format']}; this version reads {CHECKPOINT_FORMAT}. Update it."
+        )
+    for part, kind in _PARTS.items():
+        if part not in data or not isinstance(data[part], kind):
+            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {part!r} is missing or wrong.")
+    for label, value in settings.items():
+        saved = data["settings"].get(label)
+        if saved != value:
+            raise BadCheckpoint(f"The checkpoint is of another run: its {label} is {saved!r:.60}, not {value!r:.60}.")
+    return data
+
+
+def saved_chance(random: Random) -> JSON:
+    """Return the state of a source of chance, as plain data."""
+    version, numbers, spare = random.getstate()
+    return [version, list(numbers), spare]
+
+
+def set_chance(random: Random, data: Any) -> None:
+    """Take on what ``saved_chance`` returned."""
+    version, numbers, spare = data
+    random.setstate((version, tuple(numbers), spare))
+
+
+def saved_programs(members: Iterable[Member], species: Species) -> dict[str, JSON]:
+    """Return programs with their scores, by id."""
+    return {
+        member.id: {
+            "genome": species.encoded(member.genome),
+            "value": member.score.value,
+            "reason": member.score.reason,
+            "metrics": dict(member.score.metrics),
+            "artifacts": dict(member.score.artifacts),
+        }
+        for member in members
+    }
+
+
+def programs_of(programs: Mapping[str, Any], species: Species, judge: ProgramJudge) -> dict[str, Member]:
+    """Return what ``saved_programs`` wrote; a program that is not the one its id says is an error."""
+    members = {}
+    for key, item in programs.items():
+        genome = species.decoded(item["genome"])
+        if judge.id_of(genome) != key:
+            raise ValueError(f"program {key} is not what its id says")
+        score = Score(item["value"], item["reason"], item["metrics"], item["artifacts"])
+        members[key] = judge.member(key, genome, score)
+    return members
+
+
+def plain_copy(data: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return ``data`` as JSON would give it back, so that nothing in it is shared with the run."""
+    copied: dict[str, JSON] = json.loads(json.dumps(data, allow_nan=False))
+    return copied
+
 
 _ISLANDS = 4
 _SMALLEST_ISLAND = 8
@@ -44,12 +140,7 @@ class Archipelago:
     """Owns the islands of a run."""
 
     def __init__(
-        self,
-        species: Species,
-        judge: ProgramJudge,
-        ensemble: Ensemble,
-        random: Random,
-        breeding: Breeding,
+        self, species: Species, judge: ProgramJudge, ensemble: Ensemble, random: Random, breeding: Breeding
     ) -> None:
         self._species = species
         self._judge = judge
@@ -142,13 +233,13 @@ class Archipelago:
     def state(self) -> list[JSON]:
         """Return how the islands stand, as plain data that names programs by their ids."""
         pairs = zip(self.islands, self._chances, strict=True)
-        return [{**island.state(), "random": checkpoint.chance(chance)} for island, chance in pairs]
+        return [{**island.state(), "random": saved_chance(chance)} for island, chance in pairs]
 
     def restore(self, data: Sequence[Mapping[str, Any]], members: Mapping[str, Member]) -> None:
         """Take on what ``state`` returned."""
         for island, chance, part in zip(self.islands, self._chances, data, strict=True):
             island.restore(part, members)
-            checkpoint.set_chance(chance, part["random"])
+            set_chance(chance, part["random"])
 
     def _shares(self, budget: int) -> list[int]:
         """Return how many evaluations each island may spend."""
@@ -303,12 +394,7 @@ class Ensemble:
     def state(self) -> dict[str, JSON]:
         """Return what each proposer has contributed, as plain data."""
         return {
-            name: {
-                "tries": item.tries,
-                "wins": item.wins,
-                "failures": list(item.failures),
-                "usage": dict(item.usage),
-            }
+            name: {"tries": item.tries, "wins": item.wins, "failures": list(item.failures), "usage": dict(item.usage)}
             for name, item in self.standings.items()
         }
 

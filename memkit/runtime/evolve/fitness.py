@@ -17,7 +17,7 @@ from .expressions.reading import Expression, checked_parameters, read_program
 from .expressions.species import Expressions, probe_points
 from .expressions.tree import FUNCTIONS, Column, ExpressionNode, column, name, operation, why_undefined
 from .interface import EvolveError, Fitness, Genome, Score, Species, UndefinedValue, is_score
-from .scoring import score_of
+from .judge import score_of
 
 Target = Callable[..., float] | Iterable[tuple[Any, float]] | Expression
 """A function, or pairs of argument (several: a tuple) and value."""

@@ -9,8 +9,18 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from . import checkpoint
-from .archipelago import Archipelago, Breeding, Ensemble
+from .archipelago import (
+    CHECKPOINT_FORMAT,
+    Archipelago,
+    Breeding,
+    Ensemble,
+    checked_checkpoint,
+    plain_copy,
+    programs_of,
+    saved_chance,
+    saved_programs,
+    set_chance,
+)
 from .configuration import Space, Vector
 from .fitness import FitnessQuestion, ask_for_configuration, ask_for_expression
 from .interface import (
@@ -28,8 +38,7 @@ from .interface import (
     Species,
     is_score,
 )
-from .judge import Birth, Confirm, Member, ProgramJudge
-from .scoring import Workers, score_of, told
+from .judge import Birth, Confirm, Member, ProgramJudge, Workers, score_of, told
 
 _PERFECT = 1e-12
 """A squared error that is nothing but rounding."""
@@ -255,10 +264,10 @@ class EvolutionarySearcher:
             programs[self._judge.best.id] = self._judge.best
         entries = zip(self.history, self._best_ids, strict=True)
         data: dict[str, JSON] = {
-            "format": checkpoint.FORMAT,
+            "format": CHECKPOINT_FORMAT,
             "settings": self._settings,
-            "random": [checkpoint.chance(self._random), checkpoint.chance(self._ensemble.random)],
-            "programs": checkpoint.written(programs.values(), self._species),
+            "random": [saved_chance(self._random), saved_chance(self._ensemble.random)],
+            "programs": saved_programs(programs.values(), self._species),
             "judge": self._judge.state(),
             "islands": self._archipelago.state(),
             "proposers": self._ensemble.state(),
@@ -267,7 +276,7 @@ class EvolutionarySearcher:
             "scored_at": self._scored_at,
             "stopped": self.stopped,
         }
-        return checkpoint.plain(data)
+        return plain_copy(data)
 
     def restore(self, data: Any) -> None:
         """Go on from what ``state`` returned, or from its JSON text, in a searcher with the same arguments.
@@ -275,15 +284,15 @@ class EvolutionarySearcher:
         Raises:
             BadCheckpoint: ``data`` is of a newer version, of a run with other settings, damaged or cut short.
         """
-        saved = checkpoint.checked(data, checkpoint.plain(self._settings))
+        saved = checked_checkpoint(data, plain_copy(self._settings))
         self._is_between_generations = False
         try:
-            members = checkpoint.read(saved["programs"], self._species, self._judge)
+            members = programs_of(saved["programs"], self._species, self._judge)
             self._judge.restore(saved["judge"], members)
             self._archipelago.restore(saved["islands"], members)
             self._ensemble.restore(saved["proposers"])
             for random, numbers in zip((self._random, self._ensemble.random), saved["random"], strict=True):
-                checkpoint.set_chance(random, numbers)
+                set_chance(random, numbers)
             self._read_history(saved["history"], members)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RefusedProgram) as problem:
             raise BadCheckpoint(f"The checkpoint is damaged or cut short: {told(problem)}") from problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .checks import (
     NO,
@@ -123,7 +123,13 @@ def _regex(data: JSON, path: Path) -> Predicate:
     from .regex import compile_regex  # few sets need it
 
     automaton = compile_regex(_text(data, path), path)
-    return _text_leaf(automaton.search, f"matches /{data}/", path)
+    return _text_leaf(automaton.search, f"matches /{shown(data)}/", path)
+
+
+def _kind(data: JSON, path: Path) -> Predicate:
+    named = compile_condition(kind_condition(data, path), path)
+    matches = named.accepts or (lambda text: named.on(text).state is True)
+    return _text_leaf(matches, f"of the kind {bracketed(as_list(data))}", path)
 
 
 def _range(data: JSON, path: Path) -> Predicate:
@@ -343,9 +349,7 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
     for key, condition in data.items():
         place = (*path, key)
         _check_key(key, place, context_only)
-        check = compile_condition(kind_condition(condition, place) if key == "tool_kind" else condition, place)
-        if key == "tool_kind":
-            check = replace(check, says=f"of the kind {bracketed(as_list(condition))}")
+        check = _kind(condition, place) if key == "tool_kind" else compile_condition(condition, place)
         clauses.append(make_clause(key, check, place, of_kind=key == "args.command" and "tool_kind" in data))
     tools = tuple(clause for clause in clauses if clause.key in _TOOL_KEYS)
     return Alternative(tuple(clause for clause in clauses if clause not in tools), tools, _listed(data.get("tool")))

@@ -128,7 +128,7 @@ class _Unwrapping:
         self.values: dict[str, list[str]] = {}
         """What variables are set to in the text itself."""
         self.written: dict[str, tuple[ShellWord, ...]] = {}
-        """What the text itself writes into files, by their names."""
+        """What the text itself writes into files, by their names; without texts where nobody knows what."""
         self.left = _MAX_READ
 
     def result(self) -> ShellView:
@@ -166,7 +166,7 @@ class _Unwrapping:
             self.doubts.append(_TOO_MUCH)
             return
         program = words[0]
-        if not program.certain:
+        if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
         inputs = (*simple.inputs, *_fed(simple))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
@@ -187,10 +187,14 @@ class _Unwrapping:
         """Yield what a command runs of the files that the text itself wrote."""
         named = (command.program or "", *(word.text for word in command.words)) if self.written else ()
         for place, text in enumerate(named):
-            for content in self.written.get(text.rpartition("/")[2], ()):
+            file = text.rpartition("/")[2]
+            runs = not place or command.name in SHELLS or command.name in ("source", ".")
+            if runs and self.written.get(file) == () and (place or "/" in text):
+                yield Inner(doubt=ShellDoubt(RUN_TIME, f"what {file[:40]} holds is made at run time"))
+            for content in self.written.get(file, ()):
                 if INTERPRETER.fullmatch(command.name):
                     yield from in_code(command.name, content.text)
-                elif not place or command.name in SHELLS or command.name in ("source", "."):
+                elif runs:
                     yield Inner(text=content, read=True)
 
     def _with_values(self, words: list[ShellWord]) -> list[ShellWord]:
@@ -213,8 +217,7 @@ class _Unwrapping:
         texts = [word.text for word in words]
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
         for target in simple.writes:
-            if content:
-                self.written[target.text.rpartition("/")[2]] = content
+            self.written[target.text.rpartition("/")[2]] = content
             if not _NO_FILE.match(target.text):
                 told = (literal(target.text), *([literal("--empty")] if empty else []))
                 self.redirections.append(Command(">", told))

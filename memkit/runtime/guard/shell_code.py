@@ -30,8 +30,8 @@ class Inner:
 
 
 INTERPRETER = re.compile(
-    r"(i?python|pypy|micropython|perl|ruby|j?irb|node|nodejs|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh|expect|osascript"
-    r"|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|iex|emacs|swift|ghci)[\d.]*"
+    r"(i?python|pypy|micropython|perl|ruby|j?irb|node|nodejs|tsx|ts-node|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh"
+    r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go)[\d.]*"
 )
 _CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
@@ -45,22 +45,38 @@ _BARE_WORDS = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 _NOTHING = r"b?(?:''|\"\")\s*\)"
+_OS_CALLS = "remove|unlink|rmdir|removedirs|truncate"
+_UNUSED = r"\A(?![\s\S]{0,4000}?(?:write|print|dump|file=))[\s\S]{0,4000}?"
+"""Before a file that is opened to be written: nothing in the code writes."""
+_REMOTE = re.compile(
+    r"\b(?:requests|httpx|session|client|axios|http|urllib3?)\s*\.\s*delete\s*\(|\bmethod\s*[=:]\s*['\"]DELETE['\"]"
+    r"|\b(?:boto3|botocore|google\.cloud|azure|kubernetes|pymongo|redis|docker|aws-sdk|mongodb)\b[\s\S]{0,2000}?"
+    r"\.\s*(?:delete|terminate|drop|purge|destroy|flush|prune)\w*\s*\(",
+    re.IGNORECASE,
+)
+"""Deletes what a service keeps, in any language."""
 _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     (
         r"i?python[\d.]*|pypy[\d.]*|micropython",
         r"\brmtree\b(?!\s*['\"])|\bremove_tree\s*\(|\bsend2trash\b|\.(?:unlink|rmdir|removedirs)\s*\("
-        r"|\bfrom\s+os\s+import[^;\n]{0,200}\b(?:remove|unlink|rmdir|removedirs|truncate)\b"
+        rf"|\bfrom\s+os\s+import[^;\n]{{0,200}}\b(?:{_OS_CALLS})\b|\bgetattr\s*\([^()]{{1,80}},\s*['\"](?:{_OS_CALLS}|rmtree)['\"]"
+        r"|\bfrom\s+sh\s+import[^;\n]{0,80}\brm\b|\bsh\.rm\b"
         r"|__import__\(\s*['\"]os['\"]\s*\)\s*\.\s*(?:remove|truncate)\b",
-        rf"\.truncate\s*\(|open\s*\([^()]{{0,200}}['\"]w[+b]*['\"]\s*\)\s*\.\s*close|\.write_(?:text|bytes)\(\s*{_NOTHING}",
+        rf"\.truncate\s*\(|open\s*\([^()]{{0,200}}['\"]w[+b]*['\"]\s*\)\s*\.\s*close|\.write_(?:text|bytes)\(\s*{_NOTHING}"
+        rf"|{_UNUSED}\bopen\s*\([^()]{{0,200}},\s*(?:mode\s*=\s*)?['\"]w[+bt]*['\"]",
     ),
     (
-        r"node|nodejs|bun|deno",
+        r"node|nodejs|tsx|ts-node|bun|deno",
         r"\b(?:rmSync|rmdirSync|unlinkSync|rimraf\w*|removeSync|emptyDirSync)\b|\bDeno\s*\.\s*remove"
         r"|(?:\bfs\b|promises\b|require\([^()]{1,40}\))[^;\n]{0,40}\.\s*(?:rm|rmdir|unlink|remove)\s*\("
         r"|\bimport\s*\{[^}]{0,80}\b(?:rm|rmdir|unlink)\b[^}]{0,80}\}|\brm\s*\(",
         rf"\btruncate(?:Sync)?\s*\(|\bwriteFile(?:Sync)?\s*\([^,()]{{1,200}},\s*{_NOTHING}",
     ),
-    (r"perl[\d.]*", r"\b(?:unlink|rmtree|remove_tree|rmdir)\b", r"\btruncate\b"),
+    (
+        r"perl[\d.]*",
+        r"\b(?:unlink|rmtree|remove_tree|rmdir)\b",
+        rf"\btruncate\b|{_UNUSED}\bopen\b[^;]{{1,60}}['\"]\s*(?:\+?>)[^>&]",
+    ),
     (
         r"ruby[\d.]*|irb|jirb",
         r"\b(?:File|Dir|FileUtils)\s*(?:\.|::)\s*(?:delete|unlink|rmdir|rmtree|rm\w*|remove_\w+|safe_unlink)\b"
@@ -69,14 +85,17 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"php[\d.]*",
-        r"\b(?:unlink|rmdir)\s*\(",
+        r"\b(?:unlink|rmdir)\s*\(|['\"](?:unlink|rmdir)['\"]",
         rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}",
     ),
     (r"lua[\d.]*|luajit", r"\bos\s*\.\s*remove\b", r"(?!)"),
     (r"r|rscript", r"\b(?:unlink|file\.remove|file_delete|dir_delete)\s*\(", r"(?!)"),
     (r"julia", r"\brm\s*\(", r"\btruncate\s*\("),
     (r"groovy|scala|kotlin|jshell", r"\.\s*delete(?:Dir|OnExit|IfExists|Recursively|\w*Directory)?\s*\(", r"(?!)"),
-    (r"elixir|iex", r"\bFile\.rm(?:_rf|dir)?!?", r"(?!)"),
+    (r"elixir", r"\bFile\.rm(?:_rf|dir)?!?", r"(?!)"),
+    (r"erl", r"\bfile:(?:delete|del_dir)\w*", r"\bfile:truncate\b"),
+    (r"ghci?|runghc|runhaskell", r"\bremove(?:File|Directory|PathForcibly)\w*", r"(?!)"),
+    (r"go", r"\bos\.Remove(?:All)?\s*\(", r"\bos\.Truncate\s*\("),
     (r"emacs", r"\bdelete-(?:file|directory)\b", r"(?!)"),
     (r"n?vim?|ex", r"\bdelete\s*\(", r"(?!)"),
     (r"tclsh[\d.]*|expect", r"\bfile\s+delete\b", r"(?!)"),
@@ -85,6 +104,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
 )
 """Interpreters, and of their language what deletes as ``rm -rf`` does, and what empties as ``truncate -s 0`` does."""
 
+_PYTHONS = ("python", "ipython", "pypy", "micropython")
 _OS_NAMES = re.compile(r"\bimport\s+os\s+as\s+(\w+)")
 _MADE = re.compile(
     r"(?:(?<![.\w])(?:exec|eval|compile)|\b(?:instance_eval|class_eval))\s*\(\s*(?![\s'\"()\d])\w[\w.]*\s*[(\[.+]"
@@ -143,16 +163,18 @@ def _done_by(name: str, code: str) -> Iterator[Inner]:
     if language is None:
         return
     for pattern, command in language.patterns:
-        if pattern.search(code) or (command[0] == "rm" and "python" in name and _removes_by_os(code)):
+        if pattern.search(code) or (command[0] == "rm" and name.startswith(_PYTHONS) and _removes_by_os(code)):
             strings = islice(strings_of(code), _SHOWN_STRINGS)
             yield Inner(words=tuple(map(literal, (*command, *strings))), surely=False)
+    if _REMOTE.search(code):
+        yield Inner(words=tuple(map(literal, ("curl", "-X", "DELETE"))), surely=False)
     if _MADE.search(code):
         yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} runs code that it makes while it runs"))
 
 
 def _removes_by_os(code: str) -> bool:
     names = "|".join(["os", *map(re.escape, islice(_OS_NAMES.findall(code), 10))])
-    return re.search(rf"\b(?:{names})\s*\.\s*(?:remove|unlink|rmdir|removedirs|truncate)\b", code) is not None
+    return re.search(rf"\b(?:{names})\s*\.\s*(?:{_OS_CALLS})\b", code) is not None
 
 
 def strings_of(code: str) -> Iterator[str]:

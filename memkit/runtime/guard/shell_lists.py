@@ -238,6 +238,8 @@ class _Reader:
             word = read_word(self)
             if word is not None and word.text == "]]":
                 return
+            if word is not None and "[" in word.text:  # a subscript is run as test runs it
+                self.commands.append(Simple([literal("test"), word]))
         self._doubt(SYNTAX, "no closing ]]")
 
     # Brackets and redirections

@@ -18,7 +18,7 @@ def takes_verb(name: str) -> bool:
 
 
 SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
-POWER_SHELLS = words_of("pwsh powershell cmd")
+POWER_SHELLS = words_of("pwsh powershell cmd forfiles")
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
     " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify proot"
+    " shx"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
@@ -200,7 +201,8 @@ WRAPPERS: dict[str, Wrapper] = {
         verbs="new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window run"
         " run-shell popup display-popup pipep pipe-pane send send-keys if if-shell",
     ),
-    "eval": _wrapper(joined=True),
+    **dict.fromkeys(("eval", "iex", "invoke-expression"), _wrapper(joined=True)),
+    "uvx": _wrapper("-p --python --from --with", flags="q --quiet --isolated"),
     "git": _wrapper(
         script="-x --exec --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter",
         verbs="run foreach",
@@ -217,6 +219,8 @@ WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("vagrant", "gcloud", "nix-shell", "nix"), _wrapper(script="-c --command --run", runs=False)),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _CONTAINER),
     **dict.fromkeys(("kubectl", "oc", "lxc", "incus"), _CLUSTER),
-    **dict.fromkeys(words_of("poetry pipenv uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER),
+    **dict.fromkeys(
+        words_of("poetry pipenv pipx uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER
+    ),
     "direnv": _wrapper(operands=1, verbs="exec"),
 }

@@ -20,6 +20,7 @@ _ESCAPES = tuple(
     (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
     for programs, sign in (
         (r"git|n?vim?|ex|ed|less|more|man|s?ftp|telnet|gdb|lldb", r"(^|[=:+])!"),
+        (r"ipython[\d.]*", r"^\s*!"),
         (r"git", r"^ext::|^-O"),
         (r"gdb|lldb", r"^\s*(shell|platform shell)\s"),
         (r"socat", r"(exec|system|shell):"),
@@ -34,7 +35,7 @@ _ESCAPES = tuple(
 """Programs that run the rest of a text after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
 _RUN_VARIABLE = re.compile(
     r"(-{0,2}[\w.-]*(commands?|cmd|pager|editor|_askpass|upload-pack|receive-pack|textconv)|visual|git_ssh"
-    r"|git_external_diff|diff\.external|browser)=",
+    r"|git_external_diff|diff\.external|browser|lessopen|lessclose|ps[0124])=",
     re.IGNORECASE,
 )
 """Variables, settings and options whose value other programs run."""
@@ -55,7 +56,7 @@ def inner_commands(
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
     elif name in POWER_SHELLS:
-        yield from _power_shell(words)
+        yield from _power_shell(name, words)
     elif name in ("at", "batch"):
         yield from _script_file(None, piped=piped, inputs=inputs)
     elif name == "crontab":
@@ -88,6 +89,8 @@ def inner_commands(
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
     elif name in ("psql", "pgcli", "usql"):
         yield from (Inner(text=literal(found)) for word in (*words, *inputs) for found in _given_to_program(word.text))
+        if any(_MADE_STATEMENT.search(word.text) for word in (*words, *inputs)):
+            yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} runs a statement that it makes"))
     for program, sign in _ESCAPES:
         if program.fullmatch(name):
             yield from _values(words, sign.finditer)
@@ -118,6 +121,8 @@ _EXPANDS_NAMES = frozenset(
 """Builtins that take the name of a variable, and run what its subscript substitutes."""
 _SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")
 _SED_RUNS = re.compile(r"s([^\w\s\\])((?:\\.|(?!\1).){0,500}+)\1((?:\\.|(?!\1).){0,500}+)\1[gipIM\d]{0,5}e", re.DOTALL)
+_MADE_STATEMENT = re.compile(r"\\gexec\b|^\s*:['\"]?[A-Za-z_]\w*", re.MULTILINE)
+"""What psql runs of its results, and a statement that a variable opens."""
 _TO_PROGRAM = re.compile(r"\bprogram\s+[eE]?'((?:[^']|'')*+)'", re.IGNORECASE)
 
 
@@ -254,11 +259,11 @@ def _find(words: Sequence[ShellWord]) -> Iterator[Inner]:
             yield Inner(words=tuple(words[start + 1 : next(ends, len(words))]))
 
 
-def _power_shell(words: Sequence[ShellWord]) -> Iterator[Inner]:
+def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
     for position, word in enumerate(words):
         option = word.text.lower()
         if option.startswith(("-c", "/c", "/k")):
-            yield Inner(text=join(words[position + 1 :]))
+            yield Inner(text=join(words[position + 1 :]), surely=name != "forfiles")
             return
         if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
             yield Inner(doubt=ShellDoubt(RUN_TIME, "an encoded command"))

@@ -84,6 +84,12 @@ _CLIENT_LINE = re.compile(
     r"^[ \t]*(go|delimiter[ \t]+\S+|use[ \t]+\S+|[\\.!][^\n]*)[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
 """Lines that a database client takes for itself."""
+_MADE_STATEMENT = re.compile(
+    r"\b(?:execute(?!\s+(?:on|function|procedure)\b)|immediate|sp_executesql|exec)\b[^;]{0,400}?"
+    r"(?:\b(?:n?char?|n?chr|unhex|from_base64|decode|convert_from|reverse|translate|hextoraw)\s*\(|\b0x[0-9a-f]{6})",
+    re.IGNORECASE,
+)
+"""Runs what functions make of numbers, codes or reversed text."""
 _COMMENT_SIGN = re.compile(r"/\*|\*/")
 _RUN_COMMENT = re.compile(r"/\*M?!")
 """Opens a comment that one dialect runs and the others skip."""
@@ -156,7 +162,10 @@ def read_sql(text: str) -> SqlView:
     """Return every statement that some dialect would find in the text."""
     if len(text) > _MAX_TEXT:
         return SqlView((), ("more than the SQL view reads",) if _opens_with_sql(text[:1000]) else (), False)
-    return _read(text.replace("\ufeff", " "), 0)
+    view = _read(text.replace("\ufeff", " "), 0)
+    if _MADE_STATEMENT.search(text):
+        return SqlView(view.statements, (*view.doubts, "a statement that is made while it runs"), view.pure)
+    return view
 
 
 def reads_as_sql(text: str) -> bool:

@@ -232,6 +232,8 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     archive = settings.open_archive(
         user, vectors=(lambda: meaning.index) if meaning else None, observe=told.account if told else unobserved
     )
+    if meaning is not None:
+        meaning.shared = archive.log.vectors
     consent = UserConsent(settings, archive, user, session)
     memory = OfferedTools(
         MainContext.configured(limits),
@@ -263,13 +265,15 @@ class _ByMeaning:
 
     def __init__(self, settings: ProjectSettings) -> None:
         self._settings = settings
+        self.shared: Any = None
+        """Where other instances have vectors, too."""
 
     @cached_property
     def index(self) -> VectorIndex:
         """Return the index of records; raises ``OtherModel`` where the store agreed on another model."""
         from ..embeddings.nearest import NearestIndex
 
-        return NearestIndex(self._embedder)
+        return NearestIndex(self._embedder, self.shared)
 
     def similar(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return how near turns are to a question."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .compiling.state import StateView
-from .decompose import llm_decompose
 from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution import Action, Answer, Execution, Executor, Journal
 from .interface import (
@@ -29,8 +28,8 @@ from .language.methods import Method, Task
 from .language.operators import Change, Effect, Operator, When, parse_effect
 from .language.terms import Arithmetic, Number, Parameter, Term, parse_number, parse_term, term_text
 from .learning.proposals import Consultation
-from .planner import HTNPlanner
-from .search.tree import tree_text
+from .planner import HTNPlanner, llm_decompose
+from .search.search import tree_text
 from .verification.verify import read_plan, verify
 
 __all__ = [

@@ -20,7 +20,7 @@ from .language.domain import Problem, declared_effects
 from .language.methods import Method, computed_subtasks
 from .language.objects import typed_objects
 from .language.terms import ROOT_TYPE, Members, Term, ground, is_variable, term_text, variables_of
-from .search.tree import tree_text
+from .search.search import tree_text
 from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
 from .verification.verify import call_fault, unmet_condition
 
@@ -114,10 +114,7 @@ def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
 
 
 def explain_choices(
-    planner: HTNPlanner,
-    problem: Problem,
-    tree: Sequence[Node],
-    learned: Sequence[Method],
+    planner: HTNPlanner, problem: Problem, tree: Sequence[Node], learned: Sequence[Method]
 ) -> dict[Any, list[Obstacle]]:
     """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
 
@@ -381,12 +378,7 @@ class _Explainer:
 
     def _from(self, state: StepState, *tasks: Term) -> Problem:
         return replace(
-            self._problem,
-            tasks=tasks,
-            state=tuple(state.facts),
-            numbers=dict(state.numbers),
-            ordering=None,
-            goal=(),
+            self._problem, tasks=tasks, state=tuple(state.facts), numbers=dict(state.numbers), ordering=None, goal=()
         )
 
     def _copy(self, state: StepState) -> StepState:

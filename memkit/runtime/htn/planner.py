@@ -1,9 +1,9 @@
-"""The planner that callers hold: a domain, a budget, and what it has learned."""
+"""The planner that callers hold: a domain, a budget, and what it has learned; and a model asked about one task."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -27,20 +27,21 @@ from .interface import (
     Reason,
     Result,
 )
+from .language.data import Start, parse_state
 from .language.domain import Domain, Problem
 from .language.methods import Method, methods_from, operators_from
 from .language.objects import typed_objects
 from .language.operators import Operator
-from .language.start import Start, parse_state
 from .language.terms import Members, Term, is_variable, parse_term, term_text
-from .learning.gaps import AskedWhole, goal_methods, tested, without_goals
+from .learning.gaps import INSTRUCTIONS, AskedWhole, GapQuestion, goal_methods, read_answer, tested, without_goals
 from .learning.learned import LearnedMethod, learn
 from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock
-from .search.search import SearchSetting
+from .search.search import SearchSetting, Tree, joined, plan_of, tree_of
 from .search.solver import (
     Meter,
     SearchOutcome,
     all_declared,
+    by_rank,
     explain,
     make_world,
     network_of,
@@ -48,8 +49,6 @@ from .search.solver import (
     search,
     without_dead_ends,
 )
-from .search.strategies import by_rank
-from .search.tree import Tree, joined, plan_of, tree_of
 from .verification.verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
@@ -286,3 +285,50 @@ def _with(domain: Domain, methods: Sequence[Method], operators: Sequence[Operato
     if not methods and not operators:
         return domain
     return replace(domain, methods=(*domain.methods, *methods), operators=(*domain.operators, *operators))
+
+
+def llm_decompose(
+    task: Any,
+    state: Any = None,
+    *,
+    ask: Callable[[str], str] | None = None,
+    domains: Iterable[Domain | Mapping[str, Any]] = (),
+) -> list[str] | None:
+    """Return the subtasks that a model proposes for a task, or None where none of its answers holds up.
+
+    It is put to the model once for each domain, with what that domain can do, and again with what was wrong with its
+    answer. Subtasks hold up in a domain when its operators carry them out from ``state`` on, every precondition
+    included, and what is declared of the task holds afterwards. After Chat-HTN (arXiv 2505.11814).
+
+    Args:
+        task: A term, as in ``"deliver book shop"``.
+        state: The facts that hold now; None for those that a domain begins with.
+        ask: The model: a text in, its answer out. Without one nobody is asked.
+        domains: What is known of acting, as ``Domain`` or as the data of a domain's file. Without any nothing holds.
+
+    Raises:
+        HtnError: A domain, the task or the state makes no sense.
+
+    >>> domain = {"name": "house", "operators": [{"name": "open", "parameters": "?what", "add": ["open ?what"]}]}
+    >>> llm_decompose("air window", [], ask=lambda question: '{"subtasks": ["open window"]}', domains=[domain])
+    ['open window']
+    """
+    if ask is None:
+        return None
+    for domain in domains:
+        planner = HTNPlanner(domain=domain, llm_decompose=Consultation(_Asked(ask)))
+        result = planner.solve(task, state)
+        if result.found:
+            root = result.tree[0]["id"]
+            return [term_text((node["name"], *node["args"])) for node in result.tree if node["parent"] == root]
+    return None
+
+
+class _Asked:
+    """A model that takes text."""
+
+    def __init__(self, answer: Callable[[str], str]) -> None:
+        self._answer = answer
+
+    def ask(self, question: GapQuestion) -> Any:
+        return read_answer(self._answer(f"{INSTRUCTIONS}\n\n{question.text()}"))

@@ -170,6 +170,8 @@ class SearchReport(NamedTuple):
     abstained: bool
     losers: tuple[Loser, ...] = ()
     """What was considered and lost: the nearest to winning first, what is not live last."""
+    vectors: str = "off"
+    """off | exact | approximate: how what is near in meaning was looked for"""
 
 
 ACCOUNTED = 50

@@ -1,7 +1,6 @@
 """Local servers that speak the protocols of model vendors, for tests without a key."""
 
-from .errors import Refusal, ScriptError
-from .interface import Answer, Call, Conversation, LoggedRequest, Message
+from .interface import Answer, Call, Conversation, LoggedRequest, Message, Refusal, ScriptError
 from .server import PROTOCOLS, FakeServer
 
 __all__ = [

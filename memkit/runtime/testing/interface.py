@@ -1,4 +1,4 @@
-"""What every protocol of the local server shares: a conversation comes in, an answer goes out."""
+"""What every protocol of the local server shares: a conversation comes in, an answer goes out, or what went wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .errors import Refusal
+
+class ScriptError(Exception):
+    """A script that cannot be played; the message says which part and what would be right."""
+
+    exit_code = 2
+
+
+class Refusal(Exception):
+    """The answer to a request that the server does not serve, with the status and the reason the client sees."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        param: str | None = None,
+        retry: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.kind = kind
+        self.code = code
+        self.param = param
+        self.headers = {} if retry else {"x-should-retry": "false"}  # vendor clients then fail at once
+        self.headers.update(headers or {})
 
 
 @dataclass(frozen=True)
@@ -158,3 +186,14 @@ class Wire(Protocol):
     def error_body(self, refusal: Refusal) -> Any:
         """Return the JSON body that tells a client about ``refusal``."""
         ...
+
+
+def event(name: str, data: Any) -> str:
+    """Return a named event without the blank line that ends it."""
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}"
+
+
+def halves(text: str) -> list[str]:
+    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
+    middle = (len(text) + 1) // 2
+    return [part for part in (text[:middle], text[middle:]) if part]

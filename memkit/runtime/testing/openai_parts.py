@@ -1,14 +1,169 @@
-"""What the protocols of OpenAI share besides values: ids, the error object, models, lists in pages."""
+"""What the protocols of OpenAI share: values read or refused in its words, ids, errors, models, lists in pages."""
 
 from __future__ import annotations
 
+import difflib
+import json
+import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from .errors import Refusal
-from .interface import Request
-from .reading import choice_of, wrong
+from .interface import Refusal, Request
+
+KINDS = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array of objects",
+    Mapping: "an object",
+}
+CHOICES = ("none", "auto", "required")
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
+
+
+def wrong(param: str, reason: str, code: str | None = "invalid_value") -> Refusal:
+    """Return the refusal of one parameter."""
+    return Refusal(400, f"Invalid '{param}': {reason}.", param=param, code=code)
+
+
+def missing(param: str) -> Refusal:
+    """Return the refusal of a request that leaves out ``param``."""
+    return Refusal(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
+
+
+def object_of(data: Any, param: str) -> Mapping[str, Any]:
+    """Return ``data`` if it is a JSON object."""
+    if not isinstance(data, Mapping):
+        raise _mistyped(data, Mapping, param)
+    return data
+
+
+def value_of(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
+    """Return ``data[key]`` where it has the type ``kind``, None where it is absent or null."""
+    value = data.get(key)
+    if value is None:
+        return None
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise _mistyped(value, kind, param)
+    return value
+
+
+def _mistyped(value: Any, kind: Any, param: str) -> Refusal:
+    reason = f"expected {KINDS[kind]}, but got {_named(value)} instead"
+    return Refusal(400, f"Invalid type for '{param}': {reason}.", param=param, code="invalid_type")
+
+
+def required(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
+    """Return ``data[key]``, which has to be there."""
+    value = value_of(data, key, kind, param)
+    if value is None:
+        raise missing(param)
+    return value
+
+
+def text_of(data: Mapping[str, Any], key: str, param: str) -> str:
+    """Return a text that has to be there and may not be empty."""
+    text: str = required(data, key, str, param)
+    if not text:
+        raise wrong(param, "a non-empty string is required")
+    return text
+
+
+def choice_of(data: Mapping[str, Any], key: str, choices: Sequence[str], param: str) -> str | None:
+    """Return ``data[key]`` where it is one of ``choices``, None where it is absent or null."""
+    value: str | None = value_of(data, key, str, param)
+    if value is not None and value not in choices:
+        raise unsupported_value(param, value, choices)
+    return value
+
+
+def unsupported_value(param: str, value: Any, choices: Sequence[str]) -> Refusal:
+    """Return the refusal of a value that is none of ``choices``."""
+    supported = ", ".join(repr(choice) for choice in choices)
+    message = f"Invalid value: {value!r}. Supported values are: {supported}."
+    return Refusal(400, message, param=param, code="invalid_value")
+
+
+def check_known(data: Mapping[str, Any], known: Sequence[str], where: str = "") -> None:
+    """Refuse a parameter that the protocol does not have."""
+    for key in data:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            param = f"{where}.{key}" if where else str(key)
+            raise Refusal(400, f"Unknown parameter: '{param}'.{hint}", param=param, code="unknown_parameter")
+
+
+def tool_name(data: Mapping[str, Any], param: str) -> str:
+    """Return a valid name of a tool."""
+    name: str = required(data, "name", str, param)
+    if not TOOL_NAME.match(name):
+        reason = "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'"
+        raise wrong(param, f"{reason} and has at most 64 characters")
+    return name
+
+
+def function_name(tool: Mapping[str, Any], param: str) -> str:
+    """Return the name of a tool whose definition stands under ``function`` and is sound."""
+    function = required(tool, "function", Mapping, f"{param}.function")
+    name = tool_name(function, f"{param}.function.name")
+    value_of(function, "description", str, f"{param}.function.description")
+    parameters = value_of(function, "parameters", Mapping, f"{param}.function.parameters")
+    if parameters is not None:
+        check_schema(parameters, f"{param}.function.parameters")
+    return name
+
+
+def check_schema(parameters: Mapping[str, Any], param: str) -> None:
+    """Refuse parameters that are not a JSON schema of an object."""
+    if parameters.get("type") != "object":
+        raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
+    properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
+    asked = value_of(parameters, "required", list, f"{param}.required") or []
+    if not set(map(str, asked)) <= set(properties):
+        raise wrong(f"{param}.required", "it must list names that 'properties' holds", "invalid_function_parameters")
+
+
+def check_choice(choice: Any, names: Collection[str]) -> None:
+    """Refuse a choice that names none of the functions that are offered."""
+    if choice is None or choice in CHOICES:
+        return
+    function = choice.get("function") if isinstance(choice, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if str(name) not in names:
+        raise wrong("tool_choice", f"{choice!r} is neither {', '.join(CHOICES)} nor one of the offered tools")
+
+
+def parsed(arguments: str) -> Mapping[str, Any]:
+    """Return arguments as a mapping; what a model got wrong goes back to it unread, so it is no error here."""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def metadata_of(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata of an object: up to 16 short texts by name."""
+    pairs = value_of(data, "metadata", Mapping, "metadata") or {}
+    if len(pairs) > 16:
+        raise wrong("metadata", "an object with at most 16 properties is expected")
+    for name, text in pairs.items():
+        if not isinstance(text, str) or len(text) > 512 or len(name) > 64:
+            raise wrong(f"metadata.{name}", "a string of at most 512 characters under a name of at most 64 is expected")
+    return dict(pairs)
+
+
+def _named(value: Any) -> str:
+    """Return what a JSON value is, with its article."""
+    if isinstance(value, Mapping):
+        return "an object"
+    named = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}
+    return "null" if value is None else named[type(value)]
+
 
 VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 _MODEL = "fake-model"

@@ -22,8 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .errors import Refusal, ScriptError
-from .interface import Answer, Call, Conversation, Play
+from .interface import Answer, Call, Conversation, Play, Refusal, ScriptError
 
 Script = Sequence[Any] | Callable[[Conversation], Any]
 """Answers in order, rules, or a function from a conversation to an answer."""

@@ -15,12 +15,11 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from .errors import Refusal, ScriptError
-from .interface import Answer, Conversation, LoggedRequest, Request, Response, Wire
+from .interface import Answer, Conversation, LoggedRequest, Refusal, Request, Response, ScriptError, Wire
 from .script import Script, answers_left, player
 
 PROTOCOLS = ("anthropic", "assistants", "chat", "responses")
-"""Names of the protocols, each a package beside this file."""
+"""Names of the protocols, each a module or a package beside this file."""
 
 _HOST = "127.0.0.1"
 ANY_KEY = "local"

@@ -55,11 +55,7 @@ def _harmless(text: str) -> str:
 
 
 def read_failure(fields: Any) -> Failure:
-    """Return the failure that came as data.
-
-    Raises:
-        ValueError: If the data are none.
-    """
+    """Return the failure that came as data; raises ``ValueError`` where the data are none."""
     if not isinstance(fields, list) or len(fields) != 4 or not all(isinstance(field, str) for field in fields):
         raise ValueError("a failure is four texts")
     return failure(*fields)
@@ -88,11 +84,7 @@ class CallLine:
     """A connection to a process of a fork server, with the pipe that brings its end."""
 
     def __init__(self, path: str, deadline: float) -> None:
-        """Connect.
-
-        Raises:
-            OSError: If nobody serves there, or not in time.
-        """
+        """Connect; raises ``OSError`` where nobody serves there, or not in time."""
         self.leash = -1
         self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:

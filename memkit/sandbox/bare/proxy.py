@@ -116,11 +116,7 @@ class ProxiedProgram:
     def __init__(
         self, address: Address, source: str, name: str, file: str, seed: int, events: str, answers: str
     ) -> None:
-        """Start the program.
-
-        Raises:
-            CandidateFailed: If it cannot be loaded.
-        """
+        """Start the program; raises ``CandidateFailed`` where it cannot be loaded."""
         self._opening = (address, source, name, file, seed)
         self._events = events
         self._answers = CallAnswers(answers)

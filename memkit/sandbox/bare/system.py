@@ -15,20 +15,12 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def call(number: int, *arguments: Any) -> int:
-    """Make a system call.
-
-    Raises:
-        OSError: If the kernel refuses.
-    """
+    """Make a system call; raises ``OSError`` where the kernel refuses."""
     return _checked(_LIBRARY.syscall(ctypes.c_long(number), *map(_word, arguments)))
 
 
 def control(option: int, *arguments: int) -> None:
-    """Set an attribute of this process.
-
-    Raises:
-        OSError: If the kernel refuses.
-    """
+    """Set an attribute of this process; raises ``OSError`` where the kernel refuses."""
     _checked(_LIBRARY.prctl(option, *(ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4])))
 
 

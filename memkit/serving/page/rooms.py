@@ -14,8 +14,7 @@ from itertools import islice
 from typing import Any
 
 from memkit.errors import MemkitError, NotFound, UsageError
-from memkit.review.pages import markdown
-from memkit.review.text import bounded, end_name, lint_summary, subject_title, summary
+from memkit.review.text import bounded, end_name, lint_summary, markdown, subject_title, summary
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import parse_time
@@ -530,8 +529,8 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
 
 def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the planning domains, and with a name one of them as a picture and as a table."""
+    from memkit.drawing.graph import task_network
     from memkit.drawing.interface import to_svg
-    from memkit.drawing.planning import task_network
     from memkit.use_cases.domains import list_domains, show_domain
 
     shown: Shown = {"domains": [], "domain": None, "runs": [], "fault": ""}

@@ -12,8 +12,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from memkit import __version__
-from memkit.review.pages import parts
-from memkit.review.text import verdict_call
+from memkit.review.text import parts, verdict_call
 from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.visits import Visit
 from memkit.terminal import counted, harmless, one_line

@@ -37,7 +37,7 @@ records = st.builds(
     confidence=st.floats(0, 1), importance=st.floats(0, 1), source=st.sampled_from(SOURCES),
     source_url=st.none() | names, actor=st.sampled_from(ACTORS), trust=st.sampled_from(TRUSTS),
     valid_from=st.none() | moments, valid_until=st.none() | moments, supersedes=st.none() | names,
-    agent_id=st.none() | names, taint=st.lists(names, max_size=3).map(tuple),
+    agent_id=st.none() | names, key=st.none() | names, taint=st.lists(names, max_size=3).map(tuple),
     parents=st.lists(names, max_size=3).map(tuple), link=st.none() | names, salt=st.none() | names,
     relinked=st.none() | names, about=st.lists(names, max_size=3).map(tuple),
     relation=st.none() | told | st.lists(told, min_size=1, max_size=3),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.words.dates import dated, day_words
+from memkit.runtime.memory.words.dates import _may_name_a_date, _phrases, _read, dated, day_words
 
 SATURDAY = date(2026, 11, 21)
 
@@ -67,3 +67,17 @@ def test_any_text_on_any_day_is_read(text: str, day: date) -> None:
     found = dated(text, day)
 
     assert found.words or found.rest == text
+
+
+WORDS_OF_DATES = st.sampled_from(
+    """in on since the of March may mar 3 3rd 2026 2024-05 2024-05-06 last past this next week weeks month year weekend
+    Monday sunday ago two a few couple days yesterday today tomorrow before after 1999 12 99 sept 2026/03/04 x""".split()
+)
+
+
+@given(st.lists(WORDS_OF_DATES, min_size=1, max_size=6).map(" ".join))
+def test_what_is_not_looked_through_names_no_date(text: str) -> None:
+    """The short question that spares most texts the patterns never hides a date."""
+    found = [match[0] for match in _phrases().finditer(text) if _read(match, SATURDAY, 6) is not None]
+
+    assert _may_name_a_date(text) or not found

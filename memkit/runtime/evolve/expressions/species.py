@@ -17,13 +17,17 @@ from .tree import (
     TESTS,
     Column,
     ExpressionNode,
+    PrimitiveSet,
     column,
     constant,
+    crossed,
+    mutated,
     name,
     number_of,
     operation,
+    random_leaf,
+    random_tree,
 )
-from .variation import PrimitiveSet, crossed, mutated, random_leaf, random_tree
 
 _BASIC = ("add", "subtract", "multiply", "divide")
 _MEMORY = 50_000

@@ -10,8 +10,20 @@ from random import Random
 
 from ..interface import NumberOpening
 from ..island import solved
-from .tree import NUMBER, OPERATIONS, Column, ExpressionNode, column, constant, name, number_of, operation
-from .variation import PrimitiveSet, crossed, mutated
+from .tree import (
+    NUMBER,
+    OPERATIONS,
+    Column,
+    ExpressionNode,
+    PrimitiveSet,
+    column,
+    constant,
+    crossed,
+    mutated,
+    name,
+    number_of,
+    operation,
+)
 
 ONE = constant(1)
 _SMALLEST, _LARGEST = 1e-100, 1e100

@@ -230,11 +230,7 @@ class Programs:
         return genome.text
 
     def decoded(self, data: Any) -> ProgramText:
-        """Return the program with the text ``data``.
-
-        Raises:
-            EvolveError: It is none of this species.
-        """
+        """Return the program with the text ``data``; raises ``EvolveError`` where it is none of this species."""
         genome = ProgramText(data if isinstance(data, str) else "")
         self._known(genome)
         return genome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .course import Journal
 from .executor import Executor, foresee
 from .interface import (
     DENIED,
@@ -18,7 +19,6 @@ from .interface import (
     call_function,
     read_observation,
 )
-from .journal import Journal
 
 __all__ = [
     "DENIED",

@@ -15,7 +15,7 @@ from ..language.conditions import Check, Compare, Condition, Some
 from ..language.domain import Domain, Problem
 from ..language.operators import Operator
 from ..language.terms import Term
-from .course import Belief, Changes, Course, Failure, Snapshot
+from .course import FORMAT, Belief, Changes, Course, Failure, Journal, PlanJournalError, Snapshot
 from .interface import (
     DENIED,
     DONE,
@@ -35,7 +35,6 @@ from .interface import (
     call_function,
     read_observation,
 )
-from .journal import FORMAT, Journal, PlanJournalError
 
 EXCERPT = 2000
 """Characters of a tool's result that the account of a run keeps."""

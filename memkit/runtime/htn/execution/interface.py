@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from ..errors import HtnError, ProblemError
 from ..interface import Reason, Result, Step
 from ..language.conditions import Literal
+from ..language.data import parse_value, value_text
 from ..language.domain import Domain, Problem
 from ..language.forms import parse_conditions
 from ..language.operators import Operator
-from ..language.start import parse_value, value_text
 from ..language.terms import VARIABLE, Term, is_variable, term_text
 
 PENDING = "pending"

@@ -17,16 +17,7 @@ from ..language.conditions import Compare, Condition, Equal, Exists, ForAll, Lit
 from ..language.domain import Domain, Problem, declared_effects
 from ..language.methods import Method, content_of
 from ..language.operators import Change, Operator
-from ..language.terms import (
-    ROOT_TYPE,
-    Head,
-    Members,
-    Term,
-    fluents_of,
-    ground,
-    is_variable,
-    term_text,
-)
+from ..language.terms import ROOT_TYPE, Head, Members, Term, fluents_of, ground, is_variable, term_text
 from ..verification.evaluation import StepState
 from .gaps import end_of
 from .proposals import Accepted
@@ -102,11 +93,7 @@ def _regressed(
 
 
 def _lifted(
-    source: Accepted,
-    regressed: Regressed,
-    domain: Domain,
-    problem: Problem,
-    taken: Iterable[str],
+    source: Accepted, regressed: Regressed, domain: Domain, problem: Problem, taken: Iterable[str]
 ) -> LearnedMethod:
     proposed = source.method
     subtasks = proposed.steps

@@ -1,20 +1,348 @@
-"""Solve a problem: build the world, run strategies within a budget, and say what came of it."""
+"""Solve a problem: ways to go through the decompositions, run within a budget, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, NamedTuple
 
 from ..compiling.codegen import Own
 from ..compiling.compiled import CompiledDomain, CompiledMethod, Notes
+from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import Facts, StateView, World
 from ..errors import counted
-from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, TURNS, Budget, Reason
+from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, NO_PLAN, TURNS, Budget, Choice, Rank, Reason
 from ..language.domain import Domain, Problem
 from ..language.methods import done_before
 from ..language.terms import ROOT_TYPE, Members, Term
-from .search import SearchDecision, SearchSetting
-from .strategies import Cheapest, DepthFirst, Restarts, Strategy, Tabled
+from .search import END, Cell, Reorder, Search, SearchDecision, SearchLimits, SearchSetting
+
+RESTART_AFTER = 250
+"""Nodes of the shortest random run; the others are multiples of it."""
+
+
+def by_rank(rank: Rank) -> Reorder:
+    """Return the order that a caller's function gives to the ways to do a task."""
+
+    def ranked(task: Term, found: list[Expansion], world: World) -> list[Expansion]:
+        def value(expansion: Expansion) -> Any:
+            source, values, subtasks, _ = expansion
+            if source is None:
+                return ()
+            bindings = dict(zip(source.variables, values, strict=True))
+            return rank(task, Choice(source.source.name, bindings, subtasks), world.view)
+
+        return sorted(found, key=value)
+
+    return ranked
+
+
+class Strategy(ABC):
+    """A way to search, which can be interrupted after any number of nodes."""
+
+    def __init__(self, setting: SearchSetting) -> None:
+        self.outcome: str | None = None
+        """What came of it, None while it is not at an end."""
+        self.decisions: Sequence[SearchDecision] = ()
+        self.nodes = 0
+        self.failures = 0
+        """How often it had to turn back."""
+        self.cost: float | None = None
+        """What the cheapest plan costs that was found so far, where costs matter."""
+        self._setting = setting
+        self._world = setting.new_world()
+
+    def advance(self, nodes: int) -> None:
+        """Look at so many more nodes, or fewer if it ends."""
+        last = self.nodes + nodes
+        while self.outcome is None and self.nodes < last:
+            self._go_on(last)
+
+    @abstractmethod
+    def _go_on(self, last: int) -> None:
+        """Look at some nodes, until there were ``last`` of them at most."""
+
+    def _run(self, search: Search, last: int) -> None:
+        """Let a search go on until there were ``last`` nodes, and count what it does."""
+        nodes, failures = search.nodes, search.failures
+        try:
+            search.advance(last - self.nodes)
+        finally:
+            self.nodes += search.nodes - nodes
+            self.failures += search.failures - failures
+
+
+class DepthFirst(Strategy):
+    """Searches depth first in the order of the domain; complete, and at once where the domain says where to go."""
+
+    def __init__(self, setting: SearchSetting, length: int | None = None) -> None:
+        super().__init__(setting)
+        self._limits = SearchLimits(length=None if length is None else len(setting.tasks) + length)
+        self._search = self._begin()
+
+    def _go_on(self, last: int) -> None:
+        self._run(self._search, last)
+        if self._search.found:
+            self._found()
+        elif self._search.exhausted:
+            self._widen()
+
+    def _found(self) -> None:
+        self.outcome, self.decisions = FOUND, self._search.decisions
+
+    def _widen(self) -> None:
+        """Begin again with what made this pass turn back allowed, if anything did."""
+        if self._search.cut_by_length and self._limits.length is not None:
+            beyond = self._limits.length - len(self._setting.tasks)
+            self._limits = replace(self._limits, length=len(self._setting.tasks) + 2 * beyond)
+        elif self._search.cut_by_depth:
+            self.outcome = GAVE_UP
+        elif self._search.recursion_may_matter():
+            self._limits = replace(self._limits, repeats=max(1, 2 * self._limits.repeats))
+        else:
+            self.outcome = NO_PLAN
+        self._search = self._begin()
+
+    def _begin(self) -> Search:
+        return Search(self._setting, self._world, self._limits)
+
+
+class Cheapest(DepthFirst):
+    """Searches depth first for one plan, then for ever cheaper ones (branch and bound), until there is none."""
+
+    def __init__(self, setting: SearchSetting) -> None:
+        self._costs = Costs(setting.compiled)
+        super().__init__(setting)
+
+    def _found(self) -> None:
+        if self._costs.paid < self._costs.most:
+            self.cost = self._costs.most = self._costs.paid
+            self.decisions = list(self._search.decisions)
+        self._search.look_on()
+
+    def _widen(self) -> None:
+        super()._widen()
+        if self.outcome == NO_PLAN and self.cost is not None:
+            self.outcome = FOUND
+
+    def _begin(self) -> Search:
+        self._costs.paid = 0.0
+        return Search(self._setting, self._world, self._limits, costs=self._costs)
+
+
+class Restarts(Strategy):
+    """Searches with choices in random order, from the start again and again, for now and then longer (Luby)."""
+
+    def __init__(self, setting: SearchSetting) -> None:
+        super().__init__(setting)
+        self._random = random.Random(0)
+        self._runs = 0
+        self._search: Search | None = None
+        self._end = 0
+
+    def _go_on(self, last: int) -> None:
+        search = self._search or self._restart()
+        self._run(search, min(last, self._end))
+        if search.found:
+            self.outcome, self.decisions = FOUND, search.decisions
+        elif search.exhausted or self.nodes >= self._end:
+            search.leave()
+            self._search = None
+
+    def _restart(self) -> Search:
+        self._runs += 1
+        self._end = self.nodes + RESTART_AFTER * luby(self._runs)
+        self._search = Search(self._setting, self._world, SearchLimits(), reorder=self._shuffled)
+        return self._search
+
+    def _shuffled(self, task: Term, found: list[Expansion], world: World) -> list[Expansion]:
+        self._random.shuffle(found)
+        return found
+
+
+def luby(run: int) -> int:
+    """Return the length of a run in the sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 … (Luby, Sinclair, Zuckerman 1993).
+
+    >>> [luby(run) for run in range(1, 16)]
+    [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+    """
+    while (run + 1) & run:
+        run -= (1 << run.bit_length() - 1) - 1
+    return (run + 1) >> 1
+
+
+class _State(NamedTuple):
+    """A state, as what differs from the start."""
+
+    key: int
+    removed: Sequence[Term]
+    added: Sequence[Term]
+    numbers: Mapping[Term, Any]
+
+
+@dataclass(eq=False, slots=True)
+class _Table:
+    """The states that a task, begun in a certain one, can end in, and who waits to hear of them."""
+
+    ends: dict[int, _Point] = field(default_factory=dict)
+    waiting: list[_Point] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class _Point:
+    """How far one way to do a task has come: what is left of it, in which state, and what led there."""
+
+    table: _Table
+    left: Cell
+    state: _State
+    before: _Point | None = None
+    by: SearchDecision | _Point | None = None
+    """The step that was taken, the method that was chosen, or the end of a subtask."""
+
+
+@dataclass(eq=False, slots=True)
+class _Opening:
+    """Ways to do a task in a state that were not looked at yet."""
+
+    table: _Table
+    task: Term
+    state: _State
+    ways: Iterator[Expansion]
+
+
+class Tabled(Strategy):
+    """Works out which states each task can end in, until the tasks of the problem end, or nothing new comes."""
+
+    def __init__(self, setting: SearchSetting) -> None:
+        super().__init__(setting)
+        self._facts: Facts = self._world.facts
+        self._functions = Functions(setting.compiled, self._world, None, setting.goal, None)
+        self._cells: dict[tuple[Term, Cell], Cell] = {}
+        self._tables: dict[tuple[Term, int], _Table] = {}
+        self._met: set[tuple[_Table, Cell, int]] = set()
+        self._states: dict[int, _State] = {}
+        self._root = _Table()
+        self._agenda: list[_Point | _Opening] = []
+        self._put(_Point(self._root, self._network(setting.tasks), self._here()))
+
+    def _go_on(self, last: int) -> None:
+        if not self._agenda:
+            self.outcome = NO_PLAN
+            return
+        self.nodes += 1
+        item = self._agenda.pop()
+        if isinstance(item, _Opening):
+            self._open(item)
+        else:
+            self._proceed(item)
+        if self._root.ends:
+            self._found(next(iter(self._root.ends.values())))
+
+    def _found(self, end: _Point) -> None:
+        self.decisions = _decisions(end)
+        too_long = self._setting.depth is not None and len(self.decisions) > self._setting.depth
+        self.outcome = GAVE_UP if too_long else FOUND
+
+    def _proceed(self, point: _Point) -> None:
+        if point.left is END:
+            self._end(point)
+            return
+        self._go_to(point.state)
+        task, rest = point.left.task, point.left.rest or END
+        step = self._functions.steps[task[0]]
+        if step is None:
+            self._wait(point, task)
+            return
+        values = step[0](task)
+        if values is not None:
+            self._put(_Point(point.table, rest, self._here(), point, SearchDecision(step[1], task, values, 0)))
+
+    def _end(self, point: _Point) -> None:
+        table = point.table
+        if point.state.key not in table.ends:
+            table.ends[point.state.key] = point
+            for waiting in table.waiting:
+                self._put(_after(waiting, point))
+
+    def _wait(self, point: _Point, task: Term) -> None:
+        """Let a point wait for the ends of its next task, which is begun if nobody waited for it in this state."""
+        key = (task, point.state.key)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = _Table()
+            ways = chain.from_iterable(each(task) for each in self._functions.expanders[task[0]])
+            self._agenda.append(_Opening(table, task, point.state, ways))
+        table.waiting.append(point)
+        for end in table.ends.values():
+            self._put(_after(point, end))
+
+    def _open(self, opening: _Opening) -> None:
+        """Begin the next way to do a task; there may be more of them than there is room for."""
+        self._go_to(opening.state)
+        way = next(opening.ways, None)
+        if way is not None:
+            source, values, subtasks, width = way
+            chosen = None if source is None else SearchDecision(source, opening.task, values, width)
+            self._agenda.append(opening)
+            self._put(_Point(opening.table, self._network(subtasks), opening.state, None, chosen))
+
+    def _put(self, point: _Point) -> None:
+        key = (point.table, point.left, point.state.key)
+        if key not in self._met:
+            self._met.add(key)
+            self._agenda.append(point)
+
+    def _network(self, tasks: Sequence[Term]) -> Cell:
+        rest = END
+        for task in reversed(tasks):
+            rest = self._cells.setdefault((task, rest), Cell(task, rest, rest.length + 1))
+        return rest
+
+    def _go_to(self, state: _State) -> None:
+        if self._facts.key != state.key:
+            self._facts.undo(0)
+            self._facts.change(state.removed, state.added, state.numbers.items())
+
+    def _here(self) -> _State:
+        key = self._facts.key
+        if key not in self._states:
+            self._states[key] = _difference(self._facts)
+        return self._states[key]
+
+
+def _difference(facts: Facts) -> _State:
+    """Return what the trail comes to, whatever was changed back on the way."""
+    first: dict[Term, Any] = {}
+    for what, how in facts.trail:
+        first.setdefault(what, how)
+    removed = [what for what, how in first.items() if how is False and what not in facts.facts]
+    added = [what for what, how in first.items() if how is True and what in facts.facts]
+    numbers = {what: facts.numbers[what] for what, how in first.items() if not isinstance(how, bool)}
+    return _State(facts.key, removed, added, numbers)
+
+
+def _after(waiting: _Point, end: _Point) -> _Point:
+    return _Point(waiting.table, waiting.left.rest or END, end.state, waiting, end)
+
+
+def _decisions(end: _Point) -> list[SearchDecision]:
+    found: list[SearchDecision] = []
+    waiting: list[SearchDecision | _Point] = [end]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, SearchDecision):
+            found.append(item)
+            continue
+        point: _Point | None = item
+        while point is not None:
+            if point.by is not None:
+                waiting.append(point.by)
+            point = point.before
+    return found
+
 
 _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000

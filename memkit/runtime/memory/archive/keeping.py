@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.documents import DOCUMENT, PIECE, Documents, StoredDocument
+from ..index.documents import DOCUMENT, PIECE, Documents, StoredDocument, is_utf8
 from ..interface import Decision
 from ..record.errors import InvalidRecord, Reason
 from ..record.lines import EMPTY, JSON, kept_time, parse_time, to_text
@@ -86,17 +86,9 @@ def as_json(value: JSON) -> str:
     """Return a value as JSON that gives it back, what JSON calls no number included; raises InvalidRecord."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return text if text.isprintable() or _is_utf8(text) else json.dumps(value, separators=(",", ":"))
+        return text if text.isprintable() or is_utf8(text) else json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"This cannot be kept as JSON: {error}.") from None
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _says_the_same(standing: StoredDocument, text: str, kept: KeptDocument) -> bool:

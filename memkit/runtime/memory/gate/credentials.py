@@ -243,6 +243,8 @@ TURNED_ROUND = regex(
     r"(?i)(?<![^\s\"'`(<])(?P<bare>[^\s\"'`,;<>]{6,200})[\"'`]?,?\s+(?:is|as)\s+(?:my|the|our|his|her|their|your|a)\s+"
     rf"(?:[\w-]+\s+){{0,2}}?(?P<strong>{STRONG})(?![A-Za-z])"
 )
+VARIABLE = regex(r"(?i)[a-z_.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key|credential)[a-z_.-]*")
+"""What code calls a secret, which is none."""
 CARD_CODE = regex(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
 PHRASE = regex(
     r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
@@ -278,7 +280,8 @@ ORDINARY = frozenset(
     needed impossible possible available unavailable necessary mandatory temporary permanent master forgotten
     written hidden broken stolen known given taken shown gone lost kept set reset about after before under
     above below inside outside between behind stronger weaker longer shorter compromised passwordless
-    alphanumeric numeric his hers theirs mine yours ours not too very""".split()
+    alphanumeric numeric case-insensitive obligatoire requis obligatoria obligatorio requerida erforderlich vereist
+    wymagane falsch vergessen incorrecta incorrecto his hers theirs mine yours ours not too very""".split()
 )
 JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
 """Words that make a sentence of what follows a telling word."""
@@ -296,6 +299,8 @@ OWNED = regex(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
 OWNER = 40
 """So many characters before a telling word the owner stands."""
 ENDS = regex(r"[.!?,;\n]|\s*\Z")
+ASSIGNED = regex(r"[A-Z_]{4}=[\"']?$")
+"""A variable of the environment right before its value."""
 GOES_ON = regex(r"(?i)\s*(?:and|but)\s")
 
 
@@ -359,7 +364,7 @@ def _as_arguments(text: str) -> Iterator[Span]:
 
 
 def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
-    if PLACEHOLDER.fullmatch(value):
+    if PLACEHOLDER.fullmatch(value) or VARIABLE.fullmatch(value):
         return False
     if match["pin"]:
         return value.isdigit() and 3 <= len(value) <= 8
@@ -399,6 +404,8 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
     ends_sentence = ENDS.match(text, end)
     # Only what is near is looked at: a text may tell a thousand times of passwords.
     begins_another = OWNED.search(text, max(0, start - OWNER), start) and GOES_ON.match(text, end)
+    if len(value) > 5 and ASSIGNED.search(text, max(0, match.start(group) - OWNER), match.start(group)):
+        return True
     return "pass" in match["strong"].lower() and bool(ends_sentence or begins_another)
 
 

@@ -12,9 +12,11 @@ import unicodedata
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..words.text import regex
 from ..words.wording import APOSTROPHES
+from .secrets import SHORT
 
 CLAUSE = r"(?:^|[.!?:;,\n\"'(\[\-–—>*]\s*|\b(?:and|then|please|must|should|shall|will|to|now|you|instead|just|also|always|immediately|simply|can|may|do|i want you to)\s+)"
 """Where an order may begin. "Alice ignores …" and "they ignored …" are reports."""
@@ -121,6 +123,10 @@ def suspicions(text: str) -> list[Suspicion]:
     >>> suspicions("Alice follows the instructions of her doctor.")
     []
     """
+    return list(_suspicions_before(text) if len(text) <= SHORT else _suspicions(text))
+
+
+def _suspicions(text: str) -> tuple[Suspicion, ...]:
     hidden = hidden_characters(text)
     found = [Suspicion("hidden_characters", "hidden", hidden)] if hidden else []
     for reading in _readings(text):
@@ -128,7 +134,11 @@ def suspicions(text: str) -> list[Suspicion]:
             match = pattern.search(reading)
             if match and not any(other.kind == kind for other in found):
                 found.append(Suspicion("directive", kind, match[0].strip(" \n.,:;!?-\"'")[:80]))
-    return found
+    return tuple(found)
+
+
+_suspicions_before = lru_cache(maxsize=256)(_suspicions)
+"""Names and labels stand in one write after the other."""
 
 
 def hidden_characters(text: str) -> str:

@@ -28,7 +28,29 @@ SPEAKING = (
     jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest:
     backup: ftp: git: mysql maria redis valkey keydb vault htpasswd smb rpc sudo openssl zip 7z rar ldap sqlcmd mongo
     freerdp gpg snmp nmcli wpa chpasswd""".split(),  # noqa: SIM905
-    *("log in", "sign in", "net use", "-u ", "-a "),
+    *(
+        "log in",
+        "sign in",
+        "net use",
+        "-u ",
+        "-a ",
+        "opens",
+        "pw",
+        "pswd",
+        "pa55",
+        "p@ss",
+        "p4ss",
+        "p.a",
+        "p-a",
+        "p_a",
+        "p*a",
+        "kinit",
+        "secret",
+        "token",
+        "bearer",
+        "key",
+        "code",
+    ),
 )
 """Text without any of these does nothing with a password."""
 LONGEST_PLAIN_WORD = 15

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..words.text import regex
+from .credentials import EDGE, KEY_LIKE, STRONG, TECHNICAL
 from .personal import Span
 
 _VALUE = r"[\"'`“]?(?P<bare>[^\s\"'`“”,;<>]{5,200})"
@@ -18,6 +19,7 @@ _PASSWORD = (
     r"hasło(?:\s+to)?|heslo(?:\s+je)?|salasana(?:n[ai])?(?:\s+on)?|lösenord(?:et)?(?:\s+är)?|adgangskode(?:n)?(?:\s+er)?|passord(?:et)?(?:\s+er)?"
     r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz[óo](?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|wachtwoord|kennwort|passwort"
 )
+_WORD = rf"{STRONG}|pw|pswd|p[a@4][s5$]{{2}}w[o0]rd|p(?:[ ._*-]?[a@4])(?:[ ._*-][s5$]){{2}}[ ._*-]w[ ._*-][o0][ ._*-]r[ ._*-]d"
 _SPOKEN = (
     # A pair of name and password, after a word that announces one.
     regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in|auth|account|user(?:name)?)\b(?:\s+(?:is|are|was|with|as|for|to|on|data|details|info|in))*(?:\s+(?:the\s+)?[\w-]+){{0,3}}?\s*[:=]?\s*{_NAME}\s*(?:/|:|\s/\s|\s:\s|\s-\s|\s\|\s)\s*{_VALUE}"),
@@ -25,6 +27,13 @@ _SPOKEN = (
     # Something is set, changed or opened.
     regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"),
     regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"),
+    # What is announced, and told at once or some words later, or before.
+    regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s*(?:just|simply|only)\b)\s*(?:(?:now|still|just)\s+)?{_VALUE}"),
+    regex(rf"(?i){EDGE}(?:{_WORD}|pass)(?![A-Za-z_])(?:\s*[:=]\s*|\s+){_VALUE}"),
+    regex(rf"(?i)\b(?:type|enter|use|try|give|say|keep|put|send|paste|hide|guard)\b\s+(?:in\s+)?{_VALUE}\s[^\n.;]{{0,50}}?{EDGE}(?:{_WORD}|log ?in|vault)(?![A-Za-z])"),
+    regex(rf"(?i)(?<!\S){_NAME}\s?[/:|]\s?{_VALUE}\s+(?:is|are|was|works|for)\b[^\n.;]{{0,20}}?\b(?:log ?in|credentials?|creds|account|sign ?in)\b"),
+    regex(rf"(?i)\b(?:account|user(?:name)?|log ?in)\b\s*(?:is\s+|[:=]\s*)?{_NAME}\s*(?:,|and|with|;)?\s*(?:and\s+|with\s+)?(?:the\s+)?(?:secret|pass\w*|pwd|pw|and|with)\s*[:=]?\s*(?:is\s+)?{_VALUE}"),
+    regex(rf"(?i)\bunlocks?\b[^\n.;]{{0,40}}?\bwith\s+{_VALUE}|\b(?:vault|safe|door|gate|laptop|phone|drive|disk|archive|box|account|wallet)\s+(?:opens|unlocks|decrypts)\s+(?:with|by|using)\s+{_VALUE.replace('bare', 'other')}"),
     # Other languages.
     regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"),
     # A pair before a host, without a scheme.
@@ -49,6 +58,7 @@ _COMMANDS = (
     ("mongo", r"\bmongo(?:sh|dump|restore|export|import)?\b[^\n|;&]{{0,200}}?\s-p\s*{v}"),
     ("freerdp rdesktop", r"\b(?:xfreerdp|rdesktop)\b[^\n|;&]{{0,200}}?\s(?:/p:|-p\s*){v}"),
     ("-u -a --user --auth", r"(?<!\S)(?:-u|-a|--user|--auth|--proxy-user)[ =][\"']?[\w.@\\-]{{1,64}}:{v}"),
+    ("kinit", r"\bkinit\b[^\n|;&]{{0,80}}?<<<\s*{v}"),
     ("gpg", r"\bgpg2?\b[^\n|;&]{{0,200}}?--passphrase[ =]{v}"),
     ("snmp", r"\bsnmp\w+\b[^\n|;&]{{0,200}}?\s-[AX]\s*{v}"),
     ("nmcli wpa", r"\b(?:nmcli\b[^\n|;&]{{0,160}}?\bpassword|wpa_passphrase\s+\S+)\s+{v}"),
@@ -60,16 +70,26 @@ _PATTERNS = tuple(
 )
 ANNOUNCED = (
     *"""credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
-    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest: ftp:
+    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya pw pswd pa55 p@ss p4ss kinit p.a p-a p_a p*a secret key token bearer code vault
+    wallet admin: root: postgres: deploy: guest: ftp:
     git: test: backup: service: app:""".split(),  # noqa: SIM905
-    *("log in", "sign in", "open "),
+    *("log in", "sign in", "open ", "opens "),
 )
 """Text of letters that ASCII has tells of no login without one of these."""
 _NO_VALUE = re.compile(
-    r"[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
-    r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
+    r"[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
+    r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)-?\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
     re.IGNORECASE,
 )
+
+
+_OF_KEY = re.compile(
+    r"(?:api|access|auth\w*|secret|private|bearer|session|signing)[ _-]?(?:key|token)|secret", re.IGNORECASE
+)
+_MIXED_CASE = re.compile(
+    r"(?=.{8})(?=.*[a-z][A-Z].*[a-z][A-Z])(?=.*(?:[A-Z]{2}[a-z]|(?<![a-z])[a-z]{1,2}[A-Z]|[A-Z][a-z]{1,2}[A-Z]))[A-Za-z]+"
+)
+"""Letters whose case changes as in no name."""
 
 
 def spoken(text: str, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
@@ -79,9 +99,11 @@ def spoken(text: str, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
     patterns += [pattern for words, pattern in _PATTERNS if any(word in lowered for word in words)]
     for pattern in patterns:
         for match in pattern.finditer(text):
-            value = match["bare"].rstrip(".!?:)")
-            if _is_no_word(value) and not is_harmless(value):
-                yield "password", match.start("bare"), match.start("bare") + len(value)
+            group = "bare" if match["bare"] else "other"
+            value = match[group].rstrip(".!?:)")
+            known = _is_no_word(value) and not is_harmless(value) and not TECHNICAL.fullmatch(value)
+            if known or (KEY_LIKE.fullmatch(value) and _OF_KEY.search(match.group())):
+                yield "password", match.start(group), match.start(group) + len(value)
 
 
 def _is_no_word(value: str) -> bool:
@@ -90,5 +112,7 @@ def _is_no_word(value: str) -> bool:
         return False
     letters = any(char.isalpha() for char in value)
     return letters and (
-        any(char.isdigit() for char in value) or bool(re.search(r"\w[!@#$%^&*+=?~|]+\w|[a-z][A-Z].*[!@#$%^&*?]", value))
+        any(char.isdigit() for char in value)
+        or bool(re.search(r"\w[!@#$%^&*+=?~|]+\w|[a-z][A-Z].*[!@#$%^&*?]", value))
+        or bool(_MIXED_CASE.fullmatch(value))
     )

@@ -172,6 +172,7 @@ CREATE INDEX lines_of_id ON lines(id);
 CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
+MOST_KEPT = 4 << 20
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
@@ -203,6 +204,8 @@ class Catalogue:
         self.database = Database(path)
         self._sql = self.database.sql
         self.chains = Chains(self._sql, witness)
+        self._just_read: dict[str, tuple[int, bytes]] = {}
+        """What the last refresh read of shards, from which byte on: a corpus that is filled next reads the same."""
         self._adding: Counter[str] = Counter()
         """Lines of the change under way by shard."""
         if self._format() != FORMAT:
@@ -213,6 +216,7 @@ class Catalogue:
     def refresh(self, log: Log, users: Users = None) -> None:
         """Take in what the shards about ``users`` have gained or lost since last time."""
         self._adding.clear()
+        self._just_read.clear()
         present, folders = log.shards(users), log.folders(users)
         if self._current(present, folders):
             if not self.chains.is_compared:
@@ -223,6 +227,11 @@ class Catalogue:
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, lambda mark, stat: mark.stat != stat)
 
+    def read(self, log: Log, shard: str, offset: int) -> bytes:
+        """Return what a shard holds from ``offset`` on, without asking the log for what was read just now."""
+        start, data = self._just_read.get(shard, (0, b""))
+        return data[offset - start :] if data and offset >= start else log.read(shard, offset)
+
     def recheck(self, log: Log) -> None:
         """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
         with self.database.transaction():
@@ -232,6 +241,7 @@ class Catalogue:
         """Enter a line that is about to be written; return its number."""
         entry, shard = entry_of(data)._replace(link=link), self._shard_number(span.shard)
         self._adding[span.shard] += 1
+        self._just_read.clear()
         ended = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()[0]
         return self._enter(span, entry, self.corpus(corpus_of(data)), shard, ended + self._adding[span.shard])
 
@@ -357,6 +367,11 @@ class Catalogue:
         for path in sorted(wanted, key=shard_order):
             if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])
+        for path in self.chains.unlinked_among_linked():
+            if path in present:  # read before the first line with a link was
+                self._drop(path, self._marks(path)[path])
+                self._catch_up(log, path, present[path], None, anew=True)
+                dropped.add(shard_writer(path)[0])
         for writer in dropped:
             self.chains.recount(writer)
         self.chains.settle(log, since, dropped=bool(dropped))
@@ -376,6 +391,8 @@ class Catalogue:
         elif not mark.seen:
             self.chains.forget_flaws(path)
         fresh = data[mark.seen - known :]
+        if len(fresh) < MOST_KEPT:
+            self._just_read = {path: (mark.seen, fresh)}
         found, size = split_lines(fresh)
         self._enter_all(path, mark, fresh, found)
         ended = mark.ended + fresh.count(b"\n", 0, size)

@@ -176,6 +176,12 @@ class Chains:
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         return bool(row and row[0])
 
+    def unlinked_among_linked(self) -> list[str]:
+        """Return the shards with lines without links of writers who have lines with links elsewhere."""
+        mixed = {name for (name,) in self._sql.execute("SELECT name FROM writers WHERE linked AND unlinked")}
+        query = "SELECT DISTINCT path FROM lines JOIN shards ON num=shard WHERE link IS NULL ORDER BY path"
+        return [path for (path,) in self._sql.execute(query) if shard_writer(path)[0] in mixed] if mixed else []
+
     def has_lost_links(self, shard: str, data: bytes) -> bool:
         """Return whether the lines of a shard had links when this clone read them, and somebody took all away."""
         return self._witness is not None and self._witness.has_lost_links(shard_writer(shard)[0], shard, data)

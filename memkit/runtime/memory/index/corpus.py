@@ -235,10 +235,6 @@ class CorpusIndex:
             said |= {document: (session, held.split()) for document, session, held in self._sql.execute(query, some)}
         return said
 
-    def texts(self, documents: Sequence[int]) -> list[str]:
-        """Return the texts of documents, in their order."""
-        return [found.record.text for found in self.found(documents)]
-
     @property
     def vectors_path(self) -> Path | None:
         """Return where vectors of this corpus may lie, to go with it; None where it is in memory."""

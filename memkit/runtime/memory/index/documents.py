@@ -37,9 +37,50 @@ SPACES = """WITH RECURSIVE found(space) AS (
               FROM found WHERE found.space IS NOT NULL)
             SELECT space FROM found WHERE space IS NOT NULL"""
 """From one space to the next, without the documents between."""
+COMPARED = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+"""Comparisons of numbers by which documents are passed over before anybody reads them."""
+EXACT = 2**53
+"""Numbers up to which a float is exact, so that SQLite compares as Python does."""
 SHOWING = f"""SELECT 1 FROM {BY_SPACE} LEFT JOIN records ON records.id=record
               WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL AND (until IS NULL OR until>?)
               AND (record IS NULL OR status='live') LIMIT 1"""
+
+
+class Prefilter(NamedTuple):
+    """What a value certainly holds where it is wanted: the rest of the documents need not be read."""
+
+    texts: tuple[str, ...] = ()
+    """Strings in it."""
+    numbers: tuple[tuple[str, str, float], ...] = ()
+    """``(key, comparison of COMPARED, number)`` at its top."""
+
+    def as_sql(self) -> tuple[str, dict[str, object]]:
+        """Return a condition and its parameters; what is no plain JSON meets any comparison."""
+        given: dict[str, object] = {}
+        parts: list[str] = []
+        for place, text in enumerate(self.texts):
+            forms = {f"text{place}{plain}": json.dumps(text, ensure_ascii=plain) for plain in (True, False)}
+            held = {name: form for name, form in forms.items() if form.isascii() or is_utf8(form)}
+            parts.append("(" + " OR ".join(f"instr(value, :{name})" for name in held) + ")")
+            given |= held
+        for place, (key, comparison, number) in enumerate(self.numbers):
+            if abs(number) <= EXACT and '"' not in key and "\\" not in key:
+                given |= {f"key{place}": f'$."{key}"', f"number{place}": number}
+                asked = f"json_extract(value, :key{place}) {COMPARED[comparison]} :number{place}"
+                parts.append(f"CASE WHEN json_valid(value) THEN {asked} ELSE 1 END")
+        return " AND ".join(parts) or "1", given
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether a text can be written: a half of a pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+EVERYTHING = Prefilter()
 
 
 class StoredDocument(NamedTuple):
@@ -161,26 +202,28 @@ class Documents:
         return int(row[3]), standing.record if standing else self._living(row[7])
 
     def newest(
-        self, kind: str, within: str = "", *, separator: str = ".", holding: tuple[str, ...] = (),
+        self, kind: str, within: str = "", *, separator: str = ".", wanted: Prefilter = EVERYTHING,
         as_of: str | None = None,
     ) -> Iterator[StoredDocument]:  # fmt: skip
         """Yield what stands in a space and the spaces below it, the newest first, reading no more than is taken.
 
-        Those that certainly hold none of the texts of ``holding`` in their JSON are passed over.
+        Those that certainly do not hold what is ``wanted`` are passed over.
         """
         asked = {"kind": kind, "space": within, "below": within + separator, "above": within + separator + END}
         if as_of is not None:
             yield from self._at(asked, as_of)
             return
-        words = {f"w{place}": word for place, word in enumerate(holding)}
-        held = "".join(f" AND (instr(value, :{name}) OR record IS NOT NULL)" for name in words)
+        held, given = wanted.as_sql()
         # Of a few documents the space leads to them, of many the time.
         few = within and int(self._sql.execute(COUNT, asked).fetchone()[0]) <= FEW
         table, order = (BY_SPACE, "+at") if few else (BY_TIME, "at")
         where = IN_SPACE if within else ANYWHERE
-        query = f"""SELECT {COLUMNS}, (SELECT status FROM records WHERE records.id=record) FROM {table}
-                    WHERE kind=:kind AND latest=1 AND {where}{held} ORDER BY {order} DESC, id DESC"""
-        for row in self._sql.execute(query, asked | words):
+        status = "(SELECT status FROM records WHERE records.id=record)"
+        # What a person put in the place of a record's text stands elsewhere.
+        changed = f"record IS NOT NULL AND {status} IS NOT 'live'"
+        query = f"""SELECT {COLUMNS}, {status} FROM {table} WHERE kind=:kind AND latest=1 AND {where}
+                    AND ({held} OR {changed}) ORDER BY {order} DESC, id DESC"""
+        for row in self._sql.execute(query, asked | given):
             if row[10] in (None, "live"):
                 if row[8] is not None and (row[6] is None or row[6] > self._now):
                     yield StoredDocument._make((*row[:10], None))

@@ -222,7 +222,7 @@ class Index:
         for line in self.catalogue.lines(corpus, after):
             if line.span.shard != shard or line.span.offset < start:
                 shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
-                content = self._log.read(shard, start)
+                content = self.catalogue.read(self._log, shard, start)
             first = line.span.offset - start
             data = unplaced(decode_line(content[first : first + line.span.size]))
             if is_sealed(data):

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..log.log import Span
-from ..record.errors import InvalidRecord
 from ..record.events import (
     OPEN_TRUSTS,
     Event,
@@ -53,15 +52,15 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
     """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
     entering: dict[int, Sequence[str]] = {}
-    last: tuple[int, str] | None = None
-    for seq, span, data in lines:
-        last = seq, f"{span.shard}:{span.offset}"
-        try:
-            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
-        except InvalidRecord:
-            continue  # ``check`` names it with its line
+    last: NumberedLine | None = None
+    for last in lines:
+        _, span, data = last
+        # What cannot be read is in no catalogue; ``check`` names it with its line.
+        id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
         if id:
             touched[id] = None
+    if entering:
+        sql.execute(COUNT_IN, (len(entering), sum(map(len, entering.values()))))
     # The newest first: what ends a record is looked up at its successor.
     waiting = dict.fromkeys(sorted(concerned(sql, touched), reverse=True))
     while waiting:
@@ -70,7 +69,8 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
         waiting.update(dict.fromkeys(_settle(sql, words, entering, id)))
     words.add(entering)
     if last:
-        sql.execute("UPDATE corpus SET seq=?, place=?", last)
+        seq, span, _ = last
+        sql.execute("UPDATE corpus SET seq=?, place=?", (seq, f"{span.shard}:{span.offset}"))
 
 
 def found_by(record: Record) -> list[str]:
@@ -102,7 +102,7 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
 
 def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON]) -> str | None:
     """Enter a record and return its id if there is more to know about it than its line."""
-    record = Record.from_data(data)
+    record = Record.from_checked(data)
     is_known, has_more = sql.execute(KNOWN, {"id": record.id}).fetchone()
     if is_known:
         return None
@@ -119,7 +119,6 @@ def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], d
         return record.id
     _enter_relations(sql, document, record)
     entering[document] = found
-    sql.execute(COUNT_IN, (1, len(found)))
     return None
 
 

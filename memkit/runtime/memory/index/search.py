@@ -99,7 +99,8 @@ def search(
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     kept = tuple(hits[: max(0, question.k)])
     outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
-    return SearchReport(kept, not hits, (*outranked, *losers))
+    how = "off" if meaning is None else "exact" if meaning.is_exact else "approximate"
+    return SearchReport(kept, not hits, (*outranked, *losers), how)
 
 
 def _ask(
@@ -375,6 +376,9 @@ BY_WORDS = 0.7
 class VectorIndex(Protocol):
     """Finds the records of a corpus whose texts are near a question in meaning; follows what the corpus takes in."""
 
+    is_exact: bool
+    """Whether the last question was compared with every vector."""
+
     def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> Mapping[int, float]:
         """Return the similarity, at most 1, of the nearest documents of live records, and of those ``beside`` them."""
         ...
@@ -387,6 +391,8 @@ class ByMeaning:
         self._vectors = vectors
         self._query = query
         self._floor = floor
+        self.is_exact = True
+        """Whether every corpus was compared vector by vector."""
 
     def added(
         self,
@@ -399,6 +405,7 @@ class ByMeaning:
         """Return the records that the words found and those whose similarity reaches the floor."""
         here = {found.document for found, _ in worded}
         near = self._vectors.nearest(corpus, self._query, limit, here)
+        self.is_exact = self.is_exact and self._vectors.is_exact
         more = [document for document, similarity in near.items() if similarity >= self._floor and document not in here]
         query = weighed(statistics, terms)
         meant = []

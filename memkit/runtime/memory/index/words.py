@@ -12,6 +12,7 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 import math
 import sqlite3
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
@@ -205,12 +206,12 @@ class WordIndex:
 
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
-        rows = [
+        rows = (
             (term, tokens.count(term), len(tokens), document)
             for document, tokens in sorted(documents.items())
             for term in set(tokens)
-        ]
-        if not rows:
+        )
+        if not any(documents.values()):
             return
         if len(documents) >= FOLDED_AT_ONCE:
             self._fold(rows)
@@ -218,7 +219,7 @@ class WordIndex:
         self._sql.executemany("INSERT INTO fresh(term, count, length, document) VALUES(?,?,?,?)", rows)
         folded = self._sql.execute("SELECT coalesce(max(newest), 0) FROM segments").fetchone()[0]
         if max(documents) - folded >= FOLDED_AT_ONCE:
-            self._fold(self._sql.execute(ALL_FRESH).fetchall())
+            self._fold(self._sql.execute(ALL_FRESH))
             self._sql.execute("DELETE FROM fresh")
 
     def remove(self, document: int, tokens: Sequence[str]) -> None:
@@ -291,12 +292,17 @@ class WordIndex:
                 self._sql.execute("DELETE FROM words WHERE rowid=?", (row,))
             return
 
-    def _fold(self, rows: Sequence[tuple[str, int, int, int]]) -> None:
+    def _fold(self, rows: Iterable[tuple[str, int, int, int]]) -> None:
         """Make a segment of the words of documents, which ascend, and merge those of which there are enough now."""
-        lists: dict[str, Runs] = {}
-        for term, *kind, document in rows:
-            lists.setdefault(term, {}).setdefault((kind[0], kind[1]), array("I")).append(document)
-        self._enter(sorted(lists.items()), 0, max(row[-1] for row in rows))
+        lists: defaultdict[str, Runs] = defaultdict(dict)
+        for term, count, length, document in rows:
+            runs, kind = lists[term], (count, length)
+            if kind in runs:
+                runs[kind].append(document)
+            else:
+                runs[kind] = array("I", (document,))
+        newest = max(held[-1] for runs in lists.values() for held in runs.values())
+        self._enter(sorted(lists.items()), 0, newest)
         for level in range(HIGHEST):
             alike = "SELECT number, newest FROM segments WHERE level=? ORDER BY newest"
             segments = self._sql.execute(alike, (level,)).fetchall()

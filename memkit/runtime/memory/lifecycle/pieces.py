@@ -248,6 +248,7 @@ def keep(
     *,
     consented: bool,
     own_words: Callable[[str], str | None] = lambda said: said,
+    taint: tuple[str, ...] = (),
 ) -> Iterator[tuple[DrawnPiece, Decision]]:
     """Offer pieces to the gate, each as drawn from its turns, and yield what became of those that are news.
 
@@ -257,6 +258,7 @@ def keep(
         origin: Whose it is, in which session.
         consented: Whether the user agreed to long-term memory.
         own_words: Levels what the user said as a turn does.
+        taint: What may have steered the user's words, where the channel cannot tell them from others'.
     """
     for piece in pieces:
         last = piece.turns[-1]
@@ -265,7 +267,7 @@ def keep(
             continue
         said = "\n".join(own_words(turn.said) or "" for turn in piece.turns)
         parents = tuple(dict.fromkeys(id for turn in piece.turns for id in turn.parents))
-        whose = origin._replace(turn_id=last.turn_id, user_text=said, taint=(), parents=parents)
+        whose = origin._replace(turn_id=last.turn_id, user_text=said, taint=taint, parents=parents)
         other = _other_value(piece, near)
         if other is not None and other.created_at > last.at:
             continue  # what was said later holds

@@ -11,7 +11,7 @@ from ..interface import ShardProblem
 from ..record.errors import InvalidRecord
 from ..record.events import OPERATIONS, Event
 from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
-from ..record.record import Record, corpus_of, is_to_hide, unplaced
+from ..record.record import check_record, corpus_of, is_to_hide, unplaced
 from .log import Log
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -51,7 +51,10 @@ def pieces(data: bytes) -> Iterator[ShardPiece]:
 def checked_id(data: Mapping[str, JSON]) -> str:
     """Return the id of a parsed line, or raise InvalidRecord saying why it is no line of the archive."""
     corpus_of(data)
-    return Event.from_data(data).id if "op" in data else Record.from_data(data).id
+    if "op" in data:
+        return Event.from_data(data).id
+    check_record(data)
+    return str(data["id"])
 
 
 def flawed(line: bytes, reason: str) -> tuple[str, str]:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
 from ..record.lines import EMPTY, JSON, decode_line
@@ -92,6 +93,10 @@ class Log(Protocol):
     def cache(self) -> str:
         """Return a name for what an index of this log is kept under; empty for the store's own files."""
 
+    @property
+    def vectors(self) -> Any:
+        """Return vectors that several instances share, for whoever searches by meaning; None where each has its own."""
+
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard that may hold lines about ``users``, or shared ones."""
 
@@ -125,6 +130,7 @@ class SharedShards:
     """What holds for a log whose shards have lines about anybody, and may be edited by people and git."""
 
     cache = ""
+    vectors = None
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return that any shard may hold lines about anybody."""
@@ -156,6 +162,7 @@ class OneWriter:
         return self.writer
 
 
+@lru_cache(maxsize=256)  # every line that is read asks this of its shard
 def shard_writer(shard: str) -> tuple[str, int]:
     """Return the writer of a shard and which of its files this is, counted from 1."""
     match = re.fullmatch(SHARD_NAME, shard.rpartition("/")[2])

@@ -40,7 +40,8 @@ def parse_time(value: str | datetime) -> datetime:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     try:
-        if (day := bare_date(value)) is not None:
+        is_whole = value[4:11:3] == "--T"  # as the archive writes it: no bare date has that form
+        if not is_whole and (day := bare_date(value)) is not None:
             return datetime.combine(day, datetime.max.time(), UTC)
         return parse_time(datetime.fromisoformat(value))
     except (ValueError, OverflowError):

@@ -239,11 +239,7 @@ class Record(NamedTuple):
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that a parsed line holds, or raise InvalidRecord naming the field."""
-        data = legible(data)
-        absent = [key for key in REQUIRED if data.get(key) is None]
-        if absent:
-            raise InvalidRecord(f"A record needs {', '.join(absent)}.")
-        check_fields(data)
+        check_record(data)
         return cls.from_checked(data)
 
     @classmethod
@@ -402,6 +398,14 @@ def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
     return {**times, **labels}
 
 
+def check_record(data: Mapping[str, JSON]) -> None:
+    """Raise InvalidRecord where a parsed line, sealed or not, is no record."""
+    data = legible(data)
+    if absent := [key for key in REQUIRED if data.get(key) is None]:
+        raise InvalidRecord(f"A record needs {', '.join(absent)}.")
+    check_fields(data)
+
+
 def check_fields(data: Mapping[str, JSON]) -> None:
     """Raise InvalidRecord for the first thing that breaks the format."""
     for message in field_problems(data):
@@ -410,8 +414,8 @@ def check_fields(data: Mapping[str, JSON]) -> None:
 
 def field_problems(data: Mapping[str, JSON]) -> list[str]:
     """Return what breaks the record format in ``data``, one sentence each."""
-    given = ((name, form, data.get(name)) for name, form in CHECKED)
-    return [message for name, form, value in given if value is not None for message in problems(name, form, value)]
+    given = [(name, form, data[name]) for name, form in CHECKED if data.get(name) is not None]
+    return [message for name, form, value in given for message in problems(name, form, value)]
 
 
 def unplaced(data: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -19,10 +19,11 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 HINTS = frozenset(
     f"{word}{plural}" for plural in ("", "s") for word in (
         *MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago",
-        "week", "month", "year", "weekend",
     )
 )  # fmt: skip
-"""Without one of these, and without a digit, a text names no date, and no pattern need be compiled for it."""
+UNITS = frozenset(("week", "month", "year", "weekend"))
+WHICH = frozenset(("last", "past", "this", "next", "previous", "coming"))
+"""Without a hint, one of these beside a unit, or a year, a text names no date, and no pattern need look for one."""
 FEW, COUPLE = 3, 2
 AHEAD = 6
 """Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
@@ -71,7 +72,9 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
 @lru_cache(maxsize=4096)
 def _may_name_a_date(text: str) -> bool:
-    return any(map(str.isdigit, set(text))) or not HINTS.isdisjoint(re.findall("[a-z]+", text.lower()))
+    held = re.findall("[a-z]+", text.lower())
+    is_told = not HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
+    return is_told or re.search(r"(?:19|20)\d\d", text) is not None
 
 
 @cache
@@ -89,7 +92,7 @@ def _phrases() -> re.Pattern[str]:
         | (?P<month_first>{month}\ (?:the\ )?{day}(?:,?\ {year})?)(?![\w:])
         | (?P<month_year>{month},?\ (?:of\ )?{year})(?!\w)
         | (?P<ago>(?P<count>{count})\ (?P<unit>day|week|month|year)s?\ ago)\b
-        | (?P<near>(?P<which>last|past|this|next|previous|coming)\ (?P<what>weekend|week|month|year|{weekday}))\b
+        | (?P<near>(?P<which>{"|".join(sorted(WHICH))})\ (?P<what>weekend|week|month|year|{weekday}))\b
         | (?P<side>day\ before\ yesterday|day\ after\ tomorrow|yesterday|today|tonight|tomorrow)\b
         )
         | \b(?:on\ )(?P<weekday>{weekday})\b

@@ -300,7 +300,10 @@ def _stated(flat: str, text: str) -> str:
     used = set(flat)
     gaps = "".join(sorted(filter(_is_gap, used)))
     if any(map(str.isnumeric, used)) and gaps:
-        return re.sub(f"[{re.escape(gaps)}]+", _kept, flat) or text.strip()
+        between = f"[{re.escape(gaps)}]+"
+        numeric = "0-9" + "".join(char for char in used if char.isnumeric() and not char.isascii())
+        flat = re.sub(f"{between}+(?![{numeric}])", "", flat)  # nothing to ask of those that no number follows
+        return re.sub(between, _kept, flat) or text.strip()
     return flat.translate(dict.fromkeys(map(ord, gaps))) or text.strip()
 
 

@@ -1,14 +1,267 @@
-"""Read a Messages request strictly: what the vendor answers with 400 is a ``Refusal`` here."""
+"""Read a Messages request strictly: what the vendor answers with 400 is a ``Refusal`` here, in the vendor's words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..interface import Conversation
-from .blocks import TOOL_NAME, read_content
-from .faults import mapping, text_of, wrong
-from .history import read_history
+from ..interface import Call, Conversation, Message, Refusal
+
+KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+"""Any other client error is an ``invalid_request_error``, any other server error an ``api_error``."""
+
+
+def kind_of(status: int) -> str:
+    """Return the type of error that the vendor sends with ``status``."""
+    return KINDS.get(status, "api_error" if status >= 500 else KINDS[400])
+
+
+def error_of(status: int, message: str) -> dict[str, str]:
+    """Return what stands under ``error``, in a response and in a stream."""
+    return {"type": kind_of(status), "message": message}
+
+
+def wrong(place: str, reason: str) -> Refusal:
+    """Return the refusal of what stands at ``place``, a path such as ``messages.0.content``."""
+    return Refusal(400, f"{place}: {reason}", param=place)
+
+
+def mapping(value: Any, place: str) -> Mapping[str, Any]:
+    """Return ``value`` if it is an object."""
+    if not isinstance(value, Mapping):
+        raise wrong(place, "Input should be a valid dictionary")
+    return value
+
+
+def text_of(data: Mapping[str, Any], key: str, place: str, *, empty: bool = False) -> str:
+    """Return the text that ``data`` has to hold under ``key``."""
+    value = data.get(key)
+    if key not in data:
+        raise wrong(f"{place}{key}", "Field required")
+    if not isinstance(value, str):
+        raise wrong(f"{place}{key}", "Input should be a valid string")
+    if not value and not empty:
+        raise wrong(f"{place}{key}", "String should have at least 1 character")
+    return value
+
+
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_IN_RESULT = ("text", "image", "document", "search_result", "tool_reference")
+_ALLOWED = {
+    "user": ("text", "tool_result", "image", "document", "search_result", "container_upload"),
+    "assistant": ("text", "tool_use", "thinking", "redacted_thinking"),
+    "system": ("text",),
+}
+"""Types of block by the role of the message; those that a vendor's own server tools write are not spoken here."""
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a client says became of a call."""
+
+    call_id: str
+    text: str
+
+
+Block = str | Call | ToolResult
+"""What a script sees of a block; others, such as images and thoughts, are checked and left out."""
+
+
+def read_content(content: Any, role: str, place: str) -> list[Block]:
+    """Return the blocks of a message's content; raises ``Refusal`` where they break the protocol."""
+    if isinstance(content, str):
+        return [content] if content else []
+    if not isinstance(content, list):
+        raise wrong(place, "Input should be a valid string or a list of content blocks")
+    blocks: list[Block] = []
+    for index, data in enumerate(content):
+        block = _block(data, role, f"{place}.{index}")
+        if block is not None:
+            blocks.append(block)
+    return blocks
+
+
+def _block(data: Any, role: str, place: str) -> Block | None:
+    """Return one block, None for a kind that a script does not see."""
+    kind = _kind(data, _ALLOWED[role], place)
+    if kind == "text":
+        return _text(data, place)
+    if kind == "tool_use":
+        return _call(data, place)
+    if kind == "tool_result":
+        return _result(data, place)
+    return None
+
+
+def _kind(data: Any, allowed: tuple[str, ...], place: str) -> str:
+    kind = mapping(data, place).get("type")
+    if kind not in allowed:
+        tags = ", ".join(map(repr, allowed))
+        raise wrong(place, f"Input tag {kind!r} found using 'type' does not match any of the expected tags: {tags}")
+    return str(kind)
+
+
+def _text(data: Mapping[str, Any], place: str) -> str:
+    text = text_of(data, "text", f"{place}.", empty=True)
+    if not text:
+        raise wrong(place, "text content blocks must be non-empty")
+    if not text.strip():
+        raise wrong(place, "text content blocks must contain non-whitespace text")
+    return text
+
+
+def _call(data: Mapping[str, Any], place: str) -> Call:
+    name, call_id = text_of(data, "name", f"{place}."), text_of(data, "id", f"{place}.")
+    if not TOOL_NAME.match(name):
+        raise wrong(f"{place}.name", f"String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$', got {name!r}")
+    if not _CALL_ID.match(call_id):
+        raise wrong(f"{place}.id", f"String should match pattern '^[a-zA-Z0-9_-]+$', got {call_id!r}")
+    return Call(name, mapping(data.get("input"), f"{place}.input"), call_id)
+
+
+def _result(data: Mapping[str, Any], place: str) -> ToolResult:
+    """Return the result of a ``tool_result`` block; its content may be missing or empty."""
+    call_id, content = text_of(data, "tool_use_id", f"{place}."), data.get("content", "")
+    if not isinstance(data.get("is_error", False), bool):
+        raise wrong(f"{place}.is_error", "Input should be a valid boolean")
+    if isinstance(content, str):
+        return ToolResult(call_id, content)
+    if not isinstance(content, list):
+        raise wrong(f"{place}.content", "Input should be a valid string or a list of content blocks")
+    texts = []
+    for index, part in enumerate(content):
+        if _kind(part, _IN_RESULT, f"{place}.content.{index}") == "text":
+            texts.append(_text(part, f"{place}.content.{index}"))
+    return ToolResult(call_id, "".join(texts))
+
+
+_KEYS = {"user": {"role", "content"}, "assistant": {"role", "content"}, "system": {"role", "content", "output_config"}}
+"""What a message may hold by its role; with ``system`` the Claude command line sends what holds from there on."""
+
+
+def read_history(listed: Any, system: str) -> tuple[Message, ...]:
+    """Return the messages in the common form, or raise ``Refusal`` with the first thing that is wrong.
+
+    What the messages say in the name of the system is added to ``system``, the first message of the common form: so a
+    script finds the user's words or a tool's result last, whatever a client puts behind them.
+    """
+    if not isinstance(listed, list):
+        raise wrong("messages", "Field required" if listed is None else "Input should be a valid list")
+    if not listed:
+        raise wrong("messages", "at least one message is required")
+    turns = [_turn(data, index, last=index == len(listed) - 1) for index, data in enumerate(listed)]
+    first = next((role for role, _ in turns if role != "system"), None)
+    if first != "user":
+        raise wrong("messages", 'first message must use the "user" role')
+    _check_pairs(turns)
+    messages = [message for role, blocks in turns for message in _messages(role, blocks)]
+    said = "\n".join(text for text in (system, *(one.text for one in messages if one.role == "system")) if text)
+    spoken = tuple(message for message in messages if message.role != "system")
+    return (Message("system", said), *spoken) if said else spoken
+
+
+def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
+    place = f"messages.{index}"
+    role = mapping(data, place).get("role")
+    if not isinstance(role, str) or role not in _KEYS:
+        raise wrong(f"{place}.role", f"Input should be 'user' or 'assistant', got {role!r}")
+    if "content" not in data:
+        raise wrong(f"{place}.content", "Field required")
+    extra = sorted(set(data) - _KEYS[role])
+    if extra:
+        raise wrong(f"{place}.{extra[0]}", "Extra inputs are not permitted")
+    blocks = read_content(data["content"], role, f"{place}.content")
+    if not data["content"] and not (role == "assistant" and last) and "output_config" not in data:
+        raise wrong(place, "all messages must have non-empty content except for the optional final assistant message")
+    if role == "assistant" and last and _ends_in_space(blocks):
+        raise wrong("messages", "final assistant content cannot end with trailing whitespace")
+    return role, blocks
+
+
+def _ends_in_space(blocks: list[Block]) -> bool:
+    last = blocks[-1] if blocks else None
+    return isinstance(last, str) and last != last.rstrip()
+
+
+def _messages(role: str, blocks: list[Block]) -> Iterator[Message]:
+    """Yield the common form of one message: each result is a message of its own, the text and calls are one."""
+    yield from (Message("tool", block.text, call_id=block.call_id) for block in blocks if isinstance(block, ToolResult))
+    text = "\n".join(block for block in blocks if isinstance(block, str))
+    calls = tuple(block for block in blocks if isinstance(block, Call))
+    if text or calls or not any(isinstance(block, ToolResult) for block in blocks):
+        yield Message(role, text, calls)
+
+
+def _check_pairs(turns: list[tuple[str, list[Block]]]) -> None:
+    """Raise ``Refusal`` unless every call is answered once, in the next message of the user, before anything else."""
+    waiting: list[str] = []
+    seen: set[str] = set()
+    asked_in = 0
+    for index, (role, blocks) in enumerate(turns):
+        if role == "user":
+            _check_answers(blocks, waiting, asked_in, index)
+            waiting = []
+            continue
+        _check_unanswered(waiting, asked_in)
+        waiting, asked_in = _calls(blocks, seen, index), index
+    _check_unanswered(waiting, asked_in)
+
+
+def _calls(blocks: list[Block], seen: set[str], index: int) -> list[str]:
+    """Return the ids of the calls in ``blocks``, none of which may have occurred before."""
+    ids = [block.id for block in blocks if isinstance(block, Call)]
+    for call_id in ids:
+        if call_id in seen:
+            raise wrong(f"messages.{index}", f"`tool_use` ids must be unique, {call_id} occurs twice")
+        seen.add(call_id)
+    return ids
+
+
+def _check_answers(blocks: list[Block], waiting: list[str], asked_in: int, index: int) -> None:
+    """Refuse results that answer no call, answer one twice, leave one out or stand behind something else."""
+    answered: list[str] = []
+    for place, block in enumerate(blocks):
+        if not isinstance(block, ToolResult):
+            continue
+        if block.call_id in answered:
+            raise wrong(
+                f"messages.{index}.content.{place}",
+                "each tool_use must have a single result. "
+                f"Found multiple `tool_result` blocks with id: {block.call_id}",
+            )
+        if block.call_id not in waiting:
+            raise wrong(
+                f"messages.{index}.content.{place}",
+                f"unexpected `tool_use_id` found in `tool_result` blocks: {block.call_id}. Each `tool_result` block "
+                "must have a corresponding `tool_use` block in the previous message.",
+            )
+        answered.append(block.call_id)
+    in_front = blocks[: len(answered)]
+    left = waiting if any(not isinstance(block, ToolResult) for block in in_front) else set(waiting) - set(answered)
+    _check_unanswered([call_id for call_id in waiting if call_id in left], asked_in)
+
+
+def _check_unanswered(waiting: list[str], asked_in: int) -> None:
+    if waiting:
+        raise Refusal(
+            400,
+            f"messages.{asked_in}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{', '.join(waiting)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+            "message, in front of everything else that it holds.",
+            param=f"messages.{asked_in}",
+        )
+
 
 WITHOUT_SAMPLING = "2026-10-21"
 """From this version on a request that carries a sampling parameter is refused."""
@@ -140,8 +393,7 @@ def _check_cached(body: Mapping[str, Any]) -> None:
     found = sum(_cached(body.get(name)) for name in ("system", "tools", "messages"))
     if found > _CACHED_BLOCKS:
         raise wrong(
-            "cache_control",
-            f"A maximum of {_CACHED_BLOCKS} blocks with cache_control may be provided. Found {found}.",
+            "cache_control", f"A maximum of {_CACHED_BLOCKS} blocks with cache_control may be provided. Found {found}."
         )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Refusal
-from ..reading import check_choice, check_known, function_name, metadata_of, object_of, text_of, value_of, wrong
+from ..interface import Refusal
+from ..openai_parts import check_choice, check_known, function_name, metadata_of, object_of, text_of, value_of, wrong
 
 _LONGEST_TEXT = 256_000
 _MOST_TOOLS = 128

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import Refusal
-from ..interface import Answer, Call, Conversation, Message
+from ..interface import Answer, Call, Conversation, Message, Refusal, halves
 from ..openai_parts import new_id
-from ..sse import halves
 from .request import MessageOrder, RunOrder, function_names
 
 Event = tuple[str, dict[str, Any]]

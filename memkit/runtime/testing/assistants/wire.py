@@ -12,9 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from .. import sse
-from ..errors import Refusal
-from ..interface import Answer, Conversation, Play, Request, Response
+from ..interface import Answer, Conversation, Play, Refusal, Request, Response, event
 from ..openai_parts import VARIABLES, error_body, models_at, new_id, page, unknown_address
 from .request import (
     RunOrder,
@@ -226,7 +224,7 @@ def _told(run: Run, answer: Answer, asked: Conversation, stream: bool, before: S
     told = [*before, ("thread.run.queued", run.body())]
     while more := list(run.proceed()):
         told += more
-    events = (*(sse.event(*event) for event in told), "event: done\ndata: [DONE]")
+    events = (*(event(*change) for change in told), "event: done\ndata: [DONE]")
     return Response(events=events, cut=answer.cut, delay=answer.delay)
 
 

@@ -1,15 +1,29 @@
-"""The items of a conversation: read strictly, and turned into messages that are the same for all protocols."""
+"""The items of a conversation: read strictly, what they owe each other, how they are kept; as messages."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
-from ..errors import Refusal
-from ..interface import Call, Message
-from ..openai_parts import new_id
-from ..reading import check_known, choice_of, missing, parsed, required, tool_name, unsupported_value, value_of, wrong
+from ..interface import Call, Message, Refusal
+from ..openai_parts import (
+    check_known,
+    choice_of,
+    missing,
+    new_id,
+    parsed,
+    required,
+    tool_name,
+    unsupported_value,
+    value_of,
+    wrong,
+)
 
 Item: TypeAlias = dict[str, Any]
 """One item as the protocol writes it, its content a list of parts."""
@@ -191,3 +205,184 @@ def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in content)
+
+
+def check_order(items: Sequence[Item]) -> None:
+    """Refuse a call without output, an output without call, an item that is there twice, reasoning without sequel."""
+    waiting: dict[str, None] = {}
+    seen: set[str] = set()
+    for place, item in enumerate(items):
+        if item["type"] == "function_call":
+            waiting[item["call_id"]] = None
+        elif item["type"] == "function_call_output":
+            if item["call_id"] not in waiting:
+                raise _refused(f"No tool call found for function call output with call_id {item['call_id']}.")
+            del waiting[item["call_id"]]
+        elif item["type"] == "reasoning":
+            _check_sequel(items, place)
+        item_id = item.get("id")
+        if item_id in seen:
+            message = f"Duplicate item found with id {item_id}. Remove duplicate items from your input and try again."
+            raise _refused(message)
+        if item_id is not None:
+            seen.add(item_id)
+    if waiting:
+        raise _refused(f"No tool output found for function call {next(iter(waiting))}.")
+
+
+def _check_sequel(items: Sequence[Item], place: int) -> None:
+    """Refuse reasoning after which the model said and called nothing."""
+    item = items[place]
+    after = items[place + 1] if place + 1 < len(items) else None
+    if after is None or after["type"] not in OUTPUTS or after.get("role", "assistant") != "assistant":
+        raise _refused(f"Item '{item['id']}' of type 'reasoning' was provided without its required following item.")
+
+
+def check_reasoning(given: Sequence[Item], kept: Mapping[str, Item], led_to: Mapping[str, str]) -> None:
+    """Refuse reasoning that is known only by its id to a server that did not keep it, and what comes without its own.
+
+    Args:
+        given: The items of the request.
+        kept: Every item that the server stores, by id.
+        led_to: Which reasoning an item that the server stores came after, id by id.
+    """
+    ids = {item.get("id") for item in given}
+    for item in given:
+        item_id = str(item.get("id"))
+        if item["type"] == "reasoning" and "encrypted_content" not in item and item_id not in kept:
+            raise not_found(item_id)
+        if item_id in led_to and led_to[item_id] not in ids:
+            raise _refused(
+                f"Item '{item_id}' of type '{item['type']}' was provided without its required 'reasoning' item: "
+                f"'{led_to[item_id]}'."
+            )
+
+
+def not_found(item_id: str) -> Refusal:
+    """Return the refusal of an item that the server does not keep."""
+    return Refusal(
+        404,
+        f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input.",
+        param="input",
+    )
+
+
+def _refused(message: str) -> Refusal:
+    return Refusal(400, message, param="input")
+
+
+@dataclass
+class KeptResponse:
+    """A response that was stored."""
+
+    body: dict[str, Any]
+    items: tuple[Item, ...]
+    """Everything that the model saw, without instructions."""
+
+
+@dataclass
+class KeptConversation:
+    """A conversation, to which every response in it adds its items."""
+
+    id: str = field(default_factory=lambda: new_id("conv"))
+    metadata: dict[str, str] = field(default_factory=dict)
+    created_at: int = field(default_factory=lambda: int(time.time()))
+    items: list[Item] = field(default_factory=list)
+    busy: bool = False
+
+    def body(self) -> dict[str, Any]:
+        """Return the conversation as the protocol writes it."""
+        return {"id": self.id, "object": "conversation", "created_at": self.created_at, "metadata": self.metadata}
+
+
+class State:
+    """Keeps responses and conversations for as long as the server lives."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, Item] = {}
+        """Every item that is kept, by id."""
+        self.led_to: dict[str, str] = {}
+        """Which reasoning an item came after, id by id."""
+        self._responses: dict[str, KeptResponse] = {}
+        self._conversations: dict[str, KeptConversation] = {}
+        self._lock = threading.Lock()
+
+    # --- items
+
+    def keep(self, items: Iterable[Item]) -> list[Item]:
+        """Return ``items`` as they are kept, each with its id."""
+        kept = [stored(item) for item in items]
+        self.items.update((item["id"], item) for item in kept)
+        for before, item in pairwise(kept):
+            if before["type"] == "reasoning":
+                self.led_to[item["id"]] = before["id"]
+        return kept
+
+    def resolved(self, items: Sequence[Item]) -> list[Item]:
+        """Return ``items`` with what they refer to in the place of references."""
+        return [self._referred(item["id"]) if item["type"] == "item_reference" else item for item in items]
+
+    def _referred(self, item_id: str) -> Item:
+        if item_id not in self.items:
+            raise not_found(item_id)
+        return self.items[item_id]
+
+    # --- responses
+
+    def response(self, response_id: str) -> KeptResponse:
+        """Return a response that was stored."""
+        if response_id not in self._responses:
+            raise Refusal(404, f"Response with id '{response_id}' not found.", param="id")
+        return self._responses[response_id]
+
+    def previous(self, response_id: str) -> KeptResponse:
+        """Return the response that another one wants to continue."""
+        if response_id not in self._responses:
+            message = f"Previous response with id '{response_id}' not found."
+            raise Refusal(400, message, param="previous_response_id", code="previous_response_not_found")
+        return self._responses[response_id]
+
+    def keep_response(self, body: dict[str, Any], items: Sequence[Item]) -> None:
+        """Store a response and what the model saw of it."""
+        self._responses[body["id"]] = KeptResponse(body, tuple(items))
+
+    def drop_response(self, response_id: str) -> None:
+        """Delete a response."""
+        self.response(response_id)
+        del self._responses[response_id]
+
+    # --- conversations
+
+    def open_conversation(self, items: Iterable[Item], metadata: dict[str, str]) -> KeptConversation:
+        """Return a new conversation."""
+        conversation = KeptConversation(metadata=metadata, items=self.keep(items))
+        self._conversations[conversation.id] = conversation
+        return conversation
+
+    def conversation(self, conversation_id: str) -> KeptConversation:
+        """Return a conversation."""
+        if conversation_id not in self._conversations:
+            raise Refusal(404, f"Conversation with id '{conversation_id}' not found.")
+        return self._conversations[conversation_id]
+
+    def drop_conversation(self, conversation_id: str) -> None:
+        """Delete a conversation; its items stay, as they do at the vendor's."""
+        self.conversation(conversation_id)
+        del self._conversations[conversation_id]
+
+    @contextmanager
+    def held(self, conversation: KeptConversation | None) -> Iterator[None]:
+        """Let nobody else work on a conversation meanwhile."""
+        if conversation is None:
+            yield
+            return
+        with self._lock:
+            if conversation.busy:
+                message = "Another process is currently operating on this conversation. Please retry in a few seconds."
+                raise Refusal(400, message, code="conversation_locked")
+            conversation.busy = True
+        try:
+            yield
+        finally:
+            conversation.busy = False

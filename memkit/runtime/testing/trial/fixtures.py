@@ -18,8 +18,7 @@ import pytest
 
 from ...host.settings import Project, project_of
 from . import material
-from .offline import stay_offline
-from .processes import Processes
+from .processes import Processes, stay_offline
 from .talking import OWN_VARIABLES, ModelWire, Talk, Terminal
 
 pytest.register_assert_rewrite(f"{__package__}.promises")

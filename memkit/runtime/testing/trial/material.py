@@ -58,7 +58,7 @@ DOMAIN = {
             "task": "deliver ?p - parcel ?to - place",
             "preconditions": ["at ?here"],
             "subtasks": ["go ?here ?to", "hand_over ?p"],
-        },
+        }
     ],
     "objects": {"home": "place", "shop": "place", "book": "parcel"},
     "state": ["at home", "has book"],

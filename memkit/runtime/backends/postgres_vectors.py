@@ -1,0 +1,105 @@
+"""Vectors that instances share: beside the lines of a database that has pgvector, each with the model that it is of.
+
+An instance embeds only what no other one did. Comparing with every vector of a user is the instance's own work; where
+one user has many, the owner of the tables makes an index of neighbours, which is asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..memory.record.record import SHARED, Record
+from .postgres import PostgresLog, in_one, lock_of
+from .schema import SCHEMA, SETTING, neighbours_of
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ..memory.index.corpus import CorpusIndex
+
+EFFORT = (("hnsw.iterative_scan", "strict_order"), ("hnsw.ef_search", "400"), ("hnsw.max_scan_tuples", "200000"))
+"""How far the index looks: it answers for all users of a partition, and another one's vectors are passed over."""
+
+
+class PostgresVectors:
+    """The vectors of one database."""
+
+    def __init__(self, log: PostgresLog) -> None:
+        self._log = log
+        self._there: dict[str, bool] = {}
+
+    def serves(self, corpus: CorpusIndex) -> bool:
+        """Return whether vectors of a corpus may go there: none of what is sealed, or of a commit, whose text is."""
+        path = corpus.vectors_path
+        is_present = path is not None and self._log.cache in path.parts
+        return is_present and not corpus.position().keys and self._has(f"{SCHEMA}.vectors")
+
+    def has_index(self, model: str) -> bool:
+        """Return whether the owner made an index of the vectors of a model."""
+        return self._has(f"{SCHEMA}.{neighbours_of(model)}")
+
+    def kept(self, model: str, records: Sequence[Record]) -> Mapping[str, Any]:
+        """Return the vectors of those of some records that have one, by id."""
+        owners, ids = list({one.user_id for one in records}), [one.id for one in records]
+        query = f"""SELECT id, vector_send(vector) FROM {SCHEMA}.vectors
+                    WHERE user_id = ANY(%s) AND model = %s AND id = ANY(%s)"""
+        rows = self._log.asked(lambda one: in_one(one, SETTING, owners[0], query, [owners, model, ids]))
+        return {id: numpy.frombuffer(data, ">f4", offset=4).astype("f4") for id, data in rows}
+
+    def keep(self, model: str, records: Sequence[Record], rows: Sequence[Any]) -> bool:
+        """Keep vectors of records, unless their user was erased, or anything about them changed, meanwhile."""
+        by_owner: dict[str, list[tuple[str, str]]] = {}
+        for record, row in zip(records, rows, strict=True):
+            by_owner.setdefault(record.user_id, []).append((record.id, _told(row)))
+        is_shared = records[0].scope == SHARED
+        corpus = "" if is_shared else records[0].user_id
+
+        def written(connection: psycopg.Connection[Any]) -> bool:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_of(""),))
+                if not self._log.knows(connection, corpus):
+                    return False
+                for owner, some in by_owner.items():
+                    connection.execute("SELECT set_config(%s, %s, true)", (SETTING, owner))
+                    connection.execute(
+                        f"""INSERT INTO {SCHEMA}.vectors(user_id, model, id, shared, vector)
+                            SELECT %s, %s, one.id, %s, one.vector::vector
+                            FROM unnest(%s::text[], %s::text[]) AS one(id, vector) ON CONFLICT DO NOTHING""",
+                        (owner, model, is_shared, [id for id, _ in some], [vector for _, vector in some]),
+                    )
+            return True
+
+        return self._log.asked(written)
+
+    def nearest(
+        self, model: str, record: Record, vector: Any, limit: int, beside: Sequence[str]
+    ) -> Mapping[str, float]:
+        """Return the cosines of the nearest records of the corpus of ``record``, and of those ``beside`` them."""
+        whose = "shared" if record.scope == SHARED else "NOT shared AND user_id = %(user)s"
+        angle = f"(vector::vector({len(vector)}) <=> %(vector)s::vector)"
+        query = f"""(SELECT id, 1 - {angle} FROM {SCHEMA}.vectors WHERE {whose} AND model = %(model)s
+                     ORDER BY {angle} LIMIT {int(limit)})
+                    UNION ALL SELECT id, 1 - {angle} FROM {SCHEMA}.vectors
+                    WHERE {whose} AND model = %(model)s AND id = ANY(%(beside)s)"""
+        values = {"user": record.user_id, "model": model, "vector": _told(vector), "beside": list(beside)}
+
+        def found(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+            with connection.transaction():
+                for name, value in (*EFFORT, ("enable_sort", "off")):
+                    connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+                return in_one(connection, SETTING, record.user_id, query, values)
+
+        return dict(self._log.asked(found))
+
+    def _has(self, name: str) -> bool:
+        if name not in self._there:
+            row = self._log.asked(lambda one: one.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone())
+            self._there[name] = bool(row and row[0])
+        return self._there[name]
+
+
+def _told(row: Any) -> str:
+    return f"[{','.join(map(str, row.tolist()))}]"
