@@ -258,6 +258,7 @@ def _drawn(
             archive,
             workspace.recall,
             workspace.sessions,
+            workspace.checkpoints,
             owner,
             side.extract if side else None,
             sealer=workspace.sealer,
