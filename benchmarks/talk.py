@@ -1,8 +1,9 @@
-"""Recall of single turns in talk that people wrote, among talk that was made: by stems, by default, as records, by meaning.
+"""Recall of single turns in talk that was written, among talk that was made: by stems, default, records, meaning.
 
-``talk.txt`` has what two friends wrote over two years and questions about it, most of which need several turns or a name
-that another turn brings up. Each of their sessions is spread over one of forty made ones (``tests/bench/conversations``).
-The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
+``talk.txt`` has what two friends write over two years and questions about it, most of which need several turns or a
+name that another turn brings up. Each of their sessions is spread over one of forty made ones
+(``tests/bench/conversations``). The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as
+``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations

@@ -369,7 +369,14 @@ class Workspace:
     def _similarity(self) -> Similarity:
         from memkit.runtime.embeddings.nearest import Similarity
 
-        return Similarity(self.embedder)
+        return Similarity(self.embedder, None if self.settings["privacy.seal"] == "user" else self.turn_vectors)
+
+    @property
+    def turn_vectors(self) -> Path:
+        """Return where the vectors of turns lie, unless what is said is sealed."""
+        from memkit.runtime.embeddings.nearest import TURNS
+
+        return self.cache / TURNS
 
     @property
     def by_meaning(self) -> Similar | None:

@@ -355,6 +355,7 @@ CONTEXT_TOKENS = 6400
 _SETTINGS = f"""
 context: {{max_tokens: {CONTEXT_TOKENS}}}
 core: {{sections: {{preferences: {{limit: 80}}}}}}
+write: {{extract: rules}}
 """
 _TOOL = """\
   - name: flaky

@@ -192,6 +192,7 @@ def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None])
         ring.destroy(user)
         workspace.archive.forget_index(user)
         shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # what past commits held, opened for looking back
+        workspace.turn_vectors.unlink(missing_ok=True)
     workspace.audit.append({"event": "key", "actor": "person", "user_id": user, "reason": "destroyed"})
     remotes = workspace.git.run("remote", check=False).split()
     return KeyDestroyed(user, workspace.archive.sealed(user), tuple(remotes))

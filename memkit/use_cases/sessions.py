@@ -174,6 +174,7 @@ def _only_there(workspace: Workspace, card: SessionCard) -> tuple[Record, ...]:
 
 def _removed(workspace: Workspace, one: RemovedSession, *, memories: bool) -> RemovedSession:
     card = one.card
+    workspace.turn_vectors.unlink(missing_ok=True)
     person = workspace.person(card.user_id, session=card.session)
     for record in one.only_there if memories else ():
         workspace.archive.mark("forget", record.id, person, reason="its session was removed")

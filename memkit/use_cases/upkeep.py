@@ -63,6 +63,7 @@ def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool
     if swept.retired:
         workspace.commit_memory(added=len(swept.retired))
     policy, now = workspace.memory_settings.recall, workspace.clock()
+    workspace.turn_vectors.unlink(missing_ok=True)
     turns = RecallMemory(workspace.sessions, workspace.clock, policy.ttl, policy.max_items).drop_expired(user)
     if user is not None:
         return Sweep(swept.retired, swept.kept, turns, counts=workspace.archive.drop_stale_counts(user_id=user))
@@ -257,6 +258,7 @@ def _drawn(
             archive,
             workspace.recall,
             workspace.sessions,
+            workspace.checkpoints,
             owner,
             side.extract if side else None,
             sealer=workspace.sealer,

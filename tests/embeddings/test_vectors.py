@@ -290,6 +290,23 @@ def test_turns_are_found_by_meaning_too(tmp_path: Path) -> None:
     assert model.requests == asked
 
 
+def test_the_vectors_of_turns_outlast_the_process(tmp_path: Path) -> None:
+    """A later one embeds its question and what is new; a damaged file, or another model, begins anew."""
+    path = tmp_path / "turns"
+
+    def embedded(*texts: str, name: str = "hosted") -> int:
+        model = HostedModel()
+        model.name = name
+        Similarity(model, path)("dog", texts)
+        return model.requests
+
+    assert [embedded("the hound ran"), embedded("the hound ran"), embedded("the hound ran", "well")] == [2, 1, 2]
+    assert path.stat().st_mode & 0o077 == 0
+    assert embedded("the hound ran", name="another") == 2
+    path.write_bytes(b"not a database at all" * 100)
+    assert [embedded("the hound ran"), embedded("the hound ran")] == [2, 1]
+
+
 @pytest.mark.parametrize("content", [None, b"{}", b"not json"])
 def test_a_model_that_cannot_be_read_is_one_clear_line(ask: Ask, tmp_path: Path, content: bytes | None) -> None:
     """No folder, no model in it, or a broken one: exit 3 and what to do."""

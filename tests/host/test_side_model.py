@@ -21,6 +21,7 @@ def chosen(project: Project, setting: str) -> None:
     path = project.compiled / "settings.json"
     values = json.loads(path.read_text(encoding="utf-8"))
     values["context"]["summary_model"] = setting
+    values["write"]["extract"] = "auto"
     path.write_text(json.dumps(values), encoding="utf-8")
 
 

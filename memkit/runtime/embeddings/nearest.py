@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -166,39 +168,17 @@ class NearestIndex:
         live = numpy.array(sorted(corpus.live_documents()), dtype=numpy.int64)
         stays = numpy.isin(held.documents, live)
         missing = live[~numpy.isin(live, held.documents)].tolist()
-        fresh = self._stored(corpus, missing, shared, width) if missing else {}
+        state = (self._model, at.generation, at.keys)
+        made = partial(self._made, corpus, shared)
+        fresh = stored(corpus.vectors_path, state, missing, made, self._embedder.dimension, width) if missing else {}
         documents = numpy.concatenate([held.documents[stays], numpy.array(list(fresh), dtype=numpy.int64)])
         rows = numpy.concatenate([held.rows[stays], *([numpy.stack(list(fresh.values()))] if fresh else [])])
         order = numpy.argsort(documents)
         self._open[corpus] = Held(place, documents[order], rows[order])
         return self._open[corpus]
 
-    def _stored(
-        self, corpus: Corpus, documents: Sequence[int], shared: SharedVectors | None, width: int
-    ) -> dict[int, Any]:
-        """Return what is held of the vectors of documents: those kept here, those shared, the others embedded."""
-        found: dict[int, Any] = {}
-        at = corpus.position()
-        sql = _opened(corpus.vectors_path, (self._model, at.generation, at.keys))
-        try:
-            for start in range(0, len(documents), AT_ONCE):
-                some = documents[start : start + AT_ONCE]
-                rows = self._kept(sql, some) if sql else {}
-                if new := [document for document in some if document not in rows]:
-                    made, is_kept = self._made(corpus, new, shared)
-                    rows |= made
-                    if sql and is_kept:
-                        with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
-                            packed = [(document, row.astype("<f2").tobytes()) for document, row in made.items()]
-                            sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", packed)
-                found |= {document: row[:width] for document, row in rows.items()}
-        finally:
-            if sql:
-                sql.close()
-        return found
-
     def _made(
-        self, corpus: Corpus, documents: Sequence[int], shared: SharedVectors | None
+        self, corpus: Corpus, shared: SharedVectors | None, documents: Sequence[int]
     ) -> tuple[dict[int, Any], bool]:
         """Return vectors that are not here, and whether they may be: others made them, or the model does now."""
         records = [one.record for one in corpus.found(documents)]
@@ -211,12 +191,49 @@ class NearestIndex:
         rows |= {number: row for (number, _), row in zip(left, made, strict=True)}
         return rows, shared is None or shared.keep(self._model, [record for _, record in left], made)
 
-    def _kept(self, sql: sqlite3.Connection, documents: Sequence[int]) -> dict[int, Any]:
-        import numpy
 
-        query = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(documents))})"
-        rows = ((document, numpy.frombuffer(data, "<f2")) for document, data in sql.execute(query, documents))
-        return {document: row.astype("f4") for document, row in rows if len(row) == self._embedder.dimension}
+def stored(
+    path: Path | None,
+    state: tuple[object, ...],
+    documents: Sequence[int],
+    make: Callable[[Sequence[int]], tuple[dict[int, Any], bool]],
+    dimension: int,
+    width: int | None = None,
+) -> dict[int, Any]:
+    """Return the vectors of documents: those kept in a file, and others as ``make`` gives them, which says who may be.
+
+    Args:
+        path: The file; without one nothing is kept.
+        state: What the vectors there have to be of: model, filling, keys.
+        documents: Numbers.
+        make: Returns those of some documents, and whether they may be kept.
+        dimension: How long each is.
+        width: How much of each is returned; all of it without.
+    """
+    import numpy
+
+    found: dict[int, Any] = {}
+    sql = _opened(path, state)
+    try:
+        for start in range(0, len(documents), AT_ONCE):
+            some = documents[start : start + AT_ONCE]
+            rows: dict[int, Any] = {}
+            if sql:
+                asked = f"SELECT document, vector FROM vectors WHERE document IN ({','.join('?' * len(some))})"
+                kept = ((number, numpy.frombuffer(data, "<f2")) for number, data in sql.execute(asked, some))
+                rows = {number: row.astype("f4") for number, row in kept if len(row) == dimension}
+            if new := [document for document in some if document not in rows]:
+                made, may_stay = make(new)
+                rows |= made
+                if sql and may_stay:
+                    with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
+                        packed = [(document, row.astype("<f2").tobytes()) for document, row in made.items()]
+                        sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", packed)
+            found |= {document: row[:width] for document, row in rows.items()}
+    finally:
+        if sql:
+            sql.close()
+    return found
 
 
 def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection | None:
@@ -258,23 +275,45 @@ def _units(vectors: Any) -> Any:
 
 MOST_KEPT = 4096
 """So many texts' vectors stay at hand."""
+TURNS = "turn-vectors"
+"""The file in which they lie, among what can be deleted."""
 
 
 class Similarity:
-    """How near texts are to a question; what was embedded once in this process is not embedded again."""
+    """How near texts are to a question; what was embedded once is not embedded again, with a file in no process."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, path: Path | None = None) -> None:
         self._embedder = embedder
-        self._kept: dict[str, list[float]] = {}
+        self._path = path
+        self._kept: dict[int, Any] = {}
+        self._asked: tuple[str, Any] = ("", None)
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return for each text the cosine of its angle to ``query``."""
-        missing = [text for text in dict.fromkeys([query, *texts]) if text not in self._kept]
-        if len(self._kept) + len(missing) > MOST_KEPT:
-            self._kept.clear()
-            missing = list(dict.fromkeys([query, *texts]))
+        import numpy
+
+        if not texts:
+            return []
+        numbers = {_number(text): text for text in texts}
+        missing = [number for number in numbers if number not in self._kept]
+        if missing and len(self._kept) + len(missing) > MOST_KEPT:
+            self._kept, missing = {}, list(numbers)
+            if self._path is not None:
+                self._path.unlink(missing_ok=True)
         if missing:
-            self._kept.update(zip(missing, self._embedder.embed_batch(missing), strict=True))
-        vectors = _units([self._kept[text] for text in (query, *texts)])
-        angles: list[float] = (vectors[1:] @ vectors[0]).tolist()
+            state = (identity(self._embedder), 1, "")
+
+            def made(new: Sequence[int]) -> tuple[dict[int, Any], bool]:
+                rows = _units(self._embedder.embed_batch([numbers[number] for number in new]))
+                return dict(zip(new, rows, strict=True)), True
+
+            self._kept |= stored(self._path, state, missing, made, self._embedder.dimension)
+        if self._asked[1] is None or self._asked[0] != query:
+            self._asked = query, _units(self._embedder.embed_batch([query]))[0]
+        rows = numpy.stack([self._kept[_number(text)] for text in texts])
+        angles: list[float] = (rows @ self._asked[1]).tolist()
         return angles
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:7])

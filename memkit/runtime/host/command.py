@@ -19,7 +19,7 @@ from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
 from ..memory.record.lines import new_id
 from .rooms import Rooms, open_rooms
-from .sessions import AgentError, CannotServe, lacks_room
+from .sessions import CHECKPOINTS, AgentError, CannotServe, lacks_room
 from .settings import Project, ProjectSettings, load_settings
 from .slash import answer_slash, answered, is_slash
 from .terminal import Questions, Showing, Streams, beside, harmless
@@ -333,7 +333,11 @@ def consolidate(
     with settings.open_archive("everybody") as archive:
         wanted = limits.write.extract != "off" and settings.values["privacy"]["long_term"] != "off"
         owners = [] if not wanted else archive.users() if user is None else [user]
-        drawn = [one for owner in owners for one in draw_unread(archive, recall, state / "context", owner, extract)]
+        drawn = [
+            one
+            for owner in owners
+            for one in draw_unread(archive, recall, state / "context", state / CHECKPOINTS, owner, extract)
+        ]
         plan = archive.consolidation(user_id=user, tell=tell)
         done = archive.consolidate(plan) if plan else Consolidated()
         return done._replace(drawn=tuple(str(one["id"]) for one in drawn))

@@ -17,7 +17,6 @@ from ..memory.record.lines import NoSealer, Sealer
 from ..memory.tiers.recall import RecallMemory
 from ..memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, is_session, session_digest
 from ..memory.tiers.tools import MemoryTools
-from .sessions import CHECKPOINTS
 
 
 def draw(tools: MemoryTools, turns: Sequence[SessionTurn], extract: Extract | None = None) -> None:
@@ -41,6 +40,7 @@ def draw_unread(
     archive: ArchivalStore,
     recall: RecallMemory,
     folder: Path,
+    journals: Path,
     user_id: str,
     extract: Extract | None = None,
     *,
@@ -49,7 +49,8 @@ def draw_unread(
 ) -> Iterator[Mapping[str, Any]]:
     """Draw from those sessions in ``folder`` that nobody drew from to their end, and yield what was kept of them.
 
-    One in which somebody talks now is left to its own end. Without ``marks`` the turns count as not looked at still.
+    One in which somebody talks now, and so holds its journal among ``journals``, is left to its own end. Without
+    ``marks`` the turns count as not looked at still.
     """
     if archive.consent(user_id) is not True:
         return
@@ -60,7 +61,7 @@ def draw_unread(
         first = drawn if isinstance(drawn, int) else 0
         if first >= last:
             continue
-        journal = JournalFile(folder.parent / CHECKPOINTS / f"{session_digest(user_id, session)}.jsonl")
+        journal = JournalFile(journals / f"{session_digest(user_id, session)}.jsonl")
         try:
             journal.hold()
         except SessionInUse:

@@ -20,7 +20,7 @@ LARGEST = 4_000_000
 """Bytes of an answer that are read."""
 
 
-def plain_model(settings: ProjectSettings, vendor: Vendor) -> PlainModel | None:
+def plain_model(settings: ProjectSettings, vendor: Vendor | None) -> PlainModel | None:
     """Return the model that ``context.summary_model`` names in a project whose target asks ``vendor``.
 
     Where it names none, the project's own. None where rules do its work, also for want of a key that nobody asked for.
@@ -30,13 +30,13 @@ def plain_model(settings: ProjectSettings, vendor: Vendor) -> PlainModel | None:
     """
     chosen = settings.limits.context.summary_model
     name, _, model = chosen.partition(":")
-    if name == "reference" or (name == "off" and not settings.environment.get(vendor.key, "").strip()):
+    if name == "reference" or (name == "off" and not (vendor and settings.environment.get(vendor.key, "").strip())):
         return None
     if name not in ("off", "provider") and name not in VENDORS:
         raise CannotServe(
             f"context.summary_model: {chosen!r:.60} is no provider of a project. It asks {', '.join(VENDORS)}."
         )
-    endpoint = endpoint_of(settings, VENDORS.get(name, vendor))
+    endpoint = endpoint_of(settings, VENDORS.get(name, vendor or OPENAI))
     return PlainModel(replace(endpoint, model=model) if model else endpoint)
 
 

@@ -29,6 +29,7 @@ from ..loop.core import (
 from ..loop.plan_run import PlanningTools
 from ..loop.tools import working_memory_tool
 from ..memory.archive.reader import unobserved
+from ..memory.log.clone import cache_folder
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .endpoints import OPENAI, Vendor
 from .journal import JournalledTools, account_of
@@ -153,11 +154,11 @@ class Rooms:
         agent.working.max_items = self.settings.limits.working.max_items
         return agent
 
-    def session(self, model: Any, *, messages: bool = True, vendor: Vendor = OPENAI) -> Session:
+    def session(self, model: Any, *, messages: bool = True, vendor: Vendor | None = OPENAI) -> Session:
         """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
 
         A model of ``vendor`` draws what lasts from turns and, where ``context.summary_model`` says so, sums up what
-        leaves the prompt.
+        leaves the prompt. None stands for a server that answers nothing beside a conversation.
 
         Raises:
             SessionInUse: Another process has the session open.
@@ -188,7 +189,7 @@ class Rooms:
         session.open(may_read=granted())
         return session
 
-    def _side_model(self, agent: AgentLoop, vendor: Vendor) -> SideModel | None:
+    def _side_model(self, agent: AgentLoop, vendor: Vendor | None) -> SideModel | None:
         from .plain_model import plain_model
         from .side_model import SideModel
 
@@ -280,9 +281,9 @@ class _ByMeaning:
 
     @cached_property
     def _similarity(self) -> Similar:
-        from ..embeddings.nearest import Similarity
+        from ..embeddings.nearest import TURNS, Similarity
 
-        return Similarity(self._embedder)
+        return Similarity(self._embedder, cache_folder(self._settings.memory_folder) / TURNS)
 
     @cached_property
     def _embedder(self) -> Embedder:

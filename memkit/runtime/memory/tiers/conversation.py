@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..index.search import BY_WORDS, spread
-from ..index.words import BRIDGE, BRIDGED, FULL, NEAR, CorpusStatistics, lent, rare, saturation
+from ..index.words import BRIDGE, BRIDGED, FULL, LENT, NEAR, CorpusStatistics, lent, rare, saturation
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import names, query_terms, tokens, words
 
@@ -21,8 +21,6 @@ LONGEST_KEPT = 2000
 """Characters of a text whose tokens are kept for the next search."""
 ONE_TOPIC = 600
 """So many words of a session speak for each of its turns in full; of a longer one, about more, the less for each."""
-MEANT = 100
-"""So many of the turns that the words rank first are compared by meaning as well."""
 
 Similar = Callable[[str, Sequence[str]], Sequence[float]]
 """How near texts are to a question, each at most 1."""
@@ -138,30 +136,28 @@ class ConversationIndex:
         return place
 
     def _meant(self, query: str, ranked: list[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Return the first of ``ranked``, and the newest turns where those are few, by words and meaning together.
+        """Return all turns by words and meaning together, ``ranked`` being what the words say.
 
         A turn's meaning is that of those beside it as well, as its words are; scores are fused, not ranks.
         """
         assert self._similar is not None
-        first = dict.fromkeys(place for _, place in ranked[:MEANT])
-        first |= dict.fromkeys(range(len(self._own) - 1, max(-1, len(self._own) - 1 - (MEANT - len(first))), -1))
-        around = {place: self._neighbours.of(place) for place in first}
-        asked = sorted({near for beside in around.values() for near, _ in beside})
-        angles = dict(zip(asked, self._similar(query, [self.utterances[place].text for place in asked]), strict=True))
+        angles = self._similar(query, [one.text for one in self.utterances])
         meant = []
-        for place, beside in around.items():
+        for place in range(len(self._own)):
+            beside = self._neighbours.of(place)
             weights = [(near, weight if near == place else lent(weight, self._own[near])) for near, weight in beside]
             whole = math.fsum(weight for _, weight in weights)
             meant.append(math.fsum(angles[near] * weight for near, weight in weights) / whole)
         scores = {place: score for score, place in ranked}
-        by_words = spread([scores.get(place, 0.0) for place in around], low=0.0)
+        by_words = spread([scores.get(place, 0.0) for place in range(len(meant))], low=0.0)
         by_meaning = spread(meant, low=min(meant, default=0.0))
+        # A long turn holds words of many things: what it means has the more to say.
+        share = 0.5 + (BY_WORDS - 0.5) * min(1.0, LENT * len(self._own) / (sum(self._own) or 1))
         fused = [
-            (BY_WORDS * words + (1 - BY_WORDS) * meaning, place)
-            for place, words, meaning in zip(around, by_words, by_meaning, strict=True)
+            (share * words + (1 - share) * meaning, place)
+            for place, (words, meaning) in enumerate(zip(by_words, by_meaning, strict=True))
         ]
-        rest = [(0.0, place) for _, place in ranked if place not in around]
-        return [*sorted(fused, key=lambda pair: (-pair[0], -pair[1])), *rest]
+        return sorted(fused, key=lambda pair: (-pair[0], -pair[1]))
 
     def _length(self, place: int) -> float:
         beside = self._neighbours.of(place)

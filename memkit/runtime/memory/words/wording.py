@@ -136,9 +136,10 @@ TRANSIENT = regex(
     r"|as of now|now(?=[.,;!]|$)|soon|shortly|later today"
     r"|gerade|derzeit|momentan|zurzeit|heute|actuellement|en ce moment|aujourd'hui|ahora mismo|actualmente"
     r"|por el momento|hoy|attualmente|al momento|oggi|atualmente|agora mesmo|hoje|momenteel|vandaag"
-    r"|(?:f[üu]r|in) dieser? (?:sitzung|unterhaltung)|vor[üu]bergehend|pour cette (?:session|conversation)|temporairement"
-    r"|(?:en|por|para) esta (?:sesi[óo]n|conversaci[óo]n)|temporalmente|per questa (?:sessione|conversazione)"
-    r"|temporaneamente|nesta (?:sess[ãa]o|conversa)|temporariamente|voor dit gesprek|voor deze sessie|tijdelijk"
+    r"|(?:f[üu]r|in) dieser? (?:sitzung|unterhaltung)|vor[üu]bergehend|pour cette (?:session|conversation)"
+    r"|temporairement|(?:en|por|para) esta (?:sesi[óo]n|conversaci[óo]n)|temporalmente|temporaneamente"
+    r"|per questa (?:sessione|conversazione)|nesta (?:sess[ãa]o|conversa)|temporariamente"
+    r"|voor (?:dit gesprek|deze sessie)|tijdelijk"
     r"|сейчас|сегодня|временно)\b"
     r"|(现在|現在|目前|今天|今日|지금|현재|오늘)"
 )

@@ -83,7 +83,7 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "name": "tester",
         "persona": "You are being tested.",
         "user": None,
-        "write": {},
+        "write": {"extract": "rules"},  # a script answers the conversation, and nothing beside it
         "retrieval": {},
         "context": {"max_tokens": 8000},
         "recall": {},
