@@ -20,6 +20,7 @@ import yaml
 from memkit.errors import UsageError
 from memkit.lint.families.hostile import skill_dangers
 from memkit.lint.families.readings import invisible_runs
+from memkit.runtime.guard.checks import words_of
 from memkit.runtime.guard.shell import Command, read_shell
 from memkit.skills.package import Package, PackageFile
 from memkit.skills.sheet_import import read_sheet
@@ -92,6 +93,26 @@ _SIGNS: tuple[_Sign, ...] = (
     ),
     _sign(
         "MKS105",
+        "This unpacks what it fetched and starts it, unchecked.",
+        "curl wget",
+        r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:tar|bsdtar|funzip|cpio)\b[\s\S]{0,300}?(?:^|[;&|]\s*)(?:sudo\s+)?(?:(?:ba|z)?sh\s+\S+|\S*/(?:install|setup|run|start)\S*)",
+        r"sha\d*sum|shasum|checksum|gpg\s+--verify|cosign|github\.com|" + _KNOWN,
+    ),
+    _sign(
+        "MKS105",
+        "This starts what it fetched.",
+        "chmod",
+        rf"{_FETCHED}\b[\s\S]{{0,800}}?\bos\.chmod\s*\([\s\S]{{0,300}}?(?:Popen|\.run|\.call|system|exec\w*|startfile)\s*\(",
+        r"sha\d{3}|checksum|hashlib|gpg",
+    ),
+    _sign(
+        "MKS105",
+        "This runs what is fetched from the network.",
+        "http",
+        r"(?:system|popen|execSync|spawnSync?|subprocess\.\w+)\s*\(\s*(?:requests\.get|urlopen|urllib\.request|httpx\.get|URI\.open|Net::HTTP\.get)|\beval\s*\(?\s*get\s*\(?\s*['\"]https?:|\.then\s*\(\s*(?:\w+\s*=>\s*(?:eval|new\s+Function)|eval|Function)\b|\bh\w*\.get\(\s*['\"]https?://[\s\S]{0,400}?(?:execSync|\bexec|\beval|Function|runInThisContext)\s*\(\s*\w+\s*[,)]",
+    ),
+    _sign(
+        "MKS105",
         "This installs a package from an address, and from no index.",
         "pip npm",
         r"\b(?:pip3?|uv pip|npm|pnpm|yarn)\s+(?:install|add|i)\s+(?:-\S+\s+)*https?://(?!(?:[\w-]+\.)*(?:github\.com|gitlab\.com|githubusercontent\.com|pytorch\.org|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|googleapis\.com|huggingface\.co|nvidia\.com|microsoft\.com|example\.\w+)/)",
@@ -130,8 +151,9 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS106",
         "This puts together while it runs what it runs, so that nobody reads it.",
-        "__import__ getattr chr( pickle marshal fromcharcode",
-        r"(?:\b__import__|\bimport_module)\s*\(\s*['\"][^'\"\n]*['\"]\s*\+|\bgetattr\s*\([^,\n]{1,60},\s*['\"]\w*['\"]\s*\+|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,40}(?:\bchr\b|\bmap\(chr|fromCharCode)|\b(?:pickle|marshal|dill|cloudpickle)\.loads?\s*\([^\n]{0,60}(?:b64|b85|b32|fromhex|unhexlify|decompress)",
+        "__import__ getattr chr( pickle marshal fromcharcode [::-1] require( \\x _0x $",
+        r"(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,60}\[::-1\]|\bgetattr\s*\(\s*(?:__)?builtins(?:__)?\s*,\s*(?!['\"]\w+['\"]\s*[,)])|__import__\(\s*['\"](?:zlib|base64|marshal|codecs|lzma)['\"]\s*\)[\s\S]{0,400}?\b(?:exec|eval)\s*\(|\brequire\(\s*['\"][^'\"\n]*['\"]\s*\+\s*['\"]|(?:\\x[2-7][0-9a-f]){4,}[\s\S]{0,200}?(?:\\x[2-7][0-9a-f]){4,}|\b_0x[0-9a-f]{4,}\b|(?:^|[;&|][ \t]*)(?:\$\{?\w{1,2}\}?){2,}(?=\s)|\|\s*\w+(?:''|\"\")\w+\s*$"
+        r"|(?:\b__import__|\bimport_module)\s*\(\s*['\"][^'\"\n]*['\"]\s*\+|\bgetattr\s*\([^,\n]{1,60},\s*['\"]\w*['\"]\s*\+|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,40}(?:\bchr\b|\bmap\(chr|fromCharCode)|\b(?:pickle|marshal|dill|cloudpickle)\.loads?\s*\([^\n]{0,60}(?:b64|b85|b32|fromhex|unhexlify|decompress)",
     ),
     _sign(
         "MKS106",
@@ -148,15 +170,15 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS113",
         "This opens a shell to somebody elsewhere.",
-        "/dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection",
-        r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()",
+        "ssh /dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection",
+        r"\bssh\b[^\n]{0,80}\s-\w*R\s*\d+:(?:localhost|127\.)|/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()",
     ),
     _sign(
         "MKS111",
         "This makes itself start again after the task.",
         "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd .pth hookspath",
         r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open)[^\n]{0,80}\.pth\b|\bgit\s+config\s+--(?:global|system)\s+(?:core\.(?:hooksPath|sshCommand|fsmonitor|pager)|alias\.)\s*\S|(?:New|Set)-ItemProperty[^\n]{0,160}CurrentVersion[/\\]+Run|\breg\s+add\b[^\n]{0,120}CurrentVersion[/\\]+Run"
-        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
+        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump|sed\s+-i)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
         r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)",
     ),
     _sign(
@@ -168,8 +190,8 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS114",
         "This destroys what is not its own.",
-        "rm rmtree mkfs dd format :(){ shred remove-item rmsync",
-        r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var|(?:~|\$HOME|\$\{HOME\})/(?:Documents|Desktop|Downloads|Pictures|Music|Movies|Library|\.ssh|\.config|\.gnupg))/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
+        "encrypt rm rmtree mkfs dd format :(){ shred remove-item rmsync",
+        r"(?:expanduser\(\s*['\"]~|Path\.home\(\)|os\.walk\(\s*['\"]/)[\s\S]{0,600}?\bencrypt\w*\s*\([\s\S]{0,300}?(?:os\.remove|unlink|os\.rename)\s*\(|\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var|(?:~|\$HOME|\$\{HOME\})/(?:Documents|Desktop|Downloads|Pictures|Music|Movies|Library|\.ssh|\.config|\.gnupg))/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
     ),
     _sign(
         "MKS115",
@@ -180,14 +202,20 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS116",
         "This takes away what protects the machine.",
-        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference config ssl_verify stricthostkeychecking",
-        r"\b(?:npm|pnpm|yarn)\s+config\s+set\s+registry\s+https?://(?!registry\.npmjs|registry\.yarnpkg|npm\.pkg\.github|registry\.npmmirror)|\bpip3?\s+config\s+set\s+\S*(?:extra-)?index-url\s+https?://(?!pypi\.org|download\.pytorch\.org)|NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
+        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference config index-url useradd chpasswd docker podman ssl_verify stricthostkeychecking",
+        r"\b(?:npm|pnpm|yarn)\s+config\s+set\s+registry\s+https?://(?!registry\.npmjs|registry\.yarnpkg|npm\.pkg\.github|registry\.npmmirror)|\bpip3?\s+config\s+set\s+\S*(?:extra-)?index-url\s+https?://(?!pypi\.org|download\.pytorch\.org)|--(?:extra-)?index-url[ =]https?://(?!(?:[\w-]+\.)*(?:pypi\.org|pytorch\.org|nvidia\.com|googleapis\.com|anaconda\.org|aliyun\.com|tsinghua\.edu\.cn|example\.\w+|localhost)\b)|\buseradd\b[^\n]{0,80}\s-u\s*0\b|\|\s*(?:sudo\s+)?chpasswd|\b(?:docker|podman)\s+run\b[^\n]{0,160}(?:\s-v\s*/:/|source=/,)|NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
     ),
     _sign(
         "MKS109",
         "This sends to a place that collects what others take.",
         "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry",
         r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)",
+    ),
+    _sign(
+        "MKS109",
+        "This commits a file of secrets and pushes it.",
+        "git",
+        r"\bgit\s+add\b[^\n]{0,60}(?<!\w)\.env\b(?!\.)[\s\S]{0,300}?\bgit\s+push\b",
     ),
     _sign(
         "MKS109",
@@ -207,22 +235,46 @@ _IN_PROSE: tuple[_Sign, ...] = (
         r"\b(?:ask|prompt|request)\b[^.\n]{0,60}\b(?:password|passphrase|seed phrase|recovery phrase|card number|one-time code)\b[^\n]{0,120}\b(?:send|post|submit|upload|forward)\b[^\n]{0,60}https?://",
     ),
     _sign(
+        "MKS109",
+        "This has an agent look for what is secret and hand it on.",
+        "wallet seed keystore keys",
+        r"\b(?:search|look|scan|find|collect|gather)\b[^.\n]{0,80}\b(?:wallets?|seed phrases?|keystores?|private keys?|password files?)\b[^\n]{0,120}\b(?:include|send|put|copy|append|upload|paste|add)\b",
+    ),
+    _sign(
+        "MKS110",
+        "This takes instructions from the network.",
+        "from http",
+        r"\b(?:your|its|the latest|new|current|updated)\s+(?:rules|instructions|orders|prompt|commands)\s+from\s+https?://|\bdo (?:exactly )?what (?:it|they|the file) says?\b",
+    ),
+    _sign(
+        "MKS111",
+        "This has an agent spread the skill or keep it against its owner.",
+        "skill",
+        r"\bcopy\b[^.\n]{0,40}\b(?:this|the) skill\b[^.\n]{0,60}\b(?:every|all|other)\b|\beven if the user (?:removes|deletes|uninstalls)\b",
+    ),
+    _sign(
+        "MKS112",
+        "This has an agent change what limits it.",
+        "settings.json",
+        r"\b(?:edit|modify|change|add|write|append|set|update)\b[^\n]{0,80}\.claude/settings(?:\.local)?\.json[^\n]{0,120}(?:curl|https?://|bypass|Bash\(\*\)|all tools|every tool)",
+    ),
+    _sign(
         "MKS101",
         "This has an agent drop its safeguards.",
-        "guidelines policies rules filters restrictions refuse guardrails",
-        r"\b(?:ignore|disregard|bypass|forget|suspend|override|abandon)\b[^.\n]{0,40}\b(?:safety|ethical|content|security|usage)\s+(?:guidelines?|polic(?:y|ies)|rules?|filters?|restrictions?|guardrails?)|\bnever refuse\b(?! to (?:answer questions|help))",
+        "guidelines policies rules filters restrictions refuse guardrails approved instructions",
+        r"\b(?:rules?|instructions?|restrictions?|guidelines?)\b[^.\n]{0,50}\bno longer appl(?:y|ies)\b|\b(?:commands?|tool calls?|actions?|requests?)\s+(?:is|are)\s+pre-?approved\b|\b(?:ignore|disregard|bypass|forget|suspend|override|abandon)\b[^.\n]{0,40}\b(?:safety|ethical|content|security|usage)\s+(?:guidelines?|polic(?:y|ies)|rules?|filters?|restrictions?|guardrails?)|\bnever refuse\b(?! to (?:answer questions|help))",
     ),
     _sign(
         "MKS101",
         "This has an agent hide from people what it does.",
-        "user anyone anybody human",
-        r"\b(?:not|never|n't)\s+(?:warn|alert|notify|inform|tell|mention)\w*[^.\n]{0,30}\b(?:user|human|anyone|anybody)\b[^.\n]{0,50}\b(?:network|upload\w*|sen[dt]\w*|step|script|command|delet\w+|credentials?|install\w*|transfer\w*|background)\b|\b(?:send|email|e-mail|upload|post|copy|forward|delete)\b[^\n]{0,100}\bwithout\s+(?:telling|informing|asking|notifying|alerting)\b",
+        "user anyone anybody human reveal",
+        r"\bnever (?:reveal|disclose)\b[^.\n]{0,30}\b(?:upload|transfer|network|background|hidden|extra)\b|\bif (?:the )?user asks\b[^.\n]{0,60}\bsay (?:that )?(?:it|you|this) only\b|\b(?:not|never|n't)\s+(?:warn|alert|notify|inform|tell|mention)\w*[^.\n]{0,30}\b(?:user|human|anyone|anybody)\b[^.\n]{0,50}\b(?:network|upload\w*|sen[dt]\w*|step|script|command|delet\w+|credentials?|install\w*|transfer\w*|background)\b|\b(?:send|email|e-mail|upload|post|copy|forward|delete)\b[^\n]{0,100}\bwithout\s+(?:telling|informing|asking|notifying|alerting)\b",
     ),
 )
 """What is looked for in running text, too."""
 
 _TAKES = re.compile(
-    r"\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
+    r"(?:glob|rglob|walk|iglob|find)\w*\([^\n]{0,80}\.env['\"]|\bmss\.mss\(|pyautogui\.screenshot|\bscreencapture\b|\bscrot\b|desktopCapturer|\*\.(?:kdbx|pem|ppk|keystore)\b|(?:rsync|scp|tar|zip)\b[^\n]{0,60}(?:~|\$HOME)/(?:Documents|Desktop|Pictures)\b|Local Storage.leveldb|\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
     r"|(?:open|read\w*|cat|load|Path)\W{1,4}(?:['\"]?[\w./~${}-]*)?\.env\b(?!\.example|\.sample)|\bcat\s+\S*\.env\b|/etc/(?:shadow|passwd)\b|find-generic-password|dump-keychain|Login Data|Cookies['\"]|cookies\.sqlite|logins\.json"
     r"|(?:JSON\.stringify|json\.dumps|str|dict|urlencode|repr|list)\s*\(\s*(?:dict\()?(?:os\.environ|process\.env)\b(?!\s*[.\[]|\.get)|\bprintenv\b\s*(?:\||>|$)|(?<!/)\benv\s*(?:\||>)|\bset\s*\|\s*|\$\(env\)|`env`|os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)"
     r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
@@ -232,7 +284,7 @@ _TAKES = re.compile(
 _SENDS = re.compile(
     r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\brequests\.get\s*\([^\n]{0,200}(?:params\s*=|\?\w+=|\+|\bf['\"])|\bhttp\.(?:Post|PostForm|NewRequest)\b|\breqwest\b|\bHttpClient\b|HttpURLConnection|\bHTTParty\b|\bFaraday\b|gethostbyname\s*\([^\n]{0,120}\+|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
     r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
-    r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}@|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
+    r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}(?:@|rsync://|::)|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
     re.IGNORECASE,
 )
 _PROMISES = (
@@ -258,126 +310,23 @@ _PROMISES = (
 )
 _KNOWN_INSTALLERS = re.compile(_KNOWN)
 """Installers that their makers tell people to pipe to a shell: a warning, and no finding."""
-_POPULAR = frozenset(
-    [
-        "requests",
-        "numpy",
-        "pandas",
-        "scipy",
-        "matplotlib",
-        "django",
-        "flask",
-        "fastapi",
-        "sqlalchemy",
-        "pytest",
-        "setuptools",
-        "urllib3",
-        "boto3",
-        "botocore",
-        "pyyaml",
-        "cryptography",
-        "pillow",
-        "tensorflow",
-        "torch",
-        "transformers",
-        "scikit-learn",
-        "beautifulsoup4",
-        "selenium",
-        "playwright",
-        "openai",
-        "anthropic",
-        "langchain",
-        "langgraph",
-        "pydantic",
-        "aiohttp",
-        "httpx",
-        "click",
-        "jinja2",
-        "redis",
-        "celery",
-        "psycopg2",
-        "pymongo",
-        "lxml",
-        "openpyxl",
-        "python-docx",
-        "python-pptx",
-        "pypdf",
-        "reportlab",
-        "tqdm",
-        "rich",
-        "typer",
-        "colorama",
-        "virtualenv",
-        "paramiko",
-        "websockets",
-        "react",
-        "lodash",
-        "express",
-        "axios",
-        "typescript",
-        "webpack",
-        "eslint",
-        "prettier",
-        "next",
-        "vue",
-        "angular",
-        "jquery",
-        "moment",
-        "chalk",
-        "commander",
-        "dotenv",
-        "cross-env",
-        "cheerio",
-        "puppeteer",
-        "mongoose",
-        "socket.io",
-        "nodemon",
-        "electron",
-        "tailwindcss",
-        "discord.js",
-        "ethers",
-        "web3",
-        "colors",
-        "rimraf",
-        "uuid",
-    ]
+_POPULAR = words_of(
+    """requests numpy pandas scipy matplotlib django flask fastapi sqlalchemy pytest setuptools urllib3 boto3
+    botocore pyyaml cryptography pillow tensorflow torch transformers scikit-learn beautifulsoup4 selenium
+    playwright openai anthropic langchain langgraph pydantic aiohttp httpx click jinja2 redis celery psycopg2
+    pymongo lxml openpyxl python-docx python-pptx pypdf reportlab tqdm rich typer colorama virtualenv paramiko
+    websockets react lodash express axios typescript webpack eslint prettier next vue angular jquery moment chalk
+    commander dotenv cross-env cheerio puppeteer mongoose socket.io nodemon electron tailwindcss discord.js ethers
+    web3 colors rimraf uuid rails sinatra nokogiri devise rspec bundler jekyll tokio serde reqwest anyhow react-
+    dom python-dateutil huggingface-hub"""
 )
 _DEPENDENCY = re.compile(
-    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;|&`]+)",
+    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun|gem|cargo)\s+(?:install|i|add)\s+([^\n;|&`]+)",
     re.I,
 )
-_CODE = (
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".py",
-    ".pyw",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".tsx",
-    ".rb",
-    ".pl",
-    ".php",
-    ".lua",
-    ".ps1",
-    ".psm1",
-    ".bat",
-    ".cmd",
-    ".r",
-    ".go",
-    ".rs",
-    ".java",
-    ".kt",
-    ".swift",
-    ".scpt",
-    ".applescript",
-    ".vbs",
-    ".command",
-    ".ipynb",
-    ".pth",
+_CODE = words_of(
+    """.sh .bash .zsh .fish .py .pyw .js .mjs .cjs .ts .tsx .rb .pl .php .lua .ps1 .psm1 .bat .cmd .r .go .rs .java
+    .kt .swift .scpt .applescript .vbs .command .ipynb .pth"""
 )
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
@@ -420,12 +369,13 @@ def scan_package(package: Package) -> list[PackageFinding]:
                 found.append(_too_long(file))
                 text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
             texts.append((file, text))
+    teaches = any(_teaches(text) for _, text in texts)
     left = _MOST_PROSE
     for file, text in sorted(texts, key=lambda one: PurePosixPath(one[0].path).name.lower() != "skill.md"):
         prose = PurePosixPath(file.path).suffix.lower() in _PROSE
-        found += _in_prose(file.path, text) if prose and len(text) <= left else ()
+        found += _in_prose(file.path, text, teaches=teaches) if prose and len(text) <= left else ()
         left -= len(text) if prose else 0
-        found += _in_text(file, text)
+        found += _in_text(file, text, teaches=teaches)
     found += _flows(texts)
     found += _promises(texts)
     return _sorted(found)
@@ -466,7 +416,7 @@ def _line(text: str, place: int) -> int:
 # Prose
 
 
-def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
+def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
     """Yield what the rules for skills find in a document."""
     front, body = "", text
     try:
@@ -494,7 +444,7 @@ def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
         if danger.code == "MKS103" and not comment_tells(written):
             continue
         known = danger.code == "MKS105" and _KNOWN_INSTALLERS.search(text[place : place + 400])
-        taught = danger.code in _TAUGHT and _teaches(text) and _is_defence(text, place)
+        taught = danger.code in _TAUGHT and teaches and _is_defence(text, place)
         severity = "warning" if known or taught or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
 
@@ -531,7 +481,7 @@ def comment_tells(comment: str) -> bool:
 # Code
 
 
-def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
+def _in_text(file: PackageFile, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
     path, name = file.path, PurePosixPath(file.path).name.lower()
     suffix = PurePosixPath(name).suffix
     prose = (
@@ -551,8 +501,11 @@ def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
         )
         blocks = [(0, text, "sh" if shell else suffix[1:])]
     if name == "package.json":
-        blocks = [*_package_scripts(text), *blocks]
-    teaches = _teaches(text) if prose else False
+        for start, script, _ in (hooks := _package_scripts(text)):
+            if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", script):
+                told = "What npm runs by itself at an install speaks to the network."
+                yield PackageFinding("MKS105", "error", path, _line(text, start), told, one_line(script, 80))
+        blocks = [*hooks, *blocks]
     for one in _signs_in(text, _IN_PROSE) if prose else ():
         place, code_found, severity, message, shown = one
         if not (teaches and _is_defence(text, place)):
@@ -674,6 +627,8 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     for found in islice(_DEPENDENCY.finditer(text), 200):
         named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
     if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
+        for place, code, severity, message, shown in _signs_in(text, _SIGNS):
+            yield PackageFinding(code, severity, file.path, _line(text, place), message, shown)
         named += [
             (found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)
         ]
