@@ -63,7 +63,7 @@ def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = ""
 
 
 _FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
-_KNOWN = r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
+_KNOWN = r"https://(?:[\w-]+\.)?(?:astral\.sh|pyenv\.run|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
 _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS105",
@@ -151,8 +151,8 @@ _SIGNS: tuple[_Sign, ...] = (
     _sign(
         "MKS106",
         "This puts together while it runs what it runs, so that nobody reads it.",
-        "__import__ getattr chr( pickle marshal fromcharcode [::-1] require( \\x _0x $",
-        r"(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,60}\[::-1\]|\bgetattr\s*\(\s*(?:__)?builtins(?:__)?\s*,\s*(?!['\"]\w+['\"]\s*[,)])|__import__\(\s*['\"](?:zlib|base64|marshal|codecs|lzma)['\"]\s*\)[\s\S]{0,400}?\b(?:exec|eval)\s*\(|\brequire\(\s*['\"][^'\"\n]*['\"]\s*\+\s*['\"]|(?:\\x[2-7][0-9a-f]){4,}[\s\S]{0,200}?(?:\\x[2-7][0-9a-f]){4,}|\b_0x[0-9a-f]{4,}\b|(?:^|[;&|][ \t]*)(?:\$\{?\w{1,2}\}?){2,}(?=\s)|\|\s*\w+(?:''|\"\")\w+\s*$"
+        "__import__ getattr chr( pickle marshal fromcharcode bytes bytearray cfunctype virtualalloc prot_exec [::-1] require( \\x _0x $",
+        r"(?<![.\w])(?:exec|eval)\s*\(\s*(?:bytes|bytearray)\s*\(|CFUNCTYPE[\s\S]{0,200}?addressof|VirtualAlloc\w*\s*\(|\bPROT_EXEC\b|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,60}\[::-1\]|\bgetattr\s*\(\s*(?:__)?builtins(?:__)?\s*,\s*(?!['\"]\w+['\"]\s*[,)])|__import__\(\s*['\"](?:zlib|base64|marshal|codecs|lzma)['\"]\s*\)[\s\S]{0,400}?\b(?:exec|eval)\s*\(|\brequire\(\s*['\"][^'\"\n]*['\"]\s*\+\s*['\"]|(?:\\x[2-7][0-9a-f]){4,}[\s\S]{0,200}?(?:\\x[2-7][0-9a-f]){4,}|\b_0x[0-9a-f]{4,}\b|(?:^|[;&|][ \t]*)(?:\$\{?\w{1,2}\}?){2,}(?=\s)|\|\s*\w+(?:''|\"\")\w+\s*$"
         r"|(?:\b__import__|\bimport_module)\s*\(\s*['\"][^'\"\n]*['\"]\s*\+|\bgetattr\s*\([^,\n]{1,60},\s*['\"]\w*['\"]\s*\+|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,40}(?:\bchr\b|\bmap\(chr|fromCharCode)|\b(?:pickle|marshal|dill|cloudpickle)\.loads?\s*\([^\n]{0,60}(?:b64|b85|b32|fromhex|unhexlify|decompress)",
     ),
     _sign(
@@ -178,14 +178,14 @@ _SIGNS: tuple[_Sign, ...] = (
         "This makes itself start again after the task.",
         "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd .pth hookspath",
         r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open)[^\n]{0,80}\.pth\b|\bgit\s+config\s+--(?:global|system)\s+(?:core\.(?:hooksPath|sshCommand|fsmonitor|pager)|alias\.)\s*\S|(?:New|Set)-ItemProperty[^\n]{0,160}CurrentVersion[/\\]+Run|\breg\s+add\b[^\n]{0,120}CurrentVersion[/\\]+Run"
-        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump|sed\s+-i)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
+        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|dump|sed\s+-i)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
         r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)",
     ),
     _sign(
         "MKS112",
         "This changes what instructs or limits the agent.",
         "claude.md agents.md .cursorrules settings.json gemini.md copilot-instructions mcp.json .mcp soul.md memory.md permissions",
-        r"(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()",
+        r"\.claude/settings[\s\S]{0,400}?(?:json\.dump|\.write)|(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()",
     ),
     _sign(
         "MKS114",
@@ -210,6 +210,18 @@ _SIGNS: tuple[_Sign, ...] = (
         "This sends to a place that collects what others take.",
         "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry",
         r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)",
+    ),
+    _sign(
+        "MKS109",
+        "This wraps a secret of the environment and sends it.",
+        "token secret key password",
+        r"(?:TOKEN|SECRET\w*|_KEY|PASSWORD)\b[^\n]{0,120}\|\s*(?:base64|xxd|gzip|openssl)\b[^\n]{0,160}\b(?:curl|wget|nc)\b",
+    ),
+    _sign(
+        "MKS105",
+        "This starts what it fetched.",
+        "downloadfile",
+        r"DownloadFile\([^\n]{0,200}[\s\S]{0,200}?(?:Start-Process|Invoke-Item|&\s*\$)",
     ),
     _sign(
         "MKS109",
@@ -239,6 +251,12 @@ _IN_PROSE: tuple[_Sign, ...] = (
         "This has an agent look for what is secret and hand it on.",
         "wallet seed keystore keys",
         r"\b(?:search|look|scan|find|collect|gather)\b[^.\n]{0,80}\b(?:wallets?|seed phrases?|keystores?|private keys?|password files?)\b[^\n]{0,120}\b(?:include|send|put|copy|append|upload|paste|add)\b",
+    ),
+    _sign(
+        "MKS103",
+        "This is not displayed, and tells an agent something.",
+        "hidden display: font-size opacity",
+        r"<\w+[^>\n]{0,200}(?:\bhidden\b|display:\s*none|font-size:\s*0|opacity:\s*0)[^>\n]{0,100}>[^<]{0,300}?\b(?:assistant|agent|claude|read|run|send|ignore|include|upload|always|never)\b",
     ),
     _sign(
         "MKS110",
@@ -274,7 +292,7 @@ _IN_PROSE: tuple[_Sign, ...] = (
 """What is looked for in running text, too."""
 
 _TAKES = re.compile(
-    r"(?:glob|rglob|walk|iglob|find)\w*\([^\n]{0,80}\.env['\"]|\bmss\.mss\(|pyautogui\.screenshot|\bscreencapture\b|\bscrot\b|desktopCapturer|\*\.(?:kdbx|pem|ppk|keystore)\b|(?:rsync|scp|tar|zip)\b[^\n]{0,60}(?:~|\$HOME)/(?:Documents|Desktop|Pictures)\b|Local Storage.leveldb|\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
+    r"['\"](?:printenv|env)['\"]\s*\]|(?<!env=\{)(?<!env = \{)(?<!env=dict\()\*\*\s*(?:os|__import__\(['\"]os['\"]\))\.environ\b|(?:glob|rglob|walk|iglob|find)\w*\([^\n]{0,80}\.env['\"]|\bmss\.mss\(|pyautogui\.screenshot|\bscreencapture\b|\bscrot\b|desktopCapturer|\*\.(?:kdbx|pem|ppk|keystore)\b|(?:rsync|scp|tar|zip)\b[^\n]{0,60}(?:~|\$HOME)/(?:Documents|Desktop|Pictures)\b|Local Storage.leveldb|\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
     r"|(?:open|read\w*|cat|load|Path)\W{1,4}(?:['\"]?[\w./~${}-]*)?\.env\b(?!\.example|\.sample)|\bcat\s+\S*\.env\b|/etc/(?:shadow|passwd)\b|find-generic-password|dump-keychain|Login Data|Cookies['\"]|cookies\.sqlite|logins\.json"
     r"|(?:JSON\.stringify|json\.dumps|str|dict|urlencode|repr|list)\s*\(\s*(?:dict\()?(?:os\.environ|process\.env)\b(?!\s*[.\[]|\.get)|\bprintenv\b\s*(?:\||>|$)|(?<!/)\benv\s*(?:\||>)|\bset\s*\|\s*|\$\(env\)|`env`|os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)"
     r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
@@ -282,8 +300,8 @@ _TAKES = re.compile(
 )
 """What is private, where it is taken whole; a key that a program reads to use it is not."""
 _SENDS = re.compile(
-    r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\brequests\.get\s*\([^\n]{0,200}(?:params\s*=|\?\w+=|\+|\bf['\"])|\bhttp\.(?:Post|PostForm|NewRequest)\b|\breqwest\b|\bHttpClient\b|HttpURLConnection|\bHTTParty\b|\bFaraday\b|gethostbyname\s*\([^\n]{0,120}\+|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
-    r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
+    r"\bcurl\b[^\n]{0,300}(?:\s-\w*[dFT]\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\brequests\.get\s*\([^\n]{0,200}(?:params\s*=|\?\w+=|\+|\bf['\"])|\bhttp\.(?:Post|PostForm|NewRequest)\b|\breqwest\b|\bHttpClient\b|HttpURLConnection|\bHTTParty\b|\bFaraday\b|gethostbyname\s*\([^\n]{0,120}\+|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
+    r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|['\"]https?['\"]\)\.(?:request|get|post)\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
     r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}(?:@|rsync://|::)|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
     re.IGNORECASE,
 )
@@ -317,8 +335,14 @@ _POPULAR = words_of(
     pymongo lxml openpyxl python-docx python-pptx pypdf reportlab tqdm rich typer colorama virtualenv paramiko
     websockets react lodash express axios typescript webpack eslint prettier next vue angular jquery moment chalk
     commander dotenv cross-env cheerio puppeteer mongoose socket.io nodemon electron tailwindcss discord.js ethers
-    web3 colors rimraf uuid rails sinatra nokogiri devise rspec bundler jekyll tokio serde reqwest anyhow react-
-    dom python-dateutil huggingface-hub"""
+    web3 colors rimraf uuid rails sinatra nokogiri devise rspec bundler jekyll tokio serde reqwest anyhow
+    react-dom python-dateutil huggingface-hub opencv-python python-dotenv psutil ipython jupyter notebook seaborn
+    plotly streamlit gradio uvicorn gunicorn starlette flake8 pylint hypothesis cython numba networkx gensim keras
+    xgboost lightgbm statsmodels pyarrow polars tabulate marshmallow alembic asyncpg kubernetes ansible scrapy
+    html5lib sphinx mkdocs pendulum dateparser xlsxwriter tiktoken sentence-transformers accelerate datasets
+    diffusers safetensors rollup esbuild mocha vitest cypress redux zustand graphql prisma sequelize passport
+    bcrypt jsonwebtoken winston multer sharp nodemailer yargs inquirer minimist semver svelte styled-components
+    postcss autoprefixer"""
 )
 _DEPENDENCY = re.compile(
     r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun|gem|cargo)\s+(?:install|i|add)\s+([^\n;|&`]+)",
