@@ -20,6 +20,18 @@ import yaml
 from memkit.errors import UsageError
 from memkit.lint.families.hostile import skill_dangers
 from memkit.lint.families.readings import invisible_runs
+from memkit.lint.package_signs import (
+    DEPENDENCY,
+    IN_PROSE,
+    KNOWN_INSTALLERS,
+    POPULAR,
+    PROMISES,
+    SENDS,
+    SIGNS,
+    TAKES,
+    Sign,
+)
+from memkit.runtime.guard.checks import words_of
 from memkit.runtime.guard.shell import Command, read_shell
 from memkit.skills.package import Package, PackageFile
 from memkit.skills.sheet_import import read_sheet
@@ -41,343 +53,9 @@ class PackageFinding:
     """What stands there, shortened."""
 
 
-@dataclass(frozen=True)
-class _Sign:
-    code: str
-    message: str
-    pattern: re.Pattern[str]
-    keywords: tuple[str, ...]
-    unless: re.Pattern[str] | None = None
-
-
-def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = "") -> _Sign:
-    flags = re.IGNORECASE | re.MULTILINE
-    return _Sign(
-        code,
-        message,
-        re.compile(pattern, flags),
-        tuple(keywords.split()),
-        re.compile(unless, flags) if unless else None,
-    )
-
-
-_FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
-_KNOWN = r"https://(?:[\w-]+\.)?(?:astral\.sh|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems)"
-_SIGNS: tuple[_Sign, ...] = (
-    _sign(
-        "MKS105",
-        "This runs what is fetched from the network.",
-        "exec( eval( execfile compile( function(",
-        rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b",
-    ),
-    _sign(
-        "MKS105",
-        "This runs what is fetched from the network.",
-        "exec eval compile function instance_eval",
-        rf"^[ \t]*(?:const |let |var )?(\w+)\s*=\s*[^\n]{{0,160}}{_FETCHED}\b[\s\S]{{0,800}}?(?<![.\w])(?:exec|eval|compile|Function)\s*\(\s*(?:compile\()?\1\b|\b(?:instance_)?eval\s*\(?[^\n]{{0,60}}{_FETCHED}\b",
-    ),
-    _sign(
-        "MKS105",
-        "This runs what is fetched from the network, unseen.",
-        "curl wget",
-        r"\b(?:curl|wget)\b[^\n]{0,80}https?://[^\n|]{0,200}\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:\S*/)?(?:ba|z|da)?sh\b",
-        _KNOWN,
-    ),
-    _sign(
-        "MKS105",
-        "This starts a file that it fetched, unchecked.",
-        "curl wget invoke-webrequest certutil iwr",
-        r"(?:\bcurl\b[^\n]{0,300}?\s(?:-\w*o|--output)[ =]*|\bwget\b[^\n]{0,300}?\s-\w*O\s*|-OutFile\s+|\bcertutil\b[^\n]{0,200}?https?://\S+\s+)[\"']?(?P<file>[\w./~${}:\\-]{3,100})[\s\S]{0,500}?(?:^|[;&|]\s*|\b(?:ba|z)?sh\s+|\bsudo\s+|\bnohup\s+|\bStart-Process\s+)[\"']?(?P=file)(?![\w./])",
-        r"sha\d*sum|shasum|checksum|gpg\s+--verify|cosign|minisign|" + _KNOWN,
-    ),
-    _sign(
-        "MKS105",
-        "This installs a package from an address, and from no index.",
-        "pip npm",
-        r"\b(?:pip3?|uv pip|npm|pnpm|yarn)\s+(?:install|add|i)\s+(?:-\S+\s+)*https?://(?!(?:[\w-]+\.)*(?:github\.com|gitlab\.com|githubusercontent\.com|pytorch\.org|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|googleapis\.com|huggingface\.co|nvidia\.com|microsoft\.com|example\.\w+)/)",
-    ),
-    _sign(
-        "MKS105",
-        "This runs what is fetched from the network.",
-        "iex invoke-expression",
-        r"\b(?:iex|invoke-expression)\b[^\n]{0,160}(?:downloadstring|invoke-webrequest|invoke-restmethod|\biwr\b|\birm\b|https?://)|(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b)[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b",
-    ),
-    _sign(
-        "MKS105",
-        "This runs a file that it fetched.",
-        "urlretrieve urlopen requests. curl wget fetch( writefile",
-        r"(?:urlretrieve|urlopen|requests\.get|curl\b[^\n]{0,200}-o|wget\b)[\s\S]{0,600}?(?:os\.system|subprocess\.\w+|os\.exec\w+|os\.startfile|popen|exec_module|runpy)\s*\([^\n]{0,120}(?:/tmp/|temp|payload|\.sh|\.exe|\.bin|\.py['\"]|path|dest|target|fname)",
-        r"sha256|checksum|hashlib|gpg",
-    ),
-    _sign(
-        "MKS105",
-        "This has people download a program and start it, unchecked.",
-        "download install get grab",
-        r"\b(?:download|install|get|grab)\b[^\n]{0,160}https?://[^\s)\"'`]+\.(?:exe|dmg|pkg|msi|scr|bat|ps1|zip|7z|rar)\b[^\n]{0,200}\b(?:run|execut\w+|open|launch|start|extract|unpack|password)\b",
-    ),
-    _sign(
-        "MKS106",
-        "This runs what is wrapped so that nobody reads it.",
-        "b64 base64 atob fromhex unhexlify marshal zlib codecs frombase64 fromcharcode rot13 -enc \\x",
-        r"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function|system|popen|iex|invoke-expression|run|call|check_output|execSync|loads?)\s*\(?\s*[^\n]{0,120}(?:b64decode|base64|atob|fromhex|unhexlify|marshal\.loads|zlib\.decompress|codecs\.decode|FromBase64String|fromCharCode|Buffer\.from\([^)\n]{0,4000},\s*['\"](?:base64|hex))",
-    ),
-    _sign(
-        "MKS106",
-        "This runs what is wrapped so that nobody reads it.",
-        "b64decode atob fromhex base64 fromcharcode marshal",
-        r"^\s*(?:const |let |var )?(\w+)\s*=\s*[^\n]{0,200}(?:b64decode|b85decode|atob|fromhex|unhexlify|fromCharCode|marshal\.loads|Buffer\.from\([^)\n]{0,4000}base64)[\s\S]{0,800}?(?:(?<![.\w])(?:exec|eval|Function|compile)|os\.system|subprocess\.\w+|execSync)\s*\(\s*(?:compile\()?\1\b",
-    ),
-    _sign(
-        "MKS106",
-        "This puts together while it runs what it runs, so that nobody reads it.",
-        "__import__ getattr chr( pickle marshal fromcharcode",
-        r"(?:\b__import__|\bimport_module)\s*\(\s*['\"][^'\"\n]*['\"]\s*\+|\bgetattr\s*\([^,\n]{1,60},\s*['\"]\w*['\"]\s*\+|(?<![.\w])(?:exec|eval|Function)\s*\([^\n]{0,40}(?:\bchr\b|\bmap\(chr|fromCharCode)|\b(?:pickle|marshal|dill|cloudpickle)\.loads?\s*\([^\n]{0,60}(?:b64|b85|b32|fromhex|unhexlify|decompress)",
-    ),
-    _sign(
-        "MKS106",
-        "This runs what is wrapped so that nobody reads it.",
-        "base64 xxd openssl",
-        r"\b(\w+)=[\"']?(?:\$\(|`)[^\n]{0,300}(?:base64\s+(?:-d|-D|--decode)|xxd\s+-r|openssl\s+enc\s+-d)[\s\S]{0,600}?\b(?:eval|(?:ba|z|da)?sh\s+-c)\s+[\"']?\$\{?\1",
-    ),
-    _sign(
-        "MKS106",
-        "This runs an encoded command.",
-        "-enc -e",
-        r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}\s-e(?:nc\w*|c)?\s+[A-Za-z0-9+/=]{20,}",
-    ),
-    _sign(
-        "MKS113",
-        "This opens a shell to somebody elsewhere.",
-        "/dev/tcp /dev/udp nc ncat netcat socat pty.spawn mkfifo dup2 tcpclient createconnection",
-        r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w*[ec]\w*\s|\bsocat\b[^\n]{0,120}exec:|mkfifo[^\n]{0,120}\b(?:nc|ncat|telnet)\b|\bdup2\s*\([^\n]{0,80}(?:fileno|s\b)|pty\.spawn\s*\(|TCPClient[\s\S]{0,400}?GetStream[\s\S]{0,800}?(?:iex|invoke-expression|cmd)|net\.(?:Socket|connect|createConnection)[\s\S]{0,300}?(?:/bin/(?:ba)?sh|cmd\.exe|spawn\()",
-    ),
-    _sign(
-        "MKS111",
-        "This makes itself start again after the task.",
-        "crontab cron bashrc zshrc profile authorized_keys launchagents launchdaemons systemctl schtasks currentversion rc.local autostart startup .git/hooks systemd .pth hookspath",
-        r"(?:>>?|tee(?:\s+-a)?|append|write\w*|open)[^\n]{0,80}\.pth\b|\bgit\s+config\s+--(?:global|system)\s+(?:core\.(?:hooksPath|sshCommand|fsmonitor|pager)|alias\.)\s*\S|(?:New|Set)-ItemProperty[^\n]{0,160}CurrentVersion[/\\]+Run|\breg\s+add\b[^\n]{0,120}CurrentVersion[/\\]+Run"
-        r"|(?:>>?|tee(?:\s+-a)?|append|write\w*|open|copy|cp|mv|echo|printf|install|ln|dump)[^\n]{0,160}(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|\.zshenv|authorized_keys|/etc/cron|/etc/rc\.local|LaunchAgents|LaunchDaemons|\.config/autostart|/etc/systemd|systemd/user|Startup[/\\]|\.git/hooks/|CurrentVersion[/\\]+Run)|(?:\.bashrc|\.zshrc|\.(?:bash_)?profile|authorized_keys|LaunchAgents|\.config/autostart|systemd/(?:user|system)|\.git/hooks|crontab|CurrentVersion[/\\]+Run)[^\n]{0,120}(?:['\"]\s*,\s*['\"]\s*[aw]|write_text|\.write\(|append|SetValueEx)|\bcrontab\s+-(?:\s|$)|\|\s*crontab\b|\bschtasks\b[^\n]{0,80}/create|\bsystemctl\b[^\n]{0,40}\benable\b|\bcrontab\s+/?\w",
-        r"\bexport\s+PATH\b|completion|\beval \"?\$\(\S+ (?:init|hook|shellenv)",
-    ),
-    _sign(
-        "MKS112",
-        "This changes what instructs or limits the agent.",
-        "claude.md agents.md .cursorrules settings.json gemini.md copilot-instructions mcp.json .mcp soul.md memory.md permissions",
-        r"(?:>>?|tee(?:\s+-a)?|write\w*|append\w*|open|echo|cp|mv|sed -i|insert|add)[^\n]{0,160}(?:CLAUDE\.md|AGENTS\.md|GEMINI\.md|SOUL\.md|MEMORY\.md|\.cursorrules|\.cursor/rules|copilot-instructions|\.claude/settings|\.claude/hooks|\.claude\.json|claude_desktop_config|\.codex/config|(?:\.mcp|mcp)\.json)|(?:CLAUDE\.md|AGENTS\.md|SOUL\.md|\.claude/settings\S*|\.claude\.json)['\"][^\n]{0,60}(?:['\"][aw]['\"]|write_text|\.write\()",
-    ),
-    _sign(
-        "MKS114",
-        "This destroys what is not its own.",
-        "rm rmtree mkfs dd format :(){ shred remove-item rmsync",
-        r"\brm\s+-\w*r\w*\s+(?:-\w+\s+)*[\"']?(?:/|~|\$HOME|\$\{HOME\}|/\*|/home|/etc|/usr|/var|(?:~|\$HOME|\$\{HOME\})/(?:Documents|Desktop|Downloads|Pictures|Music|Movies|Library|\.ssh|\.config|\.gnupg))/?\*?[\"']?(?=\s|$|;|&|\))|\brmtree\s*\(\s*(?:os\.path\.expanduser\(\s*)?['\"](?:~|/|/home|/etc|/usr)['\"]|rmtree\s*\(\s*Path\.home\(\)\s*\)|\bmkfs(?:\.\w+)?\s+/dev/|\bdd\b[^\n]{0,80}of=/dev/(?:sd|nvme|disk|hd)|:\(\)\s*\{\s*:\|:&\s*\};:|Remove-Item[^\n]{0,60}(?:C:\\\\?['\"\s]|\$HOME|\$env:USERPROFILE)|rmSync\s*\(\s*(?:os\.homedir\(\)|['\"]/['\"])",
-    ),
-    _sign(
-        "MKS115",
-        "This takes the machine's power for somebody else's coins.",
-        "xmrig stratum minerd cpuminer coinhive monero nicehash xmr pool miner --donate",
-        r"\bxmrig\b|--donate-level\b|\b(?:supportxmr|minexmr|nanopool|2miners|moneroocean|hashvault|unmineable)\.|stratum\+(?:tcp|ssl)://|\bminerd\b|\bcpuminer\b|coinhive|nicehash",
-    ),
-    _sign(
-        "MKS116",
-        "This takes away what protects the machine.",
-        "nopasswd setenforce ufw iptables defender u+s setuid gatekeeper spctl csrutil quarantine sip mppreference config ssl_verify stricthostkeychecking",
-        r"\b(?:npm|pnpm|yarn)\s+config\s+set\s+registry\s+https?://(?!registry\.npmjs|registry\.yarnpkg|npm\.pkg\.github|registry\.npmmirror)|\bpip3?\s+config\s+set\s+\S*(?:extra-)?index-url\s+https?://(?!pypi\.org|download\.pytorch\.org)|NOPASSWD|\bsetenforce\s+0|\bufw\s+disable|\biptables\s+-F|Set-MpPreference[^\n]{0,80}Disable|Add-MpPreference[^\n]{0,40}Exclusion|\bchmod\s+(?:u\+s|[4-7][0-7]{3})\b|\bspctl\b[^\n]{0,30}disable|\bcsrutil\s+disable|\bxattr\b[^\n]{0,40}com\.apple\.quarantine",
-    ),
-    _sign(
-        "MKS109",
-        "This sends to a place that collects what others take.",
-        "webhook.site requestbin ngrok pipedream oast interact burpcollaborator hookbin beeceptor requestcatcher transfer.sh file.io 0x0.st pastebin api/webhooks api.telegram.org canarytokens dnslog ceye glot.io rentry",
-        r"https?://[^\s\"'`)]*(?:webhook\.site|requestbin|pipedream\.net|oast\.\w+|interact\.sh|burpcollaborator|hookbin|beeceptor|requestcatcher|canarytokens|dnslog|ceye\.io)|(?:curl|wget|requests\.post|fetch|axios\.post|urlopen)[^\n]{0,200}(?:ngrok|transfer\.sh|file\.io|0x0\.st|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot)",
-    ),
-    _sign(
-        "MKS109",
-        "This fetches from or sends to an address without a name.",
-        "http",
-        r"(?:curl|wget|requests\.\w+|fetch|urlopen|axios\S*|Invoke-WebRequest|iwr|nc)\b[^\n]{0,120}(?:https?://)?(?!127\.|10\.|192\.168\.|0\.0\.0\.0|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)(?:\d{1,3}\.){3}\d{1,3}(?=[:/\s'\"])",
-    ),
-)
-"""What no skill needs; a sign is looked for where one of its keywords stands."""
-
-_IN_PROSE: tuple[_Sign, ...] = (
-    *(sign for sign in _SIGNS if "has people" in sign.message or "no index" in sign.message or sign.code == "MKS115"),
-    _sign(
-        "MKS109",
-        "This has people give away a password.",
-        "ask",
-        r"\b(?:ask|prompt|request)\b[^.\n]{0,60}\b(?:password|passphrase|seed phrase|recovery phrase|card number|one-time code)\b[^\n]{0,120}\b(?:send|post|submit|upload|forward)\b[^\n]{0,60}https?://",
-    ),
-    _sign(
-        "MKS101",
-        "This has an agent drop its safeguards.",
-        "guidelines policies rules filters restrictions refuse guardrails",
-        r"\b(?:ignore|disregard|bypass|forget|suspend|override|abandon)\b[^.\n]{0,40}\b(?:safety|ethical|content|security|usage)\s+(?:guidelines?|polic(?:y|ies)|rules?|filters?|restrictions?|guardrails?)|\bnever refuse\b(?! to (?:answer questions|help))",
-    ),
-    _sign(
-        "MKS101",
-        "This has an agent hide from people what it does.",
-        "user anyone anybody human",
-        r"\b(?:not|never|n't)\s+(?:warn|alert|notify|inform|tell|mention)\w*[^.\n]{0,30}\b(?:user|human|anyone|anybody)\b[^.\n]{0,50}\b(?:network|upload\w*|sen[dt]\w*|step|script|command|delet\w+|credentials?|install\w*|transfer\w*|background)\b|\b(?:send|email|e-mail|upload|post|copy|forward|delete)\b[^\n]{0,100}\bwithout\s+(?:telling|informing|asking|notifying|alerting)\b",
-    ),
-)
-"""What is looked for in running text, too."""
-
-_TAKES = re.compile(
-    r"\.ssh(?:/|['\"]|\s|\))|id_rsa|id_ed25519|\.aws(?:/credentials|['\"]|\s|\))|-name\s+['\"]?\.env\b|pyperclip\.paste|clipboard\.read|solana/id\.json|\.ethereum|\.bitcoin|\bexodus\b|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.kube/config|\.docker/config\.json|\.gnupg"
-    r"|(?:open|read\w*|cat|load|Path)\W{1,4}(?:['\"]?[\w./~${}-]*)?\.env\b(?!\.example|\.sample)|\bcat\s+\S*\.env\b|/etc/(?:shadow|passwd)\b|find-generic-password|dump-keychain|Login Data|Cookies['\"]|cookies\.sqlite|logins\.json"
-    r"|(?:JSON\.stringify|json\.dumps|str|dict|urlencode|repr|list)\s*\(\s*(?:dict\()?(?:os\.environ|process\.env)\b(?!\s*[.\[]|\.get)|\bprintenv\b\s*(?:\||>|$)|(?<!/)\benv\s*(?:\||>)|\bset\s*\|\s*|\$\(env\)|`env`|os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)"
-    r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What is private, where it is taken whole; a key that a program reads to use it is not."""
-_SENDS = re.compile(
-    r"\bcurl\b[^\n]{0,300}(?:\s-d\b|\s-d@|--data|\s-F\b|--form|\s-T\b|--upload-file|-X\s*(?:POST|PUT)|--json|\$\(|\?\w+=\$|`)|\bwget\b[^\n]{0,200}--(?:post|body|method)|\brequests\.(?:post|put|patch|request|Session)\b|\brequests\.get\s*\([^\n]{0,200}(?:params\s*=|\?\w+=|\+|\bf['\"])|\bhttp\.(?:Post|PostForm|NewRequest)\b|\breqwest\b|\bHttpClient\b|HttpURLConnection|\bHTTParty\b|\bFaraday\b|gethostbyname\s*\([^\n]{0,120}\+|\bhttpx\.(?:post|put|Client)|\baiohttp\b|\burlopen\s*\(|\burllib\.request\.Request|\bhttp\.client\b|\bHTTPS?Connection\b"
-    r"|\bfetch\s*\(\s*[^\n]{0,200}(?:POST|PUT|body|\?\w+=|\+|\$\{)|\baxios\b|\bhttps?\.request\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b|\bsocket\.(?:socket|create_connection)\b|\.sendall\s*\(|\bsmtplib\b|\bnodemailer\b|\bnc\s+(?:-\w+\s+)*[\w.-]+\s+\d{2,5}|(?:\||>)\s*(?:nc|ncat|netcat)\b"
-    r"|\b(?:dig|nslookup|host)\b[^\n]{0,80}[$`{]|getaddrinfo\s*\([^\n]{0,80}\+|\bscp\s+[^\n]{0,160}@|\brsync\b[^\n]{0,160}@|\bgit\s+push\s+https?://|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}(?:POST|Body)|\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\b|\bboto3\b[^\n]{0,80}put_object|!\[[^\]]*\]\(https?://[^)\s]*(?:\{|\$|=<)",
-    re.IGNORECASE,
-)
-_PROMISES = (
-    (
-        re.compile(
-            r"\b(?:no network|offline|never (?:connects|sends|uploads)|without (?:any )?(?:network|internet)|purely local|runs? locally|local[- ]only|does not (?:connect|send|upload)|no (?:internet|external) (?:access|calls?|requests?))\b",
-            re.I,
-        ),
-        _SENDS,
-        "sends over the network",
-    ),
-    (
-        re.compile(
-            r"\b(?:read[- ]only|never (?:changes|modifies|writes|deletes)|does not (?:change|modify|write|delete)|without (?:changing|modifying)|no (?:files are )?(?:changes|modified|written))\b",
-            re.I,
-        ),
-        re.compile(
-            r"\brm\s+-|\brmtree\b|\bunlink\s*\(|\bos\.remove\b|\bgit\s+(?:push|commit|reset)\b|\bwriteFile(?:Sync)?\s*\(|\.write_text\s*\(|open\([^)\n]{1,120}['\"][wa]b?['\"]",
-            re.I,
-        ),
-        "writes or deletes",
-    ),
-)
-_KNOWN_INSTALLERS = re.compile(_KNOWN)
-"""Installers that their makers tell people to pipe to a shell: a warning, and no finding."""
-_POPULAR = frozenset(
-    [
-        "requests",
-        "numpy",
-        "pandas",
-        "scipy",
-        "matplotlib",
-        "django",
-        "flask",
-        "fastapi",
-        "sqlalchemy",
-        "pytest",
-        "setuptools",
-        "urllib3",
-        "boto3",
-        "botocore",
-        "pyyaml",
-        "cryptography",
-        "pillow",
-        "tensorflow",
-        "torch",
-        "transformers",
-        "scikit-learn",
-        "beautifulsoup4",
-        "selenium",
-        "playwright",
-        "openai",
-        "anthropic",
-        "langchain",
-        "langgraph",
-        "pydantic",
-        "aiohttp",
-        "httpx",
-        "click",
-        "jinja2",
-        "redis",
-        "celery",
-        "psycopg2",
-        "pymongo",
-        "lxml",
-        "openpyxl",
-        "python-docx",
-        "python-pptx",
-        "pypdf",
-        "reportlab",
-        "tqdm",
-        "rich",
-        "typer",
-        "colorama",
-        "virtualenv",
-        "paramiko",
-        "websockets",
-        "react",
-        "lodash",
-        "express",
-        "axios",
-        "typescript",
-        "webpack",
-        "eslint",
-        "prettier",
-        "next",
-        "vue",
-        "angular",
-        "jquery",
-        "moment",
-        "chalk",
-        "commander",
-        "dotenv",
-        "cross-env",
-        "cheerio",
-        "puppeteer",
-        "mongoose",
-        "socket.io",
-        "nodemon",
-        "electron",
-        "tailwindcss",
-        "discord.js",
-        "ethers",
-        "web3",
-        "colors",
-        "rimraf",
-        "uuid",
-    ]
-)
-_DEPENDENCY = re.compile(
-    r"(?:pip3?|uv pip|pipx|uv)\s+(?:install|add|run)\s+([^\n;|&`]+)|(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;|&`]+)",
-    re.I,
-)
-_CODE = (
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".py",
-    ".pyw",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".tsx",
-    ".rb",
-    ".pl",
-    ".php",
-    ".lua",
-    ".ps1",
-    ".psm1",
-    ".bat",
-    ".cmd",
-    ".r",
-    ".go",
-    ".rs",
-    ".java",
-    ".kt",
-    ".swift",
-    ".scpt",
-    ".applescript",
-    ".vbs",
-    ".command",
-    ".ipynb",
-    ".pth",
+_CODE = words_of(
+    """.sh .bash .zsh .fish .py .pyw .js .mjs .cjs .ts .tsx .rb .pl .php .lua .ps1 .psm1 .bat .cmd .r .go .rs .java
+    .kt .swift .scpt .applescript .vbs .command .ipynb .pth"""
 )
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
@@ -420,12 +98,13 @@ def scan_package(package: Package) -> list[PackageFinding]:
                 found.append(_too_long(file))
                 text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
             texts.append((file, text))
+    teaches = any(_teaches(text) for _, text in texts)
     left = _MOST_PROSE
     for file, text in sorted(texts, key=lambda one: PurePosixPath(one[0].path).name.lower() != "skill.md"):
         prose = PurePosixPath(file.path).suffix.lower() in _PROSE
-        found += _in_prose(file.path, text) if prose and len(text) <= left else ()
+        found += _in_prose(file.path, text, teaches=teaches) if prose and len(text) <= left else ()
         left -= len(text) if prose else 0
-        found += _in_text(file, text)
+        found += _in_text(file, text, teaches=teaches)
     found += _flows(texts)
     found += _promises(texts)
     return _sorted(found)
@@ -466,7 +145,7 @@ def _line(text: str, place: int) -> int:
 # Prose
 
 
-def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
+def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
     """Yield what the rules for skills find in a document."""
     front, body = "", text
     try:
@@ -493,8 +172,8 @@ def _in_prose(path: str, text: str) -> Iterator[PackageFinding]:
         place = max(text.find(first), 0) if first else 0
         if danger.code == "MKS103" and not comment_tells(written):
             continue
-        known = danger.code == "MKS105" and _KNOWN_INSTALLERS.search(text[place : place + 400])
-        taught = danger.code in _TAUGHT and _teaches(text) and _is_defence(text, place)
+        known = danger.code == "MKS105" and KNOWN_INSTALLERS.search(text[place : place + 400])
+        taught = danger.code in _TAUGHT and teaches and _is_defence(text, place)
         severity = "warning" if known or taught or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
 
@@ -531,7 +210,7 @@ def comment_tells(comment: str) -> bool:
 # Code
 
 
-def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
+def _in_text(file: PackageFile, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
     path, name = file.path, PurePosixPath(file.path).name.lower()
     suffix = PurePosixPath(name).suffix
     prose = (
@@ -551,9 +230,12 @@ def _in_text(file: PackageFile, text: str) -> Iterator[PackageFinding]:
         )
         blocks = [(0, text, "sh" if shell else suffix[1:])]
     if name == "package.json":
-        blocks = [*_package_scripts(text), *blocks]
-    teaches = _teaches(text) if prose else False
-    for one in _signs_in(text, _IN_PROSE) if prose else ():
+        for start, script, _ in (hooks := _package_scripts(text)):
+            if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", script):
+                told = "What npm runs by itself at an install speaks to the network."
+                yield PackageFinding("MKS105", "error", path, _line(text, start), told, one_line(script, 80))
+        blocks = [*hooks, *blocks]
+    for one in _signs_in(text, IN_PROSE) if prose else ():
         place, code_found, severity, message, shown = one
         if not (teaches and _is_defence(text, place)):
             yield PackageFinding(code_found, severity, path, _line(text, place), message, shown)
@@ -589,7 +271,7 @@ def _teaches(text: str) -> bool:
     return text.startswith("---") and _TEACHES.search(text.split("\n---", 1)[0][:4000]) is not None
 
 
-def _signs_in(code: str, signs: Iterable[_Sign]) -> Iterator[tuple[int, str, str, str, str]]:
+def _signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str, str, str]]:
     lowered = code.lower()
     for sign in signs:
         if not any(word in lowered for word in sign.keywords):
@@ -603,7 +285,7 @@ def _signs_in(code: str, signs: Iterable[_Sign]) -> Iterator[tuple[int, str, str
 
 def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
     """Yield place, code, severity, message and text of what code does that no skill needs."""
-    yield from _signs_in(code, _SIGNS)
+    yield from _signs_in(code, SIGNS)
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
 
@@ -624,7 +306,7 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
             unwraps = any(_unwraps(command) for command in commands)
             runs = [name for name in names if _RUNNERS.fullmatch(name)]
             if runs and (fetches or unwraps) and _joined(line):
-                known = fetches and not unwraps and _KNOWN_INSTALLERS.search(line)
+                known = fetches and not unwraps and KNOWN_INSTALLERS.search(line)
                 what = (
                     ("MKS106", "runs what is wrapped so that nobody reads it")
                     if unwraps
@@ -671,9 +353,11 @@ def _package_scripts(text: str) -> list[tuple[int, str, str]]:
 def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     name = PurePosixPath(file.path).name.lower()
     named: list[tuple[int, str]] = []
-    for found in islice(_DEPENDENCY.finditer(text), 200):
+    for found in islice(DEPENDENCY.finditer(text), 200):
         named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
     if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
+        for place, code, severity, message, shown in _signs_in(text, SIGNS):
+            yield PackageFinding(code, severity, file.path, _line(text, place), message, shown)
         named += [
             (found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)
         ]
@@ -695,9 +379,9 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
 
 def _near(name: str) -> str:
     """Return the well-known name that a name is one letter from."""
-    if len(name) < 5 or name in _POPULAR or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
+    if len(name) < 5 or name in POPULAR or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
         return ""
-    for other in _POPULAR:
+    for other in POPULAR:
         if abs(len(other) - len(name)) <= 1 and len(other) >= 5 and name[0] == other[0] and _one_apart(name, other):
             return other
     return ""
@@ -723,7 +407,7 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
     for file, text in texts:
         prose = PurePosixPath(file.path).suffix.lower() in _PROSE and not text.startswith("#!")
         code = "\n".join(_code_of(text)) if prose else text
-        taken, sent = _TAKES.search(code), _SENDS.search(code)
+        taken, sent = TAKES.search(code), SENDS.search(code)
         if taken:
             takes.append((file.path, code, taken))
         if sent:
@@ -786,7 +470,7 @@ def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
             continue
         head = text.split("\n---", 1)[0][:4000]
         folder = PurePosixPath(file.path).parent
-        for promise, breaks, does in _PROMISES:
+        for promise, breaks, does in PROMISES:
             said = promise.search(head)
             if not said:
                 continue

@@ -19,7 +19,7 @@ from memkit.use_cases.lint import lint_store
 Put = Callable[[str, str | bytes], Path]
 Codes = Callable[..., list[str]]
 
-SECURITY = sorted(code for code in RULES if code.startswith("MKS1"))
+SECURITY = sorted(code for code, rule in RULES.items() if code.startswith("MKS1") and rule.check)
 HOSTILE = hostile_skills()
 ORDINARY = ordinary_skills()
 

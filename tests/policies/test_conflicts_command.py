@@ -163,3 +163,49 @@ def test_no_policies_have_no_conflicts(in_store: Path, capsys: pytest.CaptureFix
     assert ask(capsys, "conflicts")[0] == 0
     assert run(["policy", "conflicts"]) == 0
     assert capsys.readouterr().out == "0 policies: no conflicts.\n"
+
+
+STARTER = "policies/destructive_command_approval.yaml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "binding"),
+    [
+        ('"--force", "--force-with-lease", "--force-if-includes", "--mirror"', '"--mirror"', True),
+        ("- shell: {program: find, args: [\"-delete\"]}\n", "", True),
+        ("effect: ask", "effect: deny", False),
+        ("tool_kind: [shell]", "tool: [bash, shell]", True),
+    ],
+)  # fmt: skip
+def test_a_change_of_the_shipped_policy_is_looked_through(
+    tmp_path: Path, old: str, new: str, binding: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kinds of tools and long lists leave no question open: what is weaker has a call that shows it."""
+    store = tmp_path / "starters"
+    assert run(["init", str(store)]) == 0
+    text = (store / STARTER).read_text()
+    indent = "              " if new == "" else ""
+    assert old in text
+    (store / STARTER).write_text(text.replace(indent + old, new, 1))
+    capsys.readouterr()
+
+    assert run(["policy", "diff", "--json", "--store", str(store)]) == int(binding)
+    told = json.loads(capsys.readouterr().out)
+
+    assert [one["message"] for one in told["diagnostics"]] == []
+    assert told["data"]["changes"] and told["data"]["changes"][0]["weakens_hard"] is binding
+
+
+def test_a_verdict_names_the_kind_of_tool_and_not_its_expression(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A person reads which clause matched in one short line."""
+    store = tmp_path / "starters"
+    assert run(["init", str(store)]) == 0
+    capsys.readouterr()
+
+    assert run(["policy", "check", "--tool", "Bash", "--arg", "command=rm x", "--store", str(store)]) == 1
+
+    printed = capsys.readouterr().out
+    assert "match[0].tool_kind: tool: Bash of the kind [shell]" in printed
+    assert max(map(len, printed.splitlines())) < 220

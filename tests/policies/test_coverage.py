@@ -55,6 +55,15 @@ def test_disguises_are_seen_through(covered: list[CoveredCall]) -> None:
     assert [call.line for call in disguised if call.decision in ("allow", "warn")] == []
 
 
+def test_calls_that_were_written_without_the_policies_at_hand_are_told_apart() -> None:
+    """Later sets of destructive, disguised and ordinary calls keep what was learnt from each of them."""
+    guard = Guard([policy.data for policy in load_policies(resource("policies"))])
+    second = list(cover_calls(guard, Path(__file__).parent / "second_set.jsonl"))
+
+    assert len(second) >= 900
+    assert [call.line for call in second if not call.as_expected] == []
+
+
 def test_every_line_is_decided_as_it_expects(covered: list[CoveredCall]) -> None:
     """The corpus says what the shipped policies do."""
     assert [call.line for call in covered if not call.as_expected] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from .checks import words_of
 from .interface import JSON, Path, PolicySetError, as_list
 
 _SHELL_PARTS = (
@@ -45,22 +46,9 @@ SAMPLE_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """The same for languages that know only globs: the names that agents and servers use most."""
 
-_COMMAND_KEYS = frozenset(
-    [
-        "command",
-        "commands",
-        "cmd",
-        "cmds",
-        "cmdline",
-        "cmd_line",
-        "command_line",
-        "commandline",
-        "shell_command",
-        "bash_command",
-        "shellcommand",
-        "script",
-        "argv",
-    ]
+_COMMAND_KEYS = words_of(
+    "command commands cmd cmds cmdline cmd_line command_line commandline shell_command bash_command"
+    " shellcommand script argv"
 )
 _INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "source"])
 """Names of the arguments, folded, that hold what a shell tool runs; the second where there is none of the first.

@@ -168,7 +168,7 @@ class _Unwrapping:
         program = words[0]
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
-        inputs = (*simple.inputs, *_fed(simple))
+        inputs = (*simple.inputs, *_fed(simple), *self._statements(words))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         self.commands.append(command)
         if takes_verb(command.name) and _verb_is_made(command.words):
@@ -182,6 +182,11 @@ class _Unwrapping:
         inner = inner_commands(command.name, command.words, piped=piped, inputs=simple.inputs, fed=inputs)
         self._follow_all(inner, simple, depth + 1)
         self._follow_all(self._scripts(command), simple, depth + 1)
+
+    def _statements(self, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
+        """Yield what the text itself wrote into the files of statements that a command names."""
+        for word in words[1:] if self.written else ():
+            yield from self.written.get(word.text.rpartition("/")[2], ()) if word.text.endswith(".sql") else ()
 
     def _scripts(self, command: Command) -> Iterator[Inner]:
         """Yield what a command runs of the files that the text itself wrote."""
@@ -213,10 +218,13 @@ class _Unwrapping:
         return found
 
     def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
-        empty = not simple.closed and not simple.inputs and _writes_nothing([word.text for word in words])
         texts = [word.text for word in words]
+        nothing = not simple.closed and not simple.inputs and _writes_nothing(texts)
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
         for target in simple.writes:
+            empty = nothing or (
+                target.text in texts[1:] and texts[0] not in ("echo", "printf")
+            )  # emptied before it is read
             self.written[target.text.rpartition("/")[2]] = content
             if not _NO_FILE.match(target.text):
                 told = (literal(target.text), *([literal("--empty")] if empty else []))

@@ -30,7 +30,7 @@ class Inner:
 
 
 INTERPRETER = re.compile(
-    r"(i?python|pypy|micropython|perl|ruby|j?irb|node|nodejs|tsx|ts-node|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh"
+    r"(i?python|pypy|micropython|perl|ruby|rails|j?irb|node|nodejs|tsx|ts-node|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh"
     r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go)[\d.]*"
 )
 _CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
@@ -60,7 +60,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
         r"i?python[\d.]*|pypy[\d.]*|micropython",
         r"\brmtree\b(?!\s*['\"])|\bremove_tree\s*\(|\bsend2trash\b|\.(?:unlink|rmdir|removedirs)\s*\("
         rf"|\bfrom\s+os\s+import[^;\n]{{0,200}}\b(?:{_OS_CALLS})\b|\bgetattr\s*\([^()]{{1,80}},\s*['\"](?:{_OS_CALLS}|rmtree)['\"]"
-        r"|\bfrom\s+sh\s+import[^;\n]{0,80}\brm\b|\bsh\.rm\b"
+        r"|\bfrom\s+sh\s+import[^;\n]{0,80}\brm\b|\bsh\.rm\b|\.objects\b[^;\n]{0,200}\.\s*delete\s*\("
         r"|__import__\(\s*['\"]os['\"]\s*\)\s*\.\s*(?:remove|truncate)\b",
         rf"\.truncate\s*\(|open\s*\([^()]{{0,200}}['\"]w[+b]*['\"]\s*\)\s*\.\s*close|\.write_(?:text|bytes)\(\s*{_NOTHING}"
         rf"|{_UNUSED}\bopen\s*\([^()]{{0,200}},\s*(?:mode\s*=\s*)?['\"]w[+bt]*['\"]",
@@ -78,14 +78,14 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
         rf"\btruncate\b|{_UNUSED}\bopen\b[^;]{{1,60}}['\"]\s*(?:\+?>)[^>&]",
     ),
     (
-        r"ruby[\d.]*|irb|jirb",
+        r"ruby[\d.]*|rails|irb|jirb",
         r"\b(?:File|Dir|FileUtils)\s*(?:\.|::)\s*(?:delete|unlink|rmdir|rmtree|rm\w*|remove_\w+|safe_unlink)\b"
-        r"|\brm_rf?\b|\.(?:rmtree|rmdir|unlink)\b",
+        r"|\b(?:delete|destroy)_all\b|\brm_rf?\b|\.(?:rmtree|rmdir|unlink)\b",
         r"\.truncate\b",
     ),
     (
         r"php[\d.]*",
-        r"\b(?:unlink|rmdir)\s*\(|['\"](?:unlink|rmdir)['\"]",
+        r"\b(?:unlink|rmdir)\s*\(|->\s*(?:truncate|delete|forceDelete)\s*\(|['\"](?:unlink|rmdir)['\"]",
         rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}",
     ),
     (r"lua[\d.]*|luajit", r"\bos\s*\.\s*remove\b", r"(?!)"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from .checks import words_of
 from .shell_code import INTERPRETER, Inner, has_language, in_code
 from .shell_programs import PLAIN, POWER_SHELLS, SHELLS, WRAPPERS, Wrapper
 from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
@@ -97,27 +98,9 @@ def inner_commands(
             yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
 
 
-_READS_COMMANDS = frozenset(
-    {"redis-cli", "valkey-cli", "keydb-cli", "mongo", "mongosh", "wsl", "diskpart", "sftp", "lftp"}
-)
+_READS_COMMANDS = words_of("redis-cli valkey-cli keydb-cli mongo mongosh wsl diskpart sftp lftp")
 """Programs that run each line of what they read as if it were their arguments."""
-_EXPANDS_NAMES = frozenset(
-    {
-        "printf",
-        "test",
-        "[",
-        "read",
-        "unset",
-        "declare",
-        "typeset",
-        "local",
-        "export",
-        "let",
-        "mapfile",
-        "wait",
-        "readonly",
-    }
-)
+_EXPANDS_NAMES = words_of("printf test [ read unset declare typeset local export let mapfile wait readonly")
 """Builtins that take the name of a variable, and run what its subscript substitutes."""
 _SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")
 _SED_RUNS = re.compile(r"s([^\w\s\\])((?:\\.|(?!\1).){0,500}+)\1((?:\\.|(?!\1).){0,500}+)\1[gipIM\d]{0,5}e", re.DOTALL)

@@ -375,7 +375,10 @@ def _also(part: list[Token]) -> Iterator[SqlStatement]:
     tables = frozenset(_tables(part)) if words[0] in ("alter", "copy") else frozenset[str]()
     if words[0] == "alter":
         for word, following in pairwise(words):
-            if word in ("drop", "truncate") and following not in _KEEPS_DATA:
+            if (word in ("drop", "truncate") and following not in _KEEPS_DATA) or (word, following) == (
+                "delete",
+                "where",
+            ):
                 yield SqlStatement((word, following), tables)
     elif words[0] == "copy" and "program" in words:
         yield SqlStatement(("copy", "program"), tables)

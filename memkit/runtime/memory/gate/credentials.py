@@ -225,7 +225,7 @@ JOIN = (
     r"['\"’`]?(?:\s+(?:for|to|of|on|at|in)\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){0,5}?(?:[^\s:=,;]+?)?)?"
     r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é)\b"
     r"|是|为|は|는|은)"
-    r"\s*(?:(?:now|still|set to|just|this)\s*:?\s+)?"
+    r"\s*(?:(?:now|still|set to|just|this|currently|actually|always|simply|again|really)\s*:?\s+)?"
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
 EDGE = r"(?<![A-Za-z])"
@@ -243,8 +243,10 @@ TURNED_ROUND = regex(
     r"(?i)(?<![^\s\"'`(<])(?P<bare>[^\s\"'`,;<>]{6,200})[\"'`]?,?\s+(?:is|as)\s+(?:my|the|our|his|her|their|your|a)\s+"
     rf"(?:[\w-]+\s+){{0,2}}?(?P<strong>{STRONG})(?![A-Za-z])"
 )
-VARIABLE = regex(r"(?i)[a-z_.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key|credential)[a-z_.-]*")
+VARIABLE = regex(r"(?i)[a-z_.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key|credential)[a-z_.-]*(?:\(.*|[})\]]*)")
 """What code calls a secret, which is none."""
+CALLED = regex(r"[A-Za-z_][\w.]*[(\[]")
+"""Code that takes a value from somewhere."""
 CARD_CODE = regex(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
 PHRASE = regex(
     r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
@@ -370,7 +372,7 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
         return value.isdigit() and 3 <= len(value) <= 8
     if match["weak"]:
         is_key = "token" in match["weak"].lower() and bool(KEY_LIKE.fullmatch(value))
-        return is_key or (not is_harmless(value) and looks_random(value, 16))
+        return is_key or (not is_harmless(value) and not CALLED.match(value) and looks_random(value, 16))
     if match["curt"]:
         return _stands_out(value, "pass")
     if group == "bare" and UNSPACED.search(value) and not re.search(r"[A-Za-z0-9]", value):

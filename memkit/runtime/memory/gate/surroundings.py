@@ -28,12 +28,13 @@ _SPOKEN = (
     regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"),
     regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"),
     # What is announced, and told at once or some words later, or before.
-    regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s*(?:just|simply|only)\b)\s*(?:(?:now|still|just)\s+)?{_VALUE}"),
+    regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s+(?:(?:just|simply|only)\b)?)\s*(?:(?:now|still|just|currently|actually|always|simply)\s+)?{_VALUE}"),
     regex(rf"(?i){EDGE}(?:{_WORD}|pass)(?![A-Za-z_])(?:\s*[:=]\s*|\s+){_VALUE}"),
     regex(rf"(?i)\b(?:type|enter|use|try|give|say|keep|put|send|paste|hide|guard)\b\s+(?:in\s+)?{_VALUE}\s[^\n.;]{{0,50}}?{EDGE}(?:{_WORD}|log ?in|vault)(?![A-Za-z])"),
     regex(rf"(?i)(?<!\S){_NAME}\s?[/:|]\s?{_VALUE}\s+(?:is|are|was|works|for)\b[^\n.;]{{0,20}}?\b(?:log ?in|credentials?|creds|account|sign ?in)\b"),
     regex(rf"(?i)\b(?:account|user(?:name)?|log ?in)\b\s*(?:is\s+|[:=]\s*)?{_NAME}\s*(?:,|and|with|;)?\s*(?:and\s+|with\s+)?(?:the\s+)?(?:secret|pass\w*|pwd|pw|and|with)\s*[:=]?\s*(?:is\s+)?{_VALUE}"),
     regex(rf"(?i)\bunlocks?\b[^\n.;]{{0,40}}?\bwith\s+{_VALUE}|\b(?:vault|safe|door|gate|laptop|phone|drive|disk|archive|box|account|wallet)\s+(?:opens|unlocks|decrypts)\s+(?:with|by|using)\s+{_VALUE.replace('bare', 'other')}"),
+    regex(rf"(?i)\b(?:log(?:s|ged|ging)?|sign(?:s|ed|ing)?)[ -]?(?:in(?:to)?|on)\b[^\n.;]{{0,40}}?\b(?:with|as|using|by)\s+{_NAME}\s*(?:and|/|,|with|plus)\s*{_VALUE}"),
     # Other languages.
     regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"),
     # A pair before a host, without a scheme.
@@ -77,7 +78,7 @@ ANNOUNCED = (
 )
 """Text of letters that ASCII has tells of no login without one of these."""
 _NO_VALUE = re.compile(
-    r"[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
+    r"\w+=\w+[)\]}]*|_\w+|[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
     r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)-?\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
     re.IGNORECASE,
 )
@@ -87,7 +88,7 @@ _OF_KEY = re.compile(
     r"(?:api|access|auth\w*|secret|private|bearer|session|signing)[ _-]?(?:key|token)|secret", re.IGNORECASE
 )
 _MIXED_CASE = re.compile(
-    r"(?=.{8})(?=.*[a-z][A-Z].*[a-z][A-Z])(?=.*(?:[A-Z]{2}[a-z]|(?<![a-z])[a-z]{1,2}[A-Z]|[A-Z][a-z]{1,2}[A-Z]))[A-Za-z]+"
+    r"(?=.{8})(?=.*[a-z][A-Z].*[a-z][A-Z])(?=.*(?:[A-Z]{2}[a-z]|(?<![a-z])[a-z]{1,2}[A-Z]|[A-Z][a-z][A-Z]))[A-Za-z]+"
 )
 """Letters whose case changes as in no name."""
 
