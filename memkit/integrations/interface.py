@@ -68,7 +68,7 @@ class Plug:
 
     def of(self, user: str | None) -> str:
         """Return whose memory is meant; raises ``UsageError`` where nobody says."""
-        return self.store.workspace.user(self.user if self.user is not None else user)
+        return self.store.named_user(self.user if self.user is not None else user)
 
     def origin(self, user: str) -> Origin:
         """Return where what is written for a user comes from."""
@@ -147,7 +147,7 @@ class Plug:
             self.store.workspace.commit_memory(added=len(decisions))
         for one in decisions:
             if one.decision in ("refused", "quarantined"):
-                _log.warning("What was said in %r is %s: %s", session, one.decision, Refused(one.reasons))
+                _log.warning("What was said in %.60r is %s: %s", session, one.decision, Refused(one.reasons))
 
     def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
         """Retire records of a session whose words are gone, unless a person said something of them since."""
