@@ -154,8 +154,10 @@ class Plug:
         with self.store.lock:
             archive = self.store.workspace.archive
             for record in archive.records(user_id=user, session_id=session):
+                if record.actor != f"tool:{self.name}" or not is_gone(record):
+                    continue
                 said = archive.events_about(record.id, user_id=user)
-                if is_gone(record) and all(event.session_id == session for event in said):
+                if all(event.session_id == session for event in said):
                     own = self.origin(user)._replace(session_id=session, taint=())
                     archive.mark("forget", record.id, own, reason="what it was drawn from was taken back")
                     self.store.note_write()

@@ -39,7 +39,7 @@ NAME = "openai-agents"
 KIND = "transcript"
 FIRST = 0
 DIGITS = 12
-HEARD = 60
+HEARD = 30
 """Items that are looked at when the user says something: a later word may take back an earlier one."""
 
 
