@@ -113,7 +113,7 @@ class Store:
                 text=text, type=type, tags=tuple(tags), confidence=confidence, valid_until=valid_until,
                 importance=self.workspace.settings["importance"],
             )  # fmt: skip
-            return self._decided(remember(self.workspace, draft, user=self._user(user)))
+            return self._decided(remember(self.workspace, draft, user=self.named_user(user)))
 
     def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
         """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; none where none fits.
@@ -130,7 +130,7 @@ class Store:
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise UsageError(f"k is how many memories at most, a whole number from 1; {k!r:.60} is none.")
         with self.open():
-            user = self._user(user)
+            user = self.named_user(user)
             return list(search_memory(self.workspace, query, user=user, count=k, back=Back(as_of=as_of)).hits)
 
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
@@ -213,7 +213,7 @@ class Store:
 
         _check_words(session=session, provider=provider, model=model)
         with self.open():
-            user = self._user(user)
+            user = self.named_user(user)
             setting = Setting(user=user, session=session)
             opened = open_chat(self.workspace, setting, provider=provider, model=model)
             if consent and not opened.consent.granted():
@@ -245,7 +245,7 @@ class Store:
         """Note that something was written, so that closing commits it."""
         self._wrote = True
 
-    def _user(self, given: str | None) -> str:
+    def named_user(self, given: str | None) -> str:
         """Return whose memory it is, in the words of who calls from code."""
         _check_words(user=given)
         if not str(given if given is not None else self.workspace.settings["user"] or "").strip():

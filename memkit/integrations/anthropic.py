@@ -17,7 +17,7 @@ import asyncio
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, MissingExtra
 from memkit.integrations.interface import Plug, draft_of, text_of, value_of
@@ -39,6 +39,9 @@ try:
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise MissingExtra("MemkitMemoryTool needs Anthropic's SDK: pip install 'memkit-agent[anthropic]'") from error
 
+if TYPE_CHECKING:
+    from claude_agent_sdk import SdkMcpTool
+
 NAME = "anthropic-memory"
 KIND = "note"
 ROOT = "/memories"
@@ -51,6 +54,20 @@ DEPTH = 2
 ESCAPED = re.compile(r"%(?:2[eEfF]|5[cC]|00)")
 LINE = re.compile(r"^\[(?P<id>[0-9A-Z]{26})\] (?P<text>.*)$", re.DOTALL)
 NOTHING_THERE = "The path {} does not exist. Please provide a valid path."
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+TEXTS = ("path", "file_text", "old_str", "new_str", "insert_text", "old_path", "new_path")
+PARAMETERS: Mapping[str, Any] = {
+    "command": {"type": "string", "enum": list(COMMANDS)},
+    **{name: {"type": "string"} for name in TEXTS},
+    "insert_line": {"type": "integer", "minimum": 0},
+    "view_range": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+}
+"""Those of the vendor's tool, for clients that are not told of it by its type."""
+TOLD = (
+    f"Long-term memory as files below {ROOT}: look there first (view {ROOT}), and keep what lasts. view: path, "
+    "view_range. create: path, file_text. str_replace: path, old_str, new_str. insert: path, insert_line, insert_text. "
+    "delete: path. rename: old_path, new_path."
+)
 CONTEXT = 2
 """Lines around a change that are shown."""
 
@@ -280,6 +297,30 @@ class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def _beside(self, call: Callable[..., str], *given: Any) -> str:
         return await asyncio.to_thread(call, self.tool, *given)
+
+
+def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
+    """Return the memory tool for the Claude Agent SDK, whose tools are those of a server in the process.
+
+    ```python
+    server = create_sdk_mcp_server("memkit", tools=[agent_sdk_tool(MemkitMemoryTool("my-memory", user="ada"))])
+    options = ClaudeAgentOptions(mcp_servers={"memkit": server}, allowed_tools=["mcp__memkit__memory"])
+    ```
+
+    Raises:
+        MissingExtra: The Claude Agent SDK is not installed.
+    """
+    try:
+        from claude_agent_sdk import tool
+    except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
+        raise MissingExtra("agent_sdk_tool needs the Claude Agent SDK: pip install 'memkit-agent[claude]'") from error
+
+    @tool("memory", TOLD, {"type": "object", "required": ["command"], "properties": PARAMETERS})
+    async def called(command: dict[str, Any]) -> dict[str, Any]:
+        told = await asyncio.to_thread(memory.call, command)  # the SDK gives the model what it raises
+        return {"content": [{"type": "text", "text": str(told)}]}
+
+    return called
 
 
 def _is_note(record: Record) -> bool:

@@ -68,7 +68,7 @@ class Plug:
 
     def of(self, user: str | None) -> str:
         """Return whose memory is meant; raises ``UsageError`` where nobody says."""
-        return self.store.workspace.user(self.user if self.user is not None else user)
+        return self.store.named_user(self.user if self.user is not None else user)
 
     def origin(self, user: str) -> Origin:
         """Return where what is written for a user comes from."""
@@ -147,15 +147,17 @@ class Plug:
             self.store.workspace.commit_memory(added=len(decisions))
         for one in decisions:
             if one.decision in ("refused", "quarantined"):
-                _log.warning("What was said in %r is %s: %s", session, one.decision, Refused(one.reasons))
+                _log.warning("What was said in %.60r is %s: %s", session, one.decision, Refused(one.reasons))
 
     def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
         """Retire records of a session whose words are gone, unless a person said something of them since."""
         with self.store.lock:
             archive = self.store.workspace.archive
             for record in archive.records(user_id=user, session_id=session):
+                if record.actor != f"tool:{self.name}" or not is_gone(record):
+                    continue
                 said = archive.events_about(record.id, user_id=user)
-                if is_gone(record) and all(event.session_id == session for event in said):
+                if all(event.session_id == session for event in said):
                     own = self.origin(user)._replace(session_id=session, taint=())
                     archive.mark("forget", record.id, own, reason="what it was drawn from was taken back")
                     self.store.note_write()

@@ -13,11 +13,11 @@ With ``RunConfig(call_model_input_filter=session.recall)`` the model is shown wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar, cast
 
-from memkit.errors import MissingExtra
+from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.interface import Plug, value_of
 from memkit.library import Place, Store
 from memkit.runtime.host.drawing import said_turns
@@ -39,7 +39,7 @@ NAME = "openai-agents"
 KIND = "transcript"
 FIRST = 0
 DIGITS = 12
-HEARD = 60
+HEARD = 30
 """Items that are looked at when the user says something: a later word may take back an earlier one."""
 
 
@@ -73,6 +73,8 @@ class MemkitSession:
             consent: True where the host says that the user agreed to be remembered.
             taint: ``clean`` where the host's model reads nothing that strangers wrote.
         """
+        if not isinstance(session_id, str):
+            raise UsageError(f"A session is named by a string; {session_id!r:.60} is none.")
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
@@ -94,6 +96,9 @@ class MemkitSession:
         Raises:
             Refused: The user did not agree to be remembered, or one of them holds what the store's policy keeps out.
         """
+        for item in items:
+            if not isinstance(item, Mapping):
+                raise UsageError(f"An item of a session is a dictionary; {item!r:.60} is none.")
         if items:
             await _settled(lambda: self._add([dict(cast("dict[str, Any]", item)) for item in items]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ pytest.importorskip("anthropic.lib.tools")
 import anthropic
 
 from memkit import open_store
-from memkit.integrations.anthropic import MemkitMemoryTool, ToolError
+from memkit.integrations.anthropic import MemkitMemoryTool, ToolError, agent_sdk_tool
 from memkit.runtime.testing import FakeServer
 
 
@@ -139,3 +140,33 @@ def test_the_vendors_helper_runs_it(
     assert runner.until_done().content[0].text == "Noted."
     with open_store(store) as memory:
         assert [hit.text for hit in memory.search("espresso", user="ada")] == ["Ada prefers espresso"]
+
+
+def test_the_agent_sdk_runs_it(store: Path, tool: MemkitMemoryTool) -> None:
+    """As a tool of a server in the process: the model writes, is refused with the reason, and reads."""
+    sdk = pytest.importorskip("claude_agent_sdk")
+    from mcp import Client
+
+    server = sdk.create_sdk_mcp_server("memkit", tools=[agent_sdk_tool(tool)])
+
+    async def called(**command: Any) -> tuple[bool, str]:
+        async with Client(server["instance"]) as client:
+            answer = await client.call_tool("memory", command)
+        return bool(answer.is_error), str(answer.content[0].text)
+
+    async def talk() -> list[tuple[bool, str]]:
+        path = "/memories/coffee.md"
+        return [
+            await called(command="create", path=path, file_text="Ada prefers espresso"),
+            await called(command="create", path="/memories/card.md", file_text="4111 1111 1111 1111"),
+            await called(command="view", path="/memories/../x"),
+            await called(command="burn", path=path),
+            await called(command="view", path=path),
+        ]
+
+    made, secret, outside, unknown, seen = asyncio.run(talk())
+    assert made == (False, "File created successfully at: /memories/coffee.md")
+    assert secret[0] and "personal_data" in secret[1]
+    assert outside[0] and "no path below" in outside[1]
+    assert unknown[0] and "burn" in unknown[1]
+    assert not seen[0] and "Ada prefers espresso" in seen[1]

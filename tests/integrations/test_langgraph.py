@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,26 @@ def test_a_folder_that_is_no_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_processes_on_one_store_at_once(store: Path) -> None:
+    """Each with a store of its own; nothing of either is lost, and each reads what the other wrote."""
+    program = f"""
+        import sys
+        from memkit.integrations.langgraph import MemkitStore
+        with MemkitStore({os.fspath(store)!r}, consent=True, taint="clean") as items:
+            for n in range(15):
+                items.put(("ada", sys.argv[1]), str(n), {{"text": f"Drawer {{sys.argv[1]}} holds letter {{n}}"}})
+                items.put(("ada", "shared"), "last", {{"by": sys.argv[1], "n": n}})
+    """
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    both = [subprocess.Popen([*command, name], cwd=root, stderr=subprocess.PIPE) for name in ("left", "right")]
+    ended = [(one.communicate(timeout=120), one.returncode) for one in both]
+    assert [code for _, code in ended] == [0, 0], ended
+    with MemkitStore(store, consent=True) as items:
+        assert len(items.search(("ada",), limit=100)) == 31
+        assert items.get(("ada", "shared"), "last").value["n"] == 14
+
+
 def test_two_adapters_on_one_store_at_once(store: Path) -> None:
     """Threads with a store of their own each find what the others wrote."""
 
@@ -420,6 +441,36 @@ def test_a_graph_goes_on_after_a_kill(store: Path) -> None:
             file.write(b'{"kind": "checkpoint", "ns"')
         assert graph.invoke({"n": 7}, config)["n"] == 8
         assert len(list(graph.get_state_history(config))) == 12
+
+
+def test_whatever_was_acknowledged_stands_after_kills_at_any_moment(store: Path) -> None:
+    """A process that is killed from outside, five times while it writes, loses no step that it was told of."""
+    program = f"""
+        import sys
+        from memkit.integrations.langgraph import MemkitSaver
+        from tests.integrations.test_langgraph import counting
+        graph = counting(MemkitSaver({os.fspath(store)!r}, user="ada", consent=True))
+        config = {{"configurable": {{"thread_id": "t"}}}}
+        n = (graph.get_state(config).values or {{"n": 0}})["n"]
+        while True:
+            n = graph.invoke({{"n": n, "said": "hello" * 2000}}, config, durability="sync")["n"]
+            print(n, flush=True)
+    """
+    root, told = Path(__file__).parents[2], 0
+    for kill in range(5):
+        command = [sys.executable, "-c", textwrap.dedent(program)]
+        with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            said = [child.stdout.readline() for _ in range(1 + 2 * kill)]
+            time.sleep(0.003 * kill)  # somewhere in the middle of the next step
+            child.kill()
+            said += child.stdout.readlines()
+        assert int(said[0]) > told, "it went on before what was acknowledged"
+        told = max(told, *(int(line) for line in said if line.endswith("\n")))
+        with MemkitSaver(store, user="ada", consent=True) as saver:
+            state = counting(saver).get_state({"configurable": {"thread_id": "t"}})
+            assert state.values["n"] >= told
+            assert len(state.values["said"]) == 10_000
 
 
 def test_checkpoints_are_one_users_sealed_exported_and_erased(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,10 +172,14 @@ def test_a_memory_goes_with_the_message_it_was_drawn_from(store: Path) -> None:
         with open_store(store) as memory:
             (nurse,) = memory.search("nurse", user="ada", k=1)
             memory.workspace.archive.mark("confirm", nurse.id, memory.workspace.person("ada"))
+        await one.add_items(said("I have a dog named Rex."))
+        with open_store(store) as memory:
+            (dog,) = memory.search("dog", user="ada", k=1)
+            memory.supersede(dog.id, "Ada has a cat named Rex", user="ada")
         await one.clear_session()
 
     asyncio.run(talk())
-    assert remembered(store) == {"I work as a nurse": ()}
+    assert remembered(store) == {"I work as a nurse": (), "Ada has a cat named Rex": ()}
 
 
 def test_what_the_gate_holds_back_ends_no_conversation(store: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -207,6 +207,28 @@ def test_the_table_of_a_langgraph_store_is_read(tmp_path: Path) -> None:
     assert item.draft.extra["created_at"] == "2025-01-01 10:00:00"
 
 
+def test_what_langgraph_and_langmem_wrote_themselves_is_read(tmp_path: Path) -> None:
+    """A database of LangGraph's SQLite store: an item of an app, one of LangMem's tool, and one that is gone."""
+    sqlite = pytest.importorskip("langgraph.store.sqlite")
+    langmem = pytest.importorskip("langmem")
+    path = tmp_path / "store.db"
+    with sqlite.SqliteStore.from_conn_string(str(path)) as store:
+        store.setup()
+        store.put(("ada", "prefs"), "drink", {"text": "Ada prefers espresso", "since": 2019})
+        store.put(("ada", "prefs"), "gone", {"text": "Ada owns a boat"})
+        store.delete(("ada", "prefs"), "gone")
+        store.put(("bob",), "size", {"width": 3})
+        manage = langmem.create_manage_memory_tool(namespace=("ada", "memories"), store=store)
+        manage.invoke({"action": "create", "content": "Ada lives in Oslo"})
+
+    found, unfit, _ = read(path, format_of(ImportSource(str(path), path)), user_label=1)
+
+    assert {(one.user_id, one.draft.text, one.draft.tags) for one in found} == {
+        ("ada", "Ada prefers espresso", ("prefs",)), ("ada", "Ada lives in Oslo", ("memories",))
+    }  # fmt: skip
+    assert [one.reasons[0].code for one in unfit] == ["schema"]
+
+
 def test_claude_memory_is_its_bullets_and_never_its_instructions(tmp_path: Path) -> None:
     """The index only points, CLAUDE.md gives orders, and neither references nor links lead out of the folder."""
     outside = tmp_path / "outside.md"
