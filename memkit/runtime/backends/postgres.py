@@ -11,6 +11,7 @@ the index of this instance is, too.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +66,10 @@ class _Listed(NamedTuple):
 
 
 class PostgresServer:
-    """One connection to a database, opened when it is needed and anew when it was lost."""
+    """A database, asked through one connection at a time, which is opened when it is needed and anew when it was lost.
+
+    Between two questions the connection is left to every archive of this process, however many are open.
+    """
 
     def __init__(self, url: str, *, serves: bool = True) -> None:
         """Name a server; one that does not serve memory yet may have no tables."""
@@ -73,6 +77,7 @@ class PostgresServer:
         self._url = url
         self._serves = serves
         self._connection: psycopg.Connection[Any] | None = None
+        """While a transaction is open on it."""
         self._served = False
         self._process = 0
 
@@ -86,9 +91,11 @@ class PostgresServer:
         deadline, pause = time.monotonic() + PATIENCE, 0.05
         while True:
             try:
-                return self._translated(lambda: ask(self._open()))
+                answer = self._translated(lambda: ask(self._open()))
+                self._leave()
+                return answer
             except _Lost as lost:
-                self.drop()
+                self.close()  # what the others left is of the same server
                 if time.monotonic() > deadline or not (self._served or lost.may_come):
                     raise BackendAway(
                         f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
@@ -97,15 +104,36 @@ class PostgresServer:
             pause = min(1.0, pause * 2)
 
     def drop(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection, and with it of the transaction that is open on it."""
         if self._connection is not None:
             with suppress(Exception):
                 self._connection.close()
             self._connection = None
 
+    def close(self) -> None:
+        """Let go of every connection that waits for the next question."""
+        self.drop()
+        while self._idle:
+            self._connection = self._idle.pop()
+            self.drop()
+
+    @property
+    def _idle(self) -> list[psycopg.Connection[Any]]:
+        return _IDLE.setdefault((os.getpid(), self._url, self._serves), [])
+
+    def _leave(self) -> None:
+        """Leave a connection without a transaction to whoever asks next."""
+        connection = self._connection
+        if connection is not None and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._connection = None
+            self._idle.append(connection)
+
     def _open(self) -> psycopg.Connection[Any]:
         if self._connection is not None and self._process != os.getpid():
             self._connection = None  # a child must not speak on its parent's socket, nor close it
+        if self._connection is None:
+            with suppress(IndexError):
+                self._connection, self._process, self._served = self._idle.pop(), os.getpid(), True
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(
                 self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="memkit",
@@ -149,11 +177,18 @@ class PostgresServer:
                     "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
                 )
             case psycopg.OperationalError() | psycopg.InterfaceError():
-                coming = isinstance(error, errors.CannotConnectNow | errors.TooManyConnections | errors.AdminShutdown)
-                return _Lost(said, may_come=coming)
+                return _Lost(said, may_come=isinstance(error, errors.AdminShutdown) or bool(_COMING.search(said)))
             case psycopg.DataError():
                 return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
         return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
+
+
+_IDLE: dict[tuple[int, str, bool], list[psycopg.Connection[Any]]] = {}
+"""Connections of a process that wait for the next question, by what they lead to."""
+
+
+_COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode")
+"""What a server says to who may come later; who is refused a connection is given no code."""
 
 
 class _Lost(Exception):
@@ -326,8 +361,8 @@ class PostgresLog:
             self._listed.pop(user, None)
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self.server.drop()
+        """Let go of the connection; another archive of this process opens one anew."""
+        self.server.close()
 
     def require_own(self, name: str, moved_to: str) -> None:
         """Raise ``BackendUnfit`` where the database is another store's, or its memory went elsewhere."""
@@ -539,9 +574,10 @@ def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
     texts = [line[:-1].decode() for line in staged.lines]
     ids = [str(one.get("id", "")) for one in staged.placed]
     chain, records = (staged.user, staged.writer, staged.shared), sum("op" not in one for one in staged.placed)
+    # As fast as COPY, which row-level security refuses; arrays as text take four times as long.
     connection.execute(
         f"""INSERT INTO {SCHEMA}.lines(user_id, writer, shared, position, id, line)
-            SELECT %s, %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])""",
+            SELECT %s, %s, %s, * FROM unnest(%b::bigint[], %b::text[], %b::text[])""",
         (*chain, positions, ids, texts),
     )
     connection.execute(

@@ -67,7 +67,7 @@ class PostgresVectors:
                     connection.execute(
                         f"""INSERT INTO {SCHEMA}.vectors(user_id, model, id, shared, vector)
                             SELECT %s, %s, one.id, %s, one.vector::vector
-                            FROM unnest(%s::text[], %s::text[]) AS one(id, vector) ON CONFLICT DO NOTHING""",
+                            FROM unnest(%b::text[], %b::text[]) AS one(id, vector) ON CONFLICT DO NOTHING""",
                         (owner, model, is_shared, [id for id, _ in some], [vector for _, vector in some]),
                     )
             return True
