@@ -116,6 +116,19 @@ def test_a_question_about_one_user_reads_no_line_of_another(open_at: OpenArchive
     assert {shard.partition("/")[0] for shard in read} == {"user3"}
 
 
+def test_a_write_asks_twice_and_a_question_once(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody else wrote: one round trip for the locks, one for the lines and the commit; one to see that."""
+    archive, asked = open_at(), postgres.PostgresServer.asked
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    trips: list[str] = []
+    monkeypatch.setattr(postgres.PostgresServer, "asked", lambda *given: (trips.append("once"), asked(*given))[1])
+
+    archive.offer(Draft("Ann has a cat"), ANN)
+    assert len(trips) == 2
+    assert len(archive.search("cat", user_id="ann").hits) == 1
+    assert len(trips) == 3
+
+
 # ---------------------------------------------------------------- what dies
 
 

@@ -355,9 +355,20 @@ class PostgresLog:
         self.asked(erased)
         self.forget([user_id])
 
-    def forget(self, users: Sequence[str]) -> None:
+    def note_written(self, user: str, version: int, own: Mapping[str, ShardStat], *, has_shared: bool) -> None:
+        """Note how a change under the lock of ``user`` left their shards, so that nobody has to ask.
+
+        What is shared others write at the same time, so that is asked for. Where others had the lock meanwhile, because
+        the connection was lost, the next question finds another version, and asks.
+        """
+        before = self._listed.get(user)
+        self.forget([user] if own else [], is_shared=has_shared)
+        if own and before is not None and before.version == version:
+            self._listed[user] = _Listed(version + 1, {**before.shards, **own})
+
+    def forget(self, users: Sequence[str], *, is_shared: bool = True) -> None:
         """Ask anew for the shards about ``users``, and for what is shared."""
-        for user in ("", *users):
+        for user in [*users, *([""] if is_shared else [])]:
             self._listed.pop(user, None)
 
     def close(self) -> None:
@@ -495,11 +506,13 @@ class PostgresBatch:
             return {}
         self._log.server.asked(self._written)
         self._is_held = False
-        written = {}
-        for shard, staged in self._staged.items():
-            stat = ShardStat(staged.end, 0, staged.epoch)
-            written[shard] = Written(staged.start, b"".join(staged.lines), stat)
-        self._log.forget([staged.user for staged in self._staged.values()])
+        stats = {shard: ShardStat(staged.end, 0, staged.epoch) for shard, staged in self._staged.items()}
+        written = {
+            shard: Written(staged.start, b"".join(staged.lines), stats[shard]) for shard, staged in self._staged.items()
+        }
+        for user in {staged.user for staged in self._staged.values()}:
+            own = {shard: stat for shard, stat in stats.items() if shard.startswith(folder_of(user))}
+            self._log.note_written(user, self.versions.get(user, 0), own, has_shared=len(own) < len(stats))
         self._staged = {}
         return written
 
