@@ -521,22 +521,23 @@ class PostgresBatch:
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         how = "pg_advisory_xact_lock_shared" if self._users is not None else "pg_advisory_xact_lock"
-        query = f"SELECT user_id, version FROM {SCHEMA}.changes"
+        own = sorted({lock_of(user) for user in self._users or ()})
         wanted = None if self._users is None else ["", *self._users]
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            connection.execute(f"SELECT {how}(%s)", (lock_of(""),))
-            for lock in sorted({lock_of(user) for user in self._users or ()}):
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
-            connection.execute("SELECT set_config(%s, 'on', true)", (LISTING,))
-            asked = query if wanted is None else f"{query} WHERE user_id = ANY(%s)"
-            found = connection.execute(asked, None if wanted is None else (wanted,))
-            connection.execute("SELECT set_config(%s, '', true)", (LISTING,))
-            store = connection.execute(f"SELECT name, moved_to FROM {SCHEMA}.store")
+        cursor = psycopg.ClientCursor(connection)
+        cursor.execute(
+            f"""BEGIN; SELECT {how}({lock_of("")}); {"".join(f"SELECT pg_advisory_xact_lock({lock});" for lock in own)}
+                SELECT set_config('{LISTING}', 'on', true); SELECT name, moved_to FROM {SCHEMA}.store;
+                SELECT user_id, version FROM {SCHEMA}.changes {"" if wanted is None else "WHERE user_id = ANY(%s)"};
+                SELECT set_config('{LISTING}', '', true)""",
+            None if wanted is None else (wanted,),
+        )
         self._is_held = True
+        for _ in range(len(own) + 3):
+            cursor.nextset()
         if self._is_asked:
-            self._log.require_own(*(store.fetchone() or ("", "")))
-        return dict.fromkeys(wanted or (), 0) | dict(found.fetchall())
+            self._log.require_own(*(cursor.fetchone() or ("", "")))
+        cursor.nextset()
+        return dict.fromkeys(wanted or (), 0) | dict(cursor.fetchall())
 
     def _written(self, connection: psycopg.Connection[Any]) -> None:
         """Write everything and commit, unless an attempt whose answer was lost did."""
@@ -623,24 +624,20 @@ def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
 
 
 def in_one(
-    connection: psycopg.Connection[Any],
-    setting: str,
-    value: str,
-    query: str,
-    values: Sequence[Any] | Mapping[str, Any] = (),
+    connection: psycopg.Connection[Any], setting: str, value: str, query: str, values: Sequence[Any] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that sees what a setting lets it see, in one round trip."""
+    """Return the rows of a query that sees what a setting lets it see.
+
+    It is one message, which is a transaction of its own unless one is open: a setting holds until the end of that.
+    """
     inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
     if "\0" in value:
         return []
-    with connection.pipeline():
-        if not inside:
-            connection.execute("BEGIN")
-        connection.execute("SELECT set_config(%s, %s, true)", (setting, value))
-        found = connection.execute(query, values)
-        # A setting holds until the end of a transaction, and a change goes on after this question.
-        connection.execute("SELECT set_config(%s, '', true)" if inside else "COMMIT", (setting,) if inside else None)
-    return found.fetchall()
+    cursor = psycopg.ClientCursor(connection)
+    after = f"; SELECT set_config('{setting}', '', true)" if inside else ""
+    cursor.execute(f"SELECT set_config('{setting}', %s, true); {query}{after}", (value, *values))
+    cursor.nextset()
+    return cursor.fetchall()
 
 
 def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
