@@ -273,7 +273,7 @@ def moves(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
         return last
 
     def exported() -> str:
-        users = [f"user{number}" for number in range(records // 1000)]
+        users = [f"user{number}" for number in range(min(20, records // 1000))]
         with open_workspace(store) as workspace:
             told = ("\n".join(workspace.archive.export(user)) for user in users)
             return hashlib.blake2b("\n".join(told).encode()).hexdigest()
