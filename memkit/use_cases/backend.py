@@ -124,7 +124,7 @@ def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
     try:
         return where.shown, server.asked(lambda connection: migrate(connection, role, dry_run=dry_run))
     finally:
-        server.drop()
+        server.close()
 
 
 # Move the archive.

@@ -48,7 +48,10 @@ def plain_server() -> Iterator[str]:
     data, more = folder / "pg", {"user": user, "check": True, "capture_output": True}
     subprocess.run([programs[0] / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"], **more)  # type: ignore[call-overload]
     command = [programs[0] / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
-    subprocess.run([*command, "-o", f"-k {folder} -h ''", "start"], **more)  # type: ignore[call-overload]
+    rules = data / "pg_hba.conf"
+    rules.write_text(f"local all secretive scram-sha-256\n{rules.read_text()}")
+    options = f"-k {folder} -h '' -c max_connections=30"
+    subprocess.run([*command, "-o", options, "start"], **more)  # type: ignore[call-overload]
     try:
         yield with_tables(f"postgresql://postgres:@/postgres?host={folder}")
     finally:
@@ -85,6 +88,17 @@ def owner(server: str) -> str:
 def url(owner: str) -> str:
     """Return the same database for the role that serves."""
     return owner.replace("postgres:@", f"{ROLE}@")
+
+
+@pytest.fixture
+def plain(plain_server: str) -> str:
+    """Return a new database of a server without pgvector, for its owner."""
+    import psycopg
+
+    name = f"p{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(plain_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    return plain_server.replace("/postgres?", f"/{name}?")
 
 
 OpenArchive = Callable[..., ArchivalStore]

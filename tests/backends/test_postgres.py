@@ -7,8 +7,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -112,6 +116,19 @@ def test_a_question_about_one_user_reads_no_line_of_another(open_at: OpenArchive
     assert {shard.partition("/")[0] for shard in read} == {"user3"}
 
 
+def test_a_write_asks_twice_and_a_question_once(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody else wrote: one round trip for the locks, one for the lines and the commit; one to see that."""
+    archive, asked = open_at(), postgres.PostgresServer.asked
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    trips: list[str] = []
+    monkeypatch.setattr(postgres.PostgresServer, "asked", lambda *given: (trips.append("once"), asked(*given))[1])
+
+    archive.offer(Draft("Ann has a cat"), ANN)
+    assert len(trips) == 2
+    assert len(archive.search("cat", user_id="ann").hits) == 1
+    assert len(trips) == 3
+
+
 # ---------------------------------------------------------------- what dies
 
 
@@ -172,6 +189,88 @@ def test_a_server_that_ends_our_connections_is_asked_again(open_at: OpenArchive,
 
     assert [hit.text for hit in archive.search("espresso", user_id="ann").hits] == ["Ann prefers espresso"]
     assert archive.offer(Draft("Ann has a cat"), ANN).decision == "admitted"
+
+
+def connections(owner: str) -> int:
+    """Return how many connections of ours the server has."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name='memkit' AND datname=current_database()"
+        return int((connection.execute(query).fetchone() or (0,))[0])
+
+
+def test_archives_of_one_process_share_what_they_are_not_using(open_at: OpenArchive, owner: str) -> None:
+    """Many sessions of a service are no more connections than questions at a time, also where one holds a change."""
+    archives = [open_at(f"s{number}") for number in range(12)]
+    for archive in archives:
+        archive.offer(Draft("Ann prefers espresso"), ANN)
+    assert connections(owner) == 1
+    with archives[0].log.batch(["bob"]):
+        for archive in archives[1:]:
+            assert archive.search("espresso", user_id="ann").hits
+        assert connections(owner) == 2
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda archive: len(archive.search("espresso", user_id="ann").hits), archives * 5))
+
+    assert found == [1] * 60
+    assert connections(owner) <= 6
+    archives[0].close()
+    assert archives[1].search("espresso", user_id="ann").hits
+
+
+def test_a_server_without_a_free_connection_is_waited_for_and_then_said(
+    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More connections than it takes are wanted: one line when nobody leaves, and the write when somebody does."""
+    monkeypatch.setattr(postgres, "PATIENCE", 0.5)
+    url = plain.replace("postgres:@", "app@")
+    others = []
+    with suppress(psycopg.OperationalError):
+        while True:
+            others.append(psycopg.connect(url))
+    log = open_archive(address(url, ARCHIVES), Instance(tmp_path, utc_now, lambda event: None))
+    with ArchivalStore(tmp_path, log=log) as archive:
+        with pytest.raises(BackendAway, match=r"cannot be reached.*Nothing is lost"):
+            archive.offer(Draft("Ann has a cat"), ANN)
+        threading.Timer(0.1, others.pop().close).start()
+        assert archive.offer(Draft("Ann has a cat"), ANN).decision == "admitted"
+    for one in others:
+        one.close()
+
+
+def test_a_wrong_password_is_told_in_one_line_without_it(plain_server: str, tmp_path: Path) -> None:
+    """Neither the wrong one nor where it stood is in what is said, and nobody waits for another answer."""
+    with psycopg.connect(plain_server, autocommit=True) as connection:
+        connection.execute("CREATE ROLE secretive LOGIN PASSWORD 'right'")
+    url = plain_server.replace("postgres:@", "secretive:hunter2@")
+    log = open_archive(address(url, ARCHIVES), Instance(tmp_path, utc_now, lambda event: None))
+    began = time.monotonic()
+    with ArchivalStore(tmp_path, log=log) as archive, pytest.raises(BackendAway) as refused:
+        archive.offer(Draft("Ann has a cat"), ANN)
+
+    assert "password" in str(refused.value) and "\n" not in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert time.monotonic() - began < postgres.PATIENCE
+
+
+def test_clocks_that_differ_by_hours_change_no_order(open_at: OpenArchive) -> None:
+    """What corrects a record stands after it, whatever the clock of the machine said that wrote it."""
+    ahead = open_at("ahead", clock=lambda: utc_now() + timedelta(hours=7))
+    behind = open_at("behind", clock=lambda: utc_now() - timedelta(hours=7))
+
+    def live(one: ArchivalStore, other: ArchivalStore) -> set[str]:
+        first = one.offer(Draft("Ann lives in Lisbon"), ANN)
+        second = other.supersede(first.id or "", "Ann lives in Porto", ANN)
+        third = one.supersede(second.id or "", "Ann lives in Braga", ANN)
+        other.mark("reject", third.id or "", ANN)
+        other.offer(Draft("Ann has a cat"), ANN)
+        assert one.offer(Draft("Ann lives in Braga"), ANN).decision == "refused"
+        return {record.text for record in one.records(user_id="ann")}
+
+    plain = ArchivalStore()
+    assert live(ahead, behind) == live(plain, plain)
+    assert list(ahead.export("ann")) == list(behind.export("ann"))
+    assert ahead.chain_problems() == behind.chain_problems() == []
 
 
 def test_a_writer_waits_for_another_one_of_the_same_user_only(
@@ -326,7 +425,8 @@ def test_newer_tables_and_those_of_others_are_refused(owner: str, url: str, open
 
 def test_tables_of_an_earlier_version_are_brought_up(owner: str, open_at: OpenArchive) -> None:
     """The memory in them stays; who asks before that is told the command, and a dry run says what it would do."""
-    open_at("one").offer(Draft("Ann prefers espresso"), ANN)
+    with open_at("one") as archive:
+        archive.offer(Draft("Ann prefers espresso"), ANN)
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute("DROP TABLE memkit.vectors")
         connection.execute("UPDATE memkit.store SET version = 1")

@@ -199,14 +199,6 @@ def test_who_has_many_is_looked_up_by_an_index(open_with: Open, owner: str, monk
     assert all(hit.id in ann_only for report in near for hit in report.hits)
 
 
-@pytest.fixture
-def plain(plain_server: str) -> str:
-    """Return a new database of a server without pgvector, for its owner."""
-    with psycopg.connect(plain_server, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE without TEMPLATE made")
-    return plain_server.replace("/postgres?", "/without?")
-
-
 def test_without_pgvector_each_instance_makes_its_own(plain: str, tmp_path: Path) -> None:
     """There is no table, and search goes on."""
     log = open_archive(

@@ -11,6 +11,7 @@ the index of this instance is, too.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +66,10 @@ class _Listed(NamedTuple):
 
 
 class PostgresServer:
-    """One connection to a database, opened when it is needed and anew when it was lost."""
+    """A database, asked through one connection at a time, which is opened when it is needed and anew when it was lost.
+
+    Between two questions the connection is left to every archive of this process, however many are open.
+    """
 
     def __init__(self, url: str, *, serves: bool = True) -> None:
         """Name a server; one that does not serve memory yet may have no tables."""
@@ -73,6 +77,7 @@ class PostgresServer:
         self._url = url
         self._serves = serves
         self._connection: psycopg.Connection[Any] | None = None
+        """While a transaction is open on it."""
         self._served = False
         self._process = 0
 
@@ -86,9 +91,11 @@ class PostgresServer:
         deadline, pause = time.monotonic() + PATIENCE, 0.05
         while True:
             try:
-                return self._translated(lambda: ask(self._open()))
+                answer = self._translated(lambda: ask(self._open()))
+                self._leave()
+                return answer
             except _Lost as lost:
-                self.drop()
+                self.close()  # what the others left is of the same server
                 if time.monotonic() > deadline or not (self._served or lost.may_come):
                     raise BackendAway(
                         f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
@@ -97,15 +104,36 @@ class PostgresServer:
             pause = min(1.0, pause * 2)
 
     def drop(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection, and with it of the transaction that is open on it."""
         if self._connection is not None:
             with suppress(Exception):
                 self._connection.close()
             self._connection = None
 
+    def close(self) -> None:
+        """Let go of every connection that waits for the next question."""
+        self.drop()
+        while self._idle:
+            self._connection = self._idle.pop()
+            self.drop()
+
+    @property
+    def _idle(self) -> list[psycopg.Connection[Any]]:
+        return _IDLE.setdefault((os.getpid(), self._url, self._serves), [])
+
+    def _leave(self) -> None:
+        """Leave a connection without a transaction to whoever asks next."""
+        connection = self._connection
+        if connection is not None and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._connection = None
+            self._idle.append(connection)
+
     def _open(self) -> psycopg.Connection[Any]:
         if self._connection is not None and self._process != os.getpid():
             self._connection = None  # a child must not speak on its parent's socket, nor close it
+        if self._connection is None:
+            with suppress(IndexError):
+                self._connection, self._process, self._served = self._idle.pop(), os.getpid(), True
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(
                 self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="memkit",
@@ -149,11 +177,18 @@ class PostgresServer:
                     "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
                 )
             case psycopg.OperationalError() | psycopg.InterfaceError():
-                coming = isinstance(error, errors.CannotConnectNow | errors.TooManyConnections | errors.AdminShutdown)
-                return _Lost(said, may_come=coming)
+                return _Lost(said, may_come=isinstance(error, errors.AdminShutdown) or bool(_COMING.search(said)))
             case psycopg.DataError():
                 return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
         return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
+
+
+_IDLE: dict[tuple[int, str, bool], list[psycopg.Connection[Any]]] = {}
+"""Connections of a process that wait for the next question, by what they lead to."""
+
+
+_COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode")
+"""What a server says to who may come later; who is refused a connection is given no code."""
 
 
 class _Lost(Exception):
@@ -320,14 +355,25 @@ class PostgresLog:
         self.asked(erased)
         self.forget([user_id])
 
-    def forget(self, users: Sequence[str]) -> None:
+    def note_written(self, user: str, version: int, own: Mapping[str, ShardStat], *, has_shared: bool) -> None:
+        """Note how a change under the lock of ``user`` left their shards, so that nobody has to ask.
+
+        What is shared others write at the same time, so that is asked for. Where others had the lock meanwhile, because
+        the connection was lost, the next question finds another version, and asks.
+        """
+        before = self._listed.get(user)
+        self.forget([user] if own else [], is_shared=has_shared)
+        if own and before is not None and before.version == version:
+            self._listed[user] = _Listed(version + 1, {**before.shards, **own})
+
+    def forget(self, users: Sequence[str], *, is_shared: bool = True) -> None:
         """Ask anew for the shards about ``users``, and for what is shared."""
-        for user in ("", *users):
+        for user in [*users, *([""] if is_shared else [])]:
             self._listed.pop(user, None)
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self.server.drop()
+        """Let go of the connection; another archive of this process opens one anew."""
+        self.server.close()
 
     def require_own(self, name: str, moved_to: str) -> None:
         """Raise ``BackendUnfit`` where the database is another store's, or its memory went elsewhere."""
@@ -460,11 +506,13 @@ class PostgresBatch:
             return {}
         self._log.server.asked(self._written)
         self._is_held = False
-        written = {}
-        for shard, staged in self._staged.items():
-            stat = ShardStat(staged.end, 0, staged.epoch)
-            written[shard] = Written(staged.start, b"".join(staged.lines), stat)
-        self._log.forget([staged.user for staged in self._staged.values()])
+        stats = {shard: ShardStat(staged.end, 0, staged.epoch) for shard, staged in self._staged.items()}
+        written = {
+            shard: Written(staged.start, b"".join(staged.lines), stats[shard]) for shard, staged in self._staged.items()
+        }
+        for user in {staged.user for staged in self._staged.values()}:
+            own = {shard: stat for shard, stat in stats.items() if shard.startswith(folder_of(user))}
+            self._log.note_written(user, self.versions.get(user, 0), own, has_shared=len(own) < len(stats))
         self._staged = {}
         return written
 
@@ -473,22 +521,23 @@ class PostgresBatch:
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         how = "pg_advisory_xact_lock_shared" if self._users is not None else "pg_advisory_xact_lock"
-        query = f"SELECT user_id, version FROM {SCHEMA}.changes"
+        own = sorted({lock_of(user) for user in self._users or ()})
         wanted = None if self._users is None else ["", *self._users]
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            connection.execute(f"SELECT {how}(%s)", (lock_of(""),))
-            for lock in sorted({lock_of(user) for user in self._users or ()}):
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
-            connection.execute("SELECT set_config(%s, 'on', true)", (LISTING,))
-            asked = query if wanted is None else f"{query} WHERE user_id = ANY(%s)"
-            found = connection.execute(asked, None if wanted is None else (wanted,))
-            connection.execute("SELECT set_config(%s, '', true)", (LISTING,))
-            store = connection.execute(f"SELECT name, moved_to FROM {SCHEMA}.store")
+        cursor = psycopg.ClientCursor(connection)
+        cursor.execute(
+            f"""BEGIN; SELECT {how}({lock_of("")}); {"".join(f"SELECT pg_advisory_xact_lock({lock});" for lock in own)}
+                SELECT set_config('{LISTING}', 'on', true); SELECT name, moved_to FROM {SCHEMA}.store;
+                SELECT user_id, version FROM {SCHEMA}.changes {"" if wanted is None else "WHERE user_id = ANY(%s)"};
+                SELECT set_config('{LISTING}', '', true)""",
+            None if wanted is None else (wanted,),
+        )
         self._is_held = True
+        for _ in range(len(own) + 3):
+            cursor.nextset()
         if self._is_asked:
-            self._log.require_own(*(store.fetchone() or ("", "")))
-        return dict.fromkeys(wanted or (), 0) | dict(found.fetchall())
+            self._log.require_own(*(cursor.fetchone() or ("", "")))
+        cursor.nextset()
+        return dict.fromkeys(wanted or (), 0) | dict(cursor.fetchall())
 
     def _written(self, connection: psycopg.Connection[Any]) -> None:
         """Write everything and commit, unless an attempt whose answer was lost did."""
@@ -539,9 +588,10 @@ def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
     texts = [line[:-1].decode() for line in staged.lines]
     ids = [str(one.get("id", "")) for one in staged.placed]
     chain, records = (staged.user, staged.writer, staged.shared), sum("op" not in one for one in staged.placed)
+    # As fast as COPY, which row-level security refuses; arrays as text take four times as long.
     connection.execute(
         f"""INSERT INTO {SCHEMA}.lines(user_id, writer, shared, position, id, line)
-            SELECT %s, %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])""",
+            SELECT %s, %s, %s, * FROM unnest(%b::bigint[], %b::text[], %b::text[])""",
         (*chain, positions, ids, texts),
     )
     connection.execute(
@@ -574,24 +624,20 @@ def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
 
 
 def in_one(
-    connection: psycopg.Connection[Any],
-    setting: str,
-    value: str,
-    query: str,
-    values: Sequence[Any] | Mapping[str, Any] = (),
+    connection: psycopg.Connection[Any], setting: str, value: str, query: str, values: Sequence[Any] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that sees what a setting lets it see, in one round trip."""
+    """Return the rows of a query that sees what a setting lets it see.
+
+    It is one message, which is a transaction of its own unless one is open: a setting holds until the end of that.
+    """
     inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
     if "\0" in value:
         return []
-    with connection.pipeline():
-        if not inside:
-            connection.execute("BEGIN")
-        connection.execute("SELECT set_config(%s, %s, true)", (setting, value))
-        found = connection.execute(query, values)
-        # A setting holds until the end of a transaction, and a change goes on after this question.
-        connection.execute("SELECT set_config(%s, '', true)" if inside else "COMMIT", (setting,) if inside else None)
-    return found.fetchall()
+    cursor = psycopg.ClientCursor(connection)
+    after = f"; SELECT set_config('{setting}', '', true)" if inside else ""
+    cursor.execute(f"SELECT set_config('{setting}', %s, true); {query}{after}", (value, *values))
+    cursor.nextset()
+    return cursor.fetchall()
 
 
 def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:

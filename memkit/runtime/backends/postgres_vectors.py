@@ -67,7 +67,7 @@ class PostgresVectors:
                     connection.execute(
                         f"""INSERT INTO {SCHEMA}.vectors(user_id, model, id, shared, vector)
                             SELECT %s, %s, one.id, %s, one.vector::vector
-                            FROM unnest(%s::text[], %s::text[]) AS one(id, vector) ON CONFLICT DO NOTHING""",
+                            FROM unnest(%b::text[], %b::text[]) AS one(id, vector) ON CONFLICT DO NOTHING""",
                         (owner, model, is_shared, [id for id, _ in some], [vector for _, vector in some]),
                     )
             return True
@@ -78,13 +78,14 @@ class PostgresVectors:
         self, model: str, record: Record, vector: Any, limit: int, beside: Sequence[str]
     ) -> Mapping[str, float]:
         """Return the cosines of the nearest records of the corpus of ``record``, and of those ``beside`` them."""
-        whose = "shared" if record.scope == SHARED else "NOT shared AND user_id = %(user)s"
-        angle = f"(vector::vector({len(vector)}) <=> %(vector)s::vector)"
-        query = f"""(SELECT id, 1 - {angle} FROM {SCHEMA}.vectors WHERE {whose} AND model = %(model)s
+        whose = "shared AND %s <> ''" if record.scope == SHARED else "NOT shared AND user_id = %s"
+        angle, told = f"(vector::vector({len(vector)}) <=> %s::vector)", _told(vector)
+        query = f"""(SELECT id, 1 - {angle} FROM {SCHEMA}.vectors WHERE {whose} AND model = %s
                      ORDER BY {angle} LIMIT {int(limit)})
                     UNION ALL SELECT id, 1 - {angle} FROM {SCHEMA}.vectors
-                    WHERE {whose} AND model = %(model)s AND id = ANY(%(beside)s)"""
-        values = {"user": record.user_id, "model": model, "vector": _told(vector), "beside": list(beside)}
+                    WHERE {whose} AND model = %s AND id = ANY(%s)"""
+        own = (record.user_id, model)
+        values = (told, *own, told, told, *own, list(beside))
 
         def found(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
             with connection.transaction():
