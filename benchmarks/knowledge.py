@@ -84,27 +84,37 @@ def two_steps() -> Iterator[dict[str, Any]]:
         yield _row(f"two-step questions answered, {len(asked)}, {case}, %", *shares)
 
 
-def pairs() -> list[tuple[str, str, str]]:
-    """Return group, statement and contradiction of each line of ``contradictions.txt``."""
-    lines = (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines()
-    found = [re.fullmatch(r"(\w+): (.+) \| (.+)", line) for line in lines if not line.startswith("#")]
-    return [(match[1], match[2], match[3]) for match in found if match]
+def pairs() -> dict[str, list[tuple[str, str, str]]]:
+    """Return by set group, statement and contradiction of each line of ``contradictions.txt``."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for line in (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found[line[2:]] = []
+        elif match := re.fullmatch(r"(\w+): (.+) \| (.+)", line):
+            found[[*found][-1]].append((match[1], match[2], match[3]))
+    return found
 
 
 def contradictions() -> Iterator[dict[str, Any]]:
-    """Yield how many contradicting pairs the wording shows, and how many of a thousand neighbours it accuses."""
-    known = pairs()
-    seen = sum(contradict(one, other) for _, one, other in known)
-    yield _row(f"contradicting pairs found by rules, of {len(known)}, %", round(100 * seen / len(known), 1), 80)
-    said = [(group, text) for group, one, other in known for text in (one, other)]
-    beside = [
-        (text, other)
-        for place, (group, text) in enumerate(said)
-        for its_group, other in said[place + 1 :]
-        if group != its_group and text.split()[0] == other.split()[0]
-    ]
+    """Yield how many contradicting pairs the wording shows, and how many of those that only look so it accuses."""
+    sets = pairs()
+    near = sets.pop("peace")
+    for name, known in sets.items():
+        seen = sum(contradict(one, other) for _, one, other in known)
+        share = round(100 * seen / len(known), 1)
+        yield _row(f"contradicting pairs found by rules, {name} set of {len(known)}, %", share, 80)
+    beside = []
+    for known in sets.values():
+        said = [(group, text) for group, one, other in known for text in (one, other)]
+        beside += [
+            (text, other)
+            for place, (group, text) in enumerate(said)
+            for its_group, other in said[place + 1 :]
+            if group != its_group and text.split()[0] == other.split()[0]
+        ]
     alarms = sum(contradict(*pair) for pair in beside)
     yield _row(f"false alarms on {len(beside):,} neighbours, per 1,000", round(1000 * alarms / len(beside), 2), 1)
+    yield _row(f"false alarms on {len(near)} that look alike", sum(contradict(*one[1:]) for one in near), None)
 
 
 def large_graph(count: int) -> Iterator[dict[str, Any]]:
