@@ -533,12 +533,20 @@ def kept_relations(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in found if isinstance(one, Mapping)]
 
 
+SPEAKERS = frozenset(
+    """i my me our we ich mein meine meiner meinem meinen mir mich wir unser unsere je j mon ma mes moi me notre nous yo mi
+    mis mí nuestro io mio mia miei mie eu meu minha meus minhas jag min mitt mina ik mijn jeg jag mit moj moja ja mam mój
+    я мой моя мне мои у меня benim ben minun minä אני שלי أنا 我 私 나 제 user nutzer nutzerin usuario usuaria""".split()
+)
+"""How whoever speaks is named in a text, in some languages: a model gives that end of a relation as "I"."""
+
+
 def is_told(relation: Mapping[str, Any], text: str) -> bool:
     """Return whether both ends of a relation that a model gave are named in the text: it may invent neither."""
     held = set(named_by(text)) | set(words(text))
 
     def named(end: str) -> bool:
         asked = [word for word in named_by(str(relation.get(end, ""))) if word not in ("i", "my", "me", "user", "the")]
-        return all(word in held for word in asked) and (bool(asked) or not held.isdisjoint(("i", "my", "me", "our")))
+        return all(word in held for word in asked) and (bool(asked) or not held.isdisjoint(SPEAKERS))
 
     return named("subject") and named("object")
