@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.privacy.belonging import Belonging, objects_in, relinked_around, said
+from memkit.privacy.belonging import Belonging, Subject, names_any, objects_in, relinked_around, said
 from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.runtime.memory.record.record import is_in_clear
-
-Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Returns a line with what was sealed in it in clear, where the key is here."""
-
 
 @dataclass(frozen=True)
 class Shipped:
@@ -30,8 +26,7 @@ class Shipped:
 class Census:
     """What was found so far; ``take`` is given the content of every place that holds lines."""
 
-    user_id: str
-    opened: Opened
+    subject: Subject
     key: bytes | None = None
     """By which this clone knows a line again that it linked anew."""
     records: int = 0
@@ -55,15 +50,22 @@ class Census:
     def close(self) -> Belonging:
         """Return what decides about every line, after counting the person's own."""
         parsed = [objects for line in self._lines if (objects := [data for _, data in objects_in(line)])]
-        own = [data for objects in parsed for data in objects if data.get("user_id") == self.user_id]
-        self.ids = {str(data["id"]) for data in own if "op" not in data and data.get("id")}
-        belonging = Belonging(self.user_id, self.ids)
+        user_id = self.subject.user_id
+        own = [data for objects in parsed for data in objects if data.get("user_id") == user_id]
+        records = [data for data in own if "op" not in data and data.get("id")]
+        self.ids = {str(data["id"]) for data in records if self.subject.has(data)}
+        # What follows one of them, or was drawn from it, goes too, and what was drawn from that.
+        grown = 0 if self.subject.called else len(self.ids)
+        while len(self.ids) > grown:
+            grown = len(self.ids)
+            self.ids |= {str(data["id"]) for data in records if names_any(data, self.ids)}
+        belonging = Belonging(self.subject, self.ids)
         counted = [data for objects in parsed for data in objects if belonging.owns(data)]
         self.events = len({str(data.get("id", data)) for data in counted if "op" in data})
         self.records = len({str(data.get("id", data)) for data in counted if "op" not in data})
         for data in counted:
             self._note(data)
-        touched = {str(data.get("user_id")) for data in counted} - {self.user_id}
+        touched = {str(data.get("user_id")) for data in counted} - (set() if self.subject.called else {user_id})
         if touched:  # what others said of the person's records goes out of their chains
             spelled = (found for line in self._lines for found in objects_in(line))
             chained = ((text, data) for text, data in spelled if data.get("user_id") in touched)
@@ -79,8 +81,8 @@ class Census:
 
     def _note(self, data: Mapping[str, Any]) -> None:
         self.in_clear = self.in_clear or is_in_clear(data)
-        data = self.opened(data)
-        if data.get("session_id") and data.get("user_id") == self.user_id:
+        data = self.subject.opened(data)
+        if data.get("session_id") and data.get("user_id") == self.subject.user_id:
             self.sessions.add(str(data["session_id"]))
         # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
@@ -103,7 +105,9 @@ def needles_of(
         shipped: What memkit itself wrote into this store or any other.
         kept: Pieces of what an earlier run removed.
     """
-    needles = Needles(census.user_id, census.texts | set(more), census.ids, kept=kept)
+    needles = Needles(census.subject.user_id, census.texts | set(more), census.ids, kept=kept)
+    if census.subject.called:
+        needles.name_nobody()  # the user stays
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:

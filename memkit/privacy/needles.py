@@ -121,6 +121,11 @@ class Needles:
         mark = "[\"']" if user_id.casefold() in _VALUES_OF_JSON else "[\"']?"
         self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*{mark}{re.escape(user_id)}(?!\w)")
 
+    def name_nobody(self) -> None:
+        """Look for texts and ids alone: whose memory it was is no trace."""
+        self.names_person = self.bare = False
+        self._field = re.compile(r"(?!)")
+
     def counts(self) -> dict[str, int]:
         """Return how much is looked for, by kind."""
         return {

@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from memkit.privacy.belonging import ARCHIVE, Belonging, holds_lines
-from memkit.privacy.census import Census, Opened, Shipped, needles_of
+from memkit.privacy.belonging import ARCHIVE, Belonging, Subject, holds_lines
+from memkit.privacy.census import Census, Shipped, needles_of
 from memkit.privacy.local_state import LocalState, StateChange
 from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.privacy.remainder import Remainder
@@ -40,16 +40,16 @@ class Survey:
     """What one store holds on one person; ``take`` reads it."""
 
     def __init__(
-        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
+        self, store: Path, repository: Repository | None, subject: Subject, *, shipped: Shipped,
         redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
-        self.user_id = user_id
+        self.subject, self.user_id = subject, subject.user_id
         self.stores = [store, *stores_inside(store, self.top)]
         """This one, and those inside of it, such as projects that were generated there."""
-        self.states = [LocalState(each, user_id, opened) for each in self.stores]
-        self.census = Census(user_id, opened, Witness(store).relinking_key)
+        self.states = [LocalState(each, subject) for each in self.stores]
+        self.census = Census(subject, Witness(store).relinking_key)
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         self.census.take(shipped.served)
