@@ -10,6 +10,7 @@ from memkit.privacy.belonging import Belonging, Subject, names_any, objects_in, 
 from memkit.privacy.needles import KeptNeedles, Needles
 from memkit.runtime.memory.record.record import is_in_clear
 
+
 @dataclass(frozen=True)
 class Shipped:
     """What lies in no file of the store: what memkit writes into every one, and the lines on a server."""

@@ -172,7 +172,9 @@ def _called(workspace: Workspace, user: str, about: str | None) -> tuple[tuple[s
             "reject each record that names them. Nothing was changed."
         )
     try:
-        return workspace.archive.callings(user, about)
+        if called := workspace.archive.callings(user, about):
+            return called
+        raise UsageError("--about needs a name, such as Tom or 'my brother'.")
     except SeveralCalled as error:
         raise UsageError(
             f"Several are called {about!r}: {', '.join(error.titles)}. Say whose what is meant, such as 'my sister'."

@@ -196,7 +196,7 @@ class TestByModel:
 
     @pytest.fixture
     def reflect(self, memkit: Memkit, monkeypatch: pytest.MonkeyPatch) -> Reflect:
-        """Return what reflects with a model that answers the same about every level, given the ids of Anna's records."""
+        """Return what reflects with a model that answers the same about every level, given the ids on Anna."""
         ids = [one["id"] for one in memkit.data("memory", "list", "--user", "ada")["records"] if "Anna" in one["text"]]
         ids += memkit.tell("Anna plays for Rapid Linz", "Anna owns the Blue Mill", session="s1")
         memkit.text("commit")
@@ -223,7 +223,7 @@ class TestByModel:
         self, text: str, reflect: Reflect, memkit: Memkit
     ) -> None:
         """Merged, it is a candidate that nobody checked; a rejected parent makes it stale, and no search returns it."""
-        envelope, topic = reflect(lambda ids: concluded(text, *ids))
+        _, topic = reflect(lambda ids: concluded(text, *ids))
 
         assert topic["text"] == text
         memkit.git("merge", "-q", "think")
@@ -280,8 +280,11 @@ class TestByModel:
         self, memkit: Memkit, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Relations that a model gave make the topic; its sentence is borne out in the language of the records."""
-        said = [("Meine Tante Ruth wohnt in Lyon", "lives in", "Lyon"), ("Ruth leitet das Café Lumen", "leads", "Café Lumen"),
-                ("Ruth stammt aus Graz", "comes from", "Graz")]  # fmt: skip
+        said = [
+            ("Meine Tante Ruth wohnt in Lyon", "lives in", "Lyon"),
+            ("Ruth leitet das Café Lumen", "leads", "Café Lumen"),
+            ("Ruth stammt aus Graz", "comes from", "Graz"),
+        ]
         lines = [
             {"text": text, "user_id": "carla", "relation": {"subject": "Ruth", "predicate": verb, "object": what}}
             for text, verb, what in said

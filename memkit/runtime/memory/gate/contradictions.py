@@ -35,17 +35,26 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("grew up in", r"grew up in"),
     ("goes to school", r"goes? to school (?:in|at)"),
     ("is written in", r"is written in"),
-    ("is by trade", r"(?:is|am) an?(?= (?:teacher|nurse|doctor|dentist|lawyer|plumber|electrician|carpenter|engineer"
-     r"|pilot|surgeon|baker|butcher|farmer|programmer|developer|architect|accountant|chef|cook|waiter|waitress|driver"
-     r"|journalist|librarian|pharmacist|physicist|chemist|biologist|veterinarian|vet|hairdresser|firefighter|gardener"
-     r"|translator|judge|mechanic|photographer|postman|policeman|policewoman|secretary|tailor|student|intern)$)"),
-    ("is of", r"(?:is|am)(?= (?:american|australian|austrian|belgian|brazilian|british|canadian|chinese|czech|danish|dutch"
-     r"|egyptian|english|estonian|finnish|french|german|greek|hungarian|indian|irish|italian|japanese|korean|mexican"
-     r"|norwegian|polish|portuguese|romanian|russian|scottish|slovak|spanish|swedish|swiss|turkish|ukrainian|welsh)$)"),
+    (
+        "is by trade",
+        r"(?:is|am) an?(?= (?:teacher|nurse|doctor|dentist|lawyer|plumber|electrician|carpenter|engineer"
+        r"|pilot|surgeon|baker|butcher|farmer|programmer|developer|architect|accountant|chef|cook|waiter|waitress|driver"
+        r"|journalist|librarian|pharmacist|physicist|chemist|biologist|veterinarian|vet|hairdresser|firefighter|gardener"
+        r"|translator|judge|mechanic|photographer|postman|policeman|policewoman|secretary|tailor|student|intern)$)",
+    ),
+    (
+        "is of",
+        r"(?:is|am)(?= (?:american|australian|austrian|belgian|brazilian|british|canadian|chinese|czech|danish|dutch"
+        r"|egyptian|english|estonian|finnish|french|german|greek|hungarian|indian|irish|italian|japanese|korean|mexican"
+        r"|norwegian|polish|portuguese|romanian|russian|scottish|slovak|spanish|swedish|swiss|turkish|ukrainian|welsh)$)",
+    ),
     ("began", r"was (?:founded|built|established|opened) in"),
     ("runs on", r"runs? on(?! \w+days?\b)"),
     ("has eyes", r"(?:has|have)(?= \w+ eyes$)"),
-    *((f"{made} by", f"(?:is|was) {made} by") for made in ("founded", "written", "painted", "built", "designed", "led")),
+    *(
+        (f"{made} by", f"(?:is|was) {made} by")
+        for made in ("founded", "written", "painted", "built", "designed", "led")
+    ),
     ("is based in", r"(?:is|are) (?:based|located|headquartered) in"),
 )
 """Relations that hold of one thing at a time."""
@@ -71,7 +80,8 @@ IN_CHARGE = regex(
 """Who has something to themselves. Needs the text with its capitals."""
 CHOSEN = regex(
     r"^(?:the |our )(?P<subject>(?:[\w-]+ ){0,2}(?:branch|region|limit|timeout|colou?r|language|format|mode|version"
-    rf"|level|engine|provider|framework|theme|licen[cs]e|type|currency|time zone|flag|status|default)) is (?:set to )?{ADVERBS}{VALUE}$"
+    rf"|level|engine|provider|framework|theme|licen[cs]e|type|currency|time zone|flag|status|default)) "
+    rf"is (?:set to )?{ADVERBS}{VALUE}$"
 )
 """What one value is chosen for."""
 PLACED = regex(
@@ -119,7 +129,8 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
         "stateless stateful", "locked open", "north south east west", "allowed forbidden", "enabled disabled",
         "hourly daily weekly monthly yearly", "full empty", "near far", "early late", "cheap expensive", "male female",
         "free paid", "upstairs downstairs", "indoors outdoors", "vegetarian omnivore", "part-time full-time",
-        "permanent temporary", "valid expired", "vacant filled occupied", "up down", "tabs spaces", "mornings evenings", "nights days",
+        "permanent temporary",
+        "valid expired", "vacant filled occupied", "up down", "tabs spaces", "mornings evenings", "nights days",
     )
 )  # fmt: skip
 """Of the words of a line only one is true of the same thing."""
@@ -343,7 +354,10 @@ def had(text: str) -> StatedValue | None:
         kind, value = WITHOUT[match["what"]], "none"
     elif (match := HAS.match(read)) and not PAST.search(read) and not is_negated(read):
         head = BEHIND.sub("", match["what"] or "").rpartition(" ")[2]
-        kind, value = {"work": "job", "cost": "price"}.get((match["does"] or "").rstrip("s")) or KIND_OF.get(head), "some"
+        kind, value = (
+            {"work": "job", "cost": "price"}.get((match["does"] or "").rstrip("s")) or KIND_OF.get(head),
+            "some",
+        )
     else:
         return None
     told = kind and not _reaches_on(match["subject"])
@@ -358,7 +372,8 @@ def _reaches_on(subject: str) -> bool:
 ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)"
 _NUMBER = rf"(?:{MEASURE.pattern}|\b(?:{ORDINAL})\b)"
 NUMBERED = regex(
-    rf"^(?P<before>{SUBJECT} {ADVERBS}(?:(?:has|have|takes?|lasts?|needs?|speaks?|pays?|earns?|weighs?) (?:only |about )?"
+    rf"^(?P<before>{SUBJECT} {ADVERBS}(?:(?:has|have|takes?|lasts?|needs?|speaks?|pays?|earns?|weighs?) "
+    rf"(?:only |about )?"
     rf"|(?:is|are|am|lives?|starts?|ends?) (?:(?:in|on|at|due) )?(?:the |only )?))(?P<value>{_NUMBER}(?: {_NUMBER})*)"
     r"(?P<after>(?: [\w%€$£.-]+){0,4})$"
 )

@@ -186,7 +186,9 @@ def callings(text: str, graph: MemoryGraph) -> tuple[tuple[str, ...], ...]:
         for tie in graph.touching([id]):
             owner, what = tie.target.partition(" (")[0], tie.relation.removesuffix(ROLE_OF.format(""))
             if tie.source == id and what != tie.relation and graph.holders(f"{owner}/{what}") == [id]:
-                whose = [("my",), ("our",)] if owner == f"{SELF}{graph.user_id}" else map(_levelled, graph.spoken(owner))
+                whose = (
+                    [("my",), ("our",)] if owner == f"{SELF}{graph.user_id}" else map(_levelled, graph.spoken(owner))
+                )
                 found += [(*one, *_levelled(what)) for one in whose]
     return tuple(dict.fromkeys(filter(None, found)))
 

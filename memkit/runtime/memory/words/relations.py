@@ -106,7 +106,8 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"works? on|(?:is|am) working on", Verb("works on", "", (PERSON, ""))),
     (r"worked on", Verb("worked on", "works on", (PERSON, ""), ended=True)),
     (r"reports? to", Verb("reports to", "", _WEDDED)),
-    (r"leads|lead|manages?|runs(?! on\b)|heads|directs|chairs|coaches|commands|(?:is|am) in charge of|(?:is|am) responsible for",
+    (r"leads|lead|manages?|runs(?! on\b)|heads|directs|chairs|coaches|commands|(?:is|am) in charge of"
+     r"|(?:is|am) responsible for",
      Verb("leads", "", (PERSON, ""))),
     (r"(?:is|was) (?:led|run|managed|headed|directed|chaired|coached|commanded) by",
      Verb("is led by", "leads", ("", PERSON))),
@@ -534,9 +535,9 @@ def kept_relations(value: Any) -> list[Mapping[str, Any]]:
 
 
 SPEAKERS = frozenset(
-    """i my me our we ich mein meine meiner meinem meinen mir mich wir unser unsere je j mon ma mes moi me notre nous yo mi
-    mis mí nuestro io mio mia miei mie eu meu minha meus minhas jag min mitt mina ik mijn jeg jag mit moj moja ja mam mój
-    я мой моя мне мои у меня benim ben minun minä אני שלי أنا 我 私 나 제 user nutzer nutzerin usuario usuaria""".split()
+    """i my me our we user ich mein meine meiner meinem meinen mir mich wir unser unsere nutzer nutzerin je j mon ma mes
+    moi notre nous yo mi mis mio nuestro usuario usuaria io mia miei mie eu meu minha meus minhas jag min mitt mina ik
+    mijn jeg mit moj moja ja mam я мой моя мне мои меня benim ben minun אני שלי أنا 我 私 나 제""".split()
 )
 """How whoever speaks is named in a text, in some languages: a model gives that end of a relation as "I"."""
 
