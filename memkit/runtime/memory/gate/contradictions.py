@@ -181,7 +181,8 @@ COUNTING = frozenset(("has", "have", "requires", "require", "holds", "seats", "e
 HATES = regex(r"(?i)\bcan(?:no|['\u2019])t stand\b")
 ALWAYS_NEVER = {"always": False, "never": True}
 AUXILIARIES = frozenset(
-    """must need needs yet with own owns do does did is am are was were will would can has have had be been longer any anymore more""".split()
+    """must need needs yet with own owns do does did is am are was were will would can has have had be been
+    longer any anymore more""".split()
 )
 
 
