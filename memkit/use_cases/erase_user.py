@@ -263,9 +263,10 @@ def _shipped() -> Shipped:
 
 def _plan(survey: Survey, *, only_key: bool) -> ErasurePlan:
     repository = survey.repository
+    is_part = bool(survey.subject.called)
     plan = ErasurePlan(
-        survey.user_id, survey.removed(), told=tuple(sorted(survey.census.values)) if survey.subject.called else (),
-        quotes=tuple(survey.quotes), quoting=tuple(survey.quoting),
+        survey.user_id, survey.removed(), told=tuple(sorted(survey.census.values)) if is_part else (),
+        quotes=() if is_part else tuple(survey.quotes), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
     if repository is None:

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from tests.privacy.traces import leaking
+from tests.written.thirty_sessions import play
 
+PAGE = Path(__file__).parents[2] / "docs" / "thirty-sessions.md"
 Captured = pytest.CaptureFixture[str]
 Reflect = Callable[[Callable[[list[str]], str]], tuple[dict[str, Any], dict[str, Any]]]
 
@@ -303,87 +306,13 @@ class TestByModel:
         assert [one["text"] for one in done["conclusions"] if one["level"] == "topic"] == [text]
 
 
-FAMILY = (
-    ("My sister Anna was born in Graz", "Graz is in Austria"),
-    ("I lived in Lisbon from 2014 to 2018",),
-    ("Anna worked for Galp from 2013 to 2018", "Galp makes fuel"),
-    ("I moved to Ghent in 2019", "Ghent is in Belgium"),
-    ("Anna joined Solvay in 2019", "Solvay makes soda ash"),
-    ("My sister Anna is married to Paul", "Paul is the director of Teatro Azul"),
-    ("Teatro Azul is in Porto",),
-    ("My brother Tom lives in Oslo", "Tom works for Equinor"),
-    ("My mother Helga lives in Graz",),
-    ("My father Karl comes from Linz",),
-    ("Tom's wife Eva teaches at Nordberg", "Nordberg is in Oslo"),
-    ("My daughter Lea plays for Rapid Linz",),
-    ("We walked along the river all afternoon",),
-    ("My dentist is called Dr. Moreau", "Dr. Moreau comes from Lyon"),
-    ("Anna prefers tea to coffee",),
-)
-PROJECT = (
-    ("Carla leads Atlas", "Atlas is written in Go"),
-    ("Atlas depends on the ledger service",),
-    ("Bogdan maintains the ledger service", "Bogdan lives in Cluj"),
-    ("The ledger service runs on PostgreSQL",),
-    ("Priya reports to Carla", "Priya works on Beacon"),
-    ("Beacon is part of Atlas",),
-    ("Beacon replaced Lantern in 2024", "Lantern was written in a hurry"),
-    ("Carla works for Acme", "Acme was renamed to Globex in 2023"),
-    ("Globex is based in Austin",),
-    ("Our designer is called Mika", "Mika lives in Tampere"),
-    ("Noor works on Atlas",),
-    ("The standup is at nine",),
-    ("Noor studied at Lund", "Lund is in Sweden"),
-    ("Gavin is the CEO of Globex",),
-    ("Gavin lives in Boulder",),
-)
-ASKED = {
-    "who did my sister work for when I lived in Lisbon?": "Anna worked for Galp from 2013 to 2018",
-    "what does my sister's employer make?": "Solvay makes soda ash",
-    "in which city is the theatre that my sister's husband runs?": "Teatro Azul is in Porto",
-    "in which country was my sister born?": "Graz is in Austria",
-    "where does my brother's wife teach?": "Tom's wife Eva teaches at Nordberg",
-    "who maintains what Atlas depends on?": "Bogdan maintains the ledger service",
-    "where does the maintainer of the ledger service live?": "Bogdan lives in Cluj",
-    "which project does Priya's boss lead?": "Carla leads Atlas",
-    "where is the company based that Carla works for?": "Globex is based in Austin",
-    "where does the CEO of Acme live?": "Gavin lives in Boulder",
-}
+def test_a_family_and_a_project_told_over_thirty_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked, drawn, corrected, reflected, reviewed, merged, one of them erased; and the page of it shows a run.
 
+    ``python -m tests.written.thirty_sessions`` writes the page.
+    """
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
 
-def test_a_family_and_a_project_told_over_thirty_sessions(memkit: Memkit) -> None:
-    """Asked across steps and time, drawn, corrected, reflected on a branch, merged, and one of them erased."""
-    ids = {}
-    for number, said in enumerate([*FAMILY, *PROJECT]):
-        for text, id in zip(said, memkit.tell(*said, session=f"s{number}"), strict=True):
-            ids[text] = id
-    eve = memkit.data("memory", "add", "My friend Zacharias owns the Obsidian Lighthouse", "--user", "eve")["id"]
-
-    for question, answer in ASKED.items():
-        assert answer in memkit.found(question), question
-    drawn = memkit.text("graph", "around", "my sister", "--steps", "2", "--user", "ada", "--svg")
-    assert "Teatro Azul" in drawn and "Solvay" in drawn
-
-    memkit.data("memory", "supersede", ids["Bogdan maintains the ledger service"], "Ioana maintains the ledger service")
-    memkit.tell("Ioana lives in Iasi")
-    assert "Ioana maintains the ledger service" in memkit.found("who maintains what Atlas depends on?")
-    assert "Ioana lives in Iasi" in memkit.found("where does the maintainer of the ledger service live?")
-    assert memkit.data("graph", "path", "Atlas", "Iasi", "--user", "ada")["edges"][-1]["relation"] == "lives in"
-
-    memkit.text("commit")
-    done = memkit.data("memory", "reflect", "--branch", "think")
-    assert {one["level"] for one in done["conclusions"]} >= {"topic", "profile"}
-    assert "works for" in memkit.text("review", "HEAD..think") or "lives in" in memkit.text("review", "HEAD..think")
-    memkit.git("merge", "-q", "--no-edit", "think")
-    topics = {one["about"]: one for one in done["conclusions"] if one["level"] == "topic"}
-    assert "Solvay" in topics["anna"]["text"] and "Galp" not in topics["anna"]["text"]
-    assert memkit.data("memory", "get", topics["anna"]["id"])["status"] == "live"
-
-    memkit.data("memory", "reject", ids["Anna joined Solvay in 2019"], "--user", "ada")
-    texts = memkit.found("Anna Solvay")
-    assert not any("joined Solvay" in text or text == topics["anna"]["text"] for text in texts)
-    memkit.data("memory", "erase", "--user", "ada", "--yes")
-    assert memkit.data("memory", "get", eve)["status"] == "live"
-    left = b"".join(path.read_bytes() for path in memkit.root.rglob("*") if path.is_file())
-    assert b"Teatro Azul" not in left and b"Solvay" not in left
-    assert memkit.data("graph", "show", "--user", "ada", code=1) == {"nodes": [], "edges": []}
+    assert play(tmp_path) == PAGE.read_text(encoding="utf-8")
+    assert leaking(tmp_path / "notes", (b"equinor", b"nordberg", b"brother tom", b"unser tom")) == []
