@@ -135,3 +135,32 @@ def test_of_two_of_one_name_the_one_goes_whose_part_is_said(
     erase(store, capsys, "--about", "my sister", user="ada")
 
     assert texts(ask) == ["My colleague Anna lives in Ghent"]
+
+
+def test_a_reflection_that_waits_for_its_merge_loses_them_too(
+    store: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Parents that are erased while a conclusion lies on its branch leave nothing to merge of them."""
+    for text in (*TOM, *ANNA):
+        remember(store, text, "ada", "--session", "s1")
+    commit(store)
+    assert run(["memory", "reflect", "--user", "ada", "--branch", "think", "--store", str(store)]) == 0
+
+    code, _ = erase(store, capsys, "--about", "Zoltan", user="ada")
+    git(store, "merge", "-q", "--no-edit", "think")
+
+    assert code == 0 and leaking(store, CANARIES) == []
+    summaries = [text for text in texts(ask) if text not in ANNA]
+    assert summaries == ["Anna: is ada's sister; lives in Porto; works for Siemens; plays for Rapid Linz."]
+    assert run(["fsck", "--store", str(store)]) == 0
+
+
+def test_sealed_records_are_read_to_find_them(sealing: Path, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is sealed at rest is opened to see whom it tells of; the user's key stays for the rest."""
+    for text in (*TOM, *ANNA):
+        remember(sealing, text, "ada")
+    commit(sealing)
+
+    code, _ = erase(sealing, capsys, "--about", "my brother", user="ada")
+
+    assert code == 0 and texts(ask) == [*ANNA]
