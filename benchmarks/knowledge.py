@@ -1,6 +1,7 @@
-"""Measure relations: two-step questions with and without them, contradictions by rules, and walking a large graph.
+"""Measure relations: two-step questions with and without them, contradictions by rules, facts drawn of what people
+say, and walking a large graph.
 
-The questions and the contradicting pairs stand in the text files beside this one. The peer of a question is the same
+The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a question is the same
 search by words alone; that of a time is what it may take.
 """
 
@@ -24,7 +25,9 @@ from table import print_rows
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.index.corpus import CorpusIndex
+from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules, checked_pieces
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.words.wording import content_words
 
 FOLDER = Path(__file__).parent
 World = tuple[list[str], list[tuple[str, str]]]
@@ -71,10 +74,11 @@ def two_steps() -> Iterator[dict[str, Any]]:
     """Yield the share of two-step questions that are answered, with relations and by words alone."""
     told = [text for said, _ in worlds() for text in said]
     asked = [one for _, questions in worlds() for one in questions]
+    strangers = [*map(neighbour, range(400))]
     cases: dict[str, Callable[[], int]] = {
         "each world by itself": lambda: sum(answered(*world) for world in worlds()),
         "all worlds told to one memory": lambda: answered(told, asked),
-        "the same among 400 strangers": lambda: answered([*told, *map(neighbour, range(400))], asked),
+        "each among 400 strangers": lambda: sum(answered([*said, *strangers], some) for said, some in worlds()),
     }
     for case, count in cases.items():
         ours = count()
@@ -115,6 +119,39 @@ def contradictions() -> Iterator[dict[str, Any]]:
     alarms = sum(contradict(*pair) for pair in beside)
     yield _row(f"false alarms on {len(beside):,} neighbours, per 1,000", round(1000 * alarms / len(beside), 2), 1)
     yield _row(f"false alarms on {len(near)} that look alike", sum(contradict(*one[1:]) for one in near), None)
+
+
+def natural_turns() -> list[tuple[str, list[str]]]:
+    """Return what is said in each line of ``natural_turns.txt``, and the facts of it that last."""
+    lines = (FOLDER / "natural_turns.txt").read_text(encoding="utf-8").splitlines()
+    parts = [line.partition(" =>") for line in lines if not line.startswith("#")]
+    return [(said, [fact.strip() for fact in told.split(";") if fact.strip()]) for said, _, told in parts]
+
+
+def by_model(said: str, told: Sequence[str]) -> list[str]:
+    """Return what is taken of facts that a model names in its own words, those of another's turn included."""
+    worded = [re.sub(r"^(?:I'm|I am|We're)\b", "The user is", one) for one in told]
+    worded = [re.sub(r"^(?:My|Our)\b", "The user's", re.sub(r"^(?:I|We)\b", "The user", one)) for one in worded]
+    answer = json.dumps({"pieces": [{"text": one, "turns": [1]} for one in worded]})
+    return [piece.text for piece in checked_pieces(answer, [SaidTurn(1, said)]).pieces]
+
+
+def drawn_facts() -> Iterator[dict[str, Any]]:
+    """Yield the share of facts that are drawn of natural turns, by rules and by a model, and what is wrong of it."""
+    turns = natural_turns()
+    count = sum(len(told) for _, told in turns)
+    found = wrong = taken = lies = 0
+    for place, (said, told) in enumerate(turns):
+        wanted = [set(content_words(fact)) for fact in told]
+        drawn = [set(content_words(piece.text)) for piece in by_rules([SaidTurn(1, said)]).pieces]
+        found += sum(any(fact <= piece for piece in drawn) for fact in wanted)
+        wrong += sum(not any(fact <= piece for fact in wanted) for piece in drawn)
+        taken += len(by_model(said, told))
+        lies += len(by_model(said, turns[(place + 7) % len(turns)][1]))
+    yield _row(f"facts of {len(turns)} natural turns drawn by rules, of {count}, %", round(100 * found / count, 1), 90)
+    yield _row("wrong ones among them", wrong, 0)
+    yield _row(f"the same of a faithful model, of {count}, %", round(100 * taken / count, 1), 90)
+    yield _row(f"facts of another's turn that a lying model gets taken, of {count}, %", round(100 * lies / count, 1), 0)
 
 
 def large_graph(count: int) -> Iterator[dict[str, Any]]:
@@ -180,7 +217,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--relations", type=int, default=100_000)
     options = parser.parse_args()
-    rows = [*two_steps(), *contradictions(), *large_graph(options.relations)]
+    rows = [*two_steps(), *contradictions(), *drawn_facts(), *large_graph(options.relations)]
     print_rows(rows, as_json=options.json)
 
 
