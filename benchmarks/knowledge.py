@@ -1,5 +1,4 @@
-"""Measure relations: two-step questions with and without them, contradictions by rules, facts drawn of what people
-say, and walking a large graph.
+"""Measure relations: two-step questions with and without them, contradictions, facts drawn of talk, a large graph.
 
 The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a question is the same
 search by words alone; that of a time is what it may take.

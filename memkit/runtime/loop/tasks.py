@@ -18,7 +18,7 @@ EXCERPT = 300
 MOST_STEPS, MOST_ERRORS, MOST_USED = 100, 20, 200
 """So much is kept of an episode, the newest of each."""
 MENDED, BROKEN = 0.9, 0.8
-"""How much an episode is worth in which something failed and then worked, and one that failed; any other is as usual."""
+"""How much an episode is worth in which something failed and then worked, and one that failed."""
 
 BESIDE = ("used", "attempt")
 """What is kept beside working memory."""
