@@ -1,7 +1,7 @@
 """Measure relations: two-step questions with and without them, contradictions, facts drawn of talk, a large graph.
 
-The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a question is the same
-search by words alone; that of a time is what it may take.
+The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a
+question is the same search by words alone; that of a time is what it may take.
 """
 
 from __future__ import annotations
