@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,17 +22,22 @@ from unittest.mock import patch
 from corpus import USER
 from table import print_rows
 
+from memkit.bench.datasets import BenchQuestion, Dialogue
+from memkit.bench.measure import measure, ranker
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.index.corpus import CorpusIndex
 from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules, checked_pieces
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.tiers.conversation import Utterance
 from memkit.runtime.memory.words.wording import content_words
 
 FOLDER = Path(__file__).parent
 World = tuple[list[str], list[tuple[str, str]]]
 FIRST = ["Oskar", "Lena", "Bruna", "Timo", "Vera", "Hugo", "Ilse", "Nils", "Petra", "Quinn", "Rosa", "Sven", "Tilda"]
 PLACES = ["Malmo", "Turin", "Brno", "Split", "Lille", "Cadiz", "Varna", "Tartu", "Aarhus", "Nantes"]
+OPENINGS = ("", "", "Hey! ", "By the way, ", "You know what? ", "Oh, ")
+SMALL_TALK = ("That is so good to hear.", "I know what you mean.", "We should do this again.", "What a week it was!")
 FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar", "Ondo"]
 
 
@@ -85,6 +91,32 @@ def two_steps() -> Iterator[dict[str, Any]]:
             peer = count()
         shares = [round(100 * number / len(asked), 1) for number in (ours, peer)]
         yield _row(f"two-step questions answered, {len(asked)}, {case}, %", *shares)
+
+
+def multi_hop() -> Iterator[dict[str, Any]]:
+    """Yield how the same questions fare where Ada tells it in talk with Bob, among 150 strangers and small talk."""
+    draws = random.Random(5)
+    dialogues = []
+    for said, asked in worlds():
+        told = [*said, *(neighbour(draws.randrange(9999)) for _ in range(150))]
+        draws.shuffle(told)
+        turns: list[Utterance] = []
+        for number, text in enumerate(told):
+            day = date(2026, 1, 1) + timedelta(days=number // 8)
+            words = (draws.choice(OPENINGS) + text + ".", draws.choice(SMALL_TALK))
+            for who, spoken in zip(("ada", "bob"), words, strict=True):
+                turns.append(Utterance(spoken, f"s{number // 8}", day, frozenset((who,))))
+        questions = [
+            BenchQuestion(re.sub(r"\b(?:did )?I\b", "Ada", re.sub(r"\b(?:my|our)\b", "Ada's", question)), "multi-hop",
+                          frozenset((2 * told.index(answer),)), frozenset(), None)
+            for question, answer in asked
+        ]  # fmt: skip
+        dialogues.append(Dialogue("", tuple(turns), tuple(questions)))
+    rows = {row.mode: row for row in measure(dialogues, ("stems", "default", "records"), (5, 10), ranker).rows}
+    for mode, name in (("default", "as turns"), ("records", "imported as records")):
+        for k in (5, 10):
+            ours, peer = (round(100 * rows[one].recall[k], 1) for one in (mode, "stems"))
+            yield _row(f"the same told in talk, {name}, R@{k}, %", ours, peer)
 
 
 def pairs() -> dict[str, list[tuple[str, str, str]]]:
@@ -216,7 +248,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--relations", type=int, default=100_000)
     options = parser.parse_args()
-    rows = [*two_steps(), *contradictions(), *drawn_facts(), *large_graph(options.relations)]
+    rows = [*two_steps(), *multi_hop(), *contradictions(), *drawn_facts(), *large_graph(options.relations)]
     print_rows(rows, as_json=options.json)
 
 

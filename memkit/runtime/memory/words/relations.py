@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .dates import MONTHS, WEEKDAYS
 from .text import regex
 from .text import words as named_by
-from .wording import hedged_wording, is_negation, words
+from .wording import hedged_wording, is_negation, sentences, words
 
 LONGEST = 300
 """Characters; what is longer is no statement."""
@@ -259,7 +259,7 @@ LEADS_TO: Mapping[str, frozenset[str]] = {
         "lives in": "home city town live lives lived living based country where move moved",
         "is in": "country city town state region village where located",
         "is married to": "wife husband spouse partner married wed",
-        "makes": "make makes product products produce produces build builds sell sells offer",
+        "makes": "make makes made product products produce produces produced build builds sell sells offer",
         "works on": "project working",
         "leads": "lead leads leader boss head heads manager manages run runs charge responsible direct directs "
         "director",
@@ -305,6 +305,37 @@ def relations(text: str) -> list[Relation]:
         if relation := _relation(one):
             found.append(relation)
     return found[:MOST]
+
+
+SPOKEN = regex(r"^(?P<who>[\w.'-]+(?: [\w'-]+){0,2}): (?P<said>\S.*)$", re.DOTALL)
+USERS, AGENTS = frozenset(("user", "human", "me")), frozenset(("assistant", "ai", "agent", "bot", "system", "tool"))
+INTERJECTION = regex(
+    r"(?i)^(?:(?:hey|hi|hello|oh|wow|well|so|and|by the way|btw|you know(?: what)?|guess what|actually|also)\b[,!.?:]? *)+"
+)
+
+
+def relations_of_turn(text: str) -> list[Relation]:
+    """Return what a turn of a conversation says, sentence by sentence; "I" in it is whoever it names as its speaker.
+
+    >>> relations_of_turn("Ann: Hey! I moved to Porto in 2020. How are you?")[0][:4]
+    ('Ann', 'moved to', 'Porto', '2020-01-01')
+    """
+    match = SPOKEN.match(text)
+    if match is None or match["who"].lower() in AGENTS:
+        return []
+    who = "I" if match["who"].lower() in USERS else match["who"].title()
+    found = []
+    for sentence in sentences(match["said"]):
+        bare = INTERJECTION.sub("", sentence)
+        found += [one._replace(subject=_by(one.subject, who), object=_by(one.object, who)) for one in relations(bare)]
+    return found[:MOST]
+
+
+def _by(end: str, who: str) -> str:
+    """Return how an end of a relation reads when somebody else tells what ``who`` said."""
+    if who == "I":
+        return end
+    return who if end == "I" else re.sub(r"^(?:my|our) ", f"{who}'s ", end)
 
 
 def _relation(said: str) -> Relation | None:
