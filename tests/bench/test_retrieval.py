@@ -138,8 +138,10 @@ def test_imported_talk_is_walked_by_what_its_speakers_say_of_themselves(bench: B
         for session in ("s1", "s2", "s3")
         for n, (text, who) in enumerate(zip(idle, ("Bob", "Ann") * 2, strict=True))
     ]
-    lines[2:2] = [{"turn": "Hey! My sister Ines works for Orbis.", "id": "a", "session": "s1", "speaker": "Ann"},
-                  {"turn": "My sister Vera works for Kantor.", "id": "b", "session": "s1", "speaker": "Bob"}]  # fmt: skip
+    lines += [
+        {"turn": "Hey! My sister Ines works for Orbis.", "id": "a", "session": "s1", "speaker": "Ann"},
+        {"turn": "My sister Vera works for Kantor.", "id": "b", "session": "s1", "speaker": "Bob"},
+    ]
     lines.append({"turn": "By the way, Orbis makes kites.", "id": "c", "session": "s3", "speaker": "Bob"})
     lines.append({"turn": "Kantor makes clocks.", "id": "d", "session": "s2", "speaker": "Ann"})
     lines.append({"question": "What does the employer of Ann's sister produce?", "evidence": ["c"]})

@@ -182,9 +182,7 @@ def test_the_gate_says_what_is_wrong_with_a_relation(relation: Any, why: str) ->
         ("bo: By the way, my sister Anna lives in Porto.", ("Bo's sister Anna", "Porto")),
     ],
 )
-def test_a_turn_of_an_imported_conversation_tells_of_whoever_it_names(
-    turn: str, told: tuple[str, str] | None
-) -> None:
+def test_a_turn_of_an_imported_conversation_tells_of_whoever_it_names(turn: str, told: tuple[str, str] | None) -> None:
     """Its "I" is whoever spoke then: nobody where that is not said, and no assistant."""
     imported = Origin("import", "ada", session_id="s1")
     record = offered(turn, imported, extra={"session_id": "s1"})
