@@ -43,6 +43,7 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/python -m tests.written.settings_page
 	$(BIN)/python -m tests.written.policy_page
 	$(BIN)/python -m tests.written.forty_turns
+	$(BIN)/python -m tests.written.thirty_sessions
 	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
 

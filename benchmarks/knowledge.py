@@ -1,7 +1,7 @@
-"""Measure relations: two-step questions with and without them, contradictions by rules, and walking a large graph.
+"""Measure relations: two-step questions with and without them, contradictions, facts drawn of talk, a large graph.
 
-The questions and the contradicting pairs stand in the text files beside this one. The peer of a question is the same
-search by words alone; that of a time is what it may take.
+The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a
+question is the same search by words alone; that of a time is what it may take.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,15 +22,22 @@ from unittest.mock import patch
 from corpus import USER
 from table import print_rows
 
+from memkit.bench.datasets import BenchQuestion, Dialogue
+from memkit.bench.measure import measure, ranker
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.index.corpus import CorpusIndex
+from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules, checked_pieces
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.tiers.conversation import Utterance
+from memkit.runtime.memory.words.wording import content_words
 
 FOLDER = Path(__file__).parent
 World = tuple[list[str], list[tuple[str, str]]]
 FIRST = ["Oskar", "Lena", "Bruna", "Timo", "Vera", "Hugo", "Ilse", "Nils", "Petra", "Quinn", "Rosa", "Sven", "Tilda"]
 PLACES = ["Malmo", "Turin", "Brno", "Split", "Lille", "Cadiz", "Varna", "Tartu", "Aarhus", "Nantes"]
+OPENINGS = ("", "", "Hey! ", "By the way, ", "You know what? ", "Oh, ")
+SMALL_TALK = ("That is so good to hear.", "I know what you mean.", "We should do this again.", "What a week it was!")
 FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar", "Ondo"]
 
 
@@ -71,10 +79,11 @@ def two_steps() -> Iterator[dict[str, Any]]:
     """Yield the share of two-step questions that are answered, with relations and by words alone."""
     told = [text for said, _ in worlds() for text in said]
     asked = [one for _, questions in worlds() for one in questions]
+    strangers = [*map(neighbour, range(400))]
     cases: dict[str, Callable[[], int]] = {
         "each world by itself": lambda: sum(answered(*world) for world in worlds()),
         "all worlds told to one memory": lambda: answered(told, asked),
-        "the same among 400 strangers": lambda: answered([*told, *map(neighbour, range(400))], asked),
+        "each among 400 strangers": lambda: sum(answered([*said, *strangers], some) for said, some in worlds()),
     }
     for case, count in cases.items():
         ours = count()
@@ -84,27 +93,96 @@ def two_steps() -> Iterator[dict[str, Any]]:
         yield _row(f"two-step questions answered, {len(asked)}, {case}, %", *shares)
 
 
-def pairs() -> list[tuple[str, str, str]]:
-    """Return group, statement and contradiction of each line of ``contradictions.txt``."""
-    lines = (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines()
-    found = [re.fullmatch(r"(\w+): (.+) \| (.+)", line) for line in lines if not line.startswith("#")]
-    return [(match[1], match[2], match[3]) for match in found if match]
+def multi_hop() -> Iterator[dict[str, Any]]:
+    """Yield how the same questions fare where Ada tells it in talk with Bob, among 150 strangers and small talk."""
+    draws = random.Random(5)
+    dialogues = []
+    for said, asked in worlds():
+        told = [*said, *(neighbour(draws.randrange(9999)) for _ in range(150))]
+        draws.shuffle(told)
+        turns: list[Utterance] = []
+        for number, text in enumerate(told):
+            day = date(2026, 1, 1) + timedelta(days=number // 8)
+            words = (draws.choice(OPENINGS) + text + ".", draws.choice(SMALL_TALK))
+            for who, spoken in zip(("ada", "bob"), words, strict=True):
+                turns.append(Utterance(spoken, f"s{number // 8}", day, frozenset((who,))))
+        questions = [
+            BenchQuestion(re.sub(r"\b(?:did )?I\b", "Ada", re.sub(r"\b(?:my|our)\b", "Ada's", question)), "multi-hop",
+                          frozenset((2 * told.index(answer),)), frozenset(), None)
+            for question, answer in asked
+        ]  # fmt: skip
+        dialogues.append(Dialogue("", tuple(turns), tuple(questions)))
+    rows = {row.mode: row for row in measure(dialogues, ("stems", "default", "records"), (5, 10), ranker).rows}
+    for mode, name in (("default", "as turns"), ("records", "imported as records")):
+        for k in (5, 10):
+            ours, peer = (round(100 * rows[one].recall[k], 1) for one in (mode, "stems"))
+            yield _row(f"the same told in talk, {name}, R@{k}, %", ours, peer)
+
+
+def pairs() -> dict[str, list[tuple[str, str, str]]]:
+    """Return by set group, statement and contradiction of each line of ``contradictions.txt``."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for line in (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found[line[2:]] = []
+        elif match := re.fullmatch(r"(\w+): (.+) \| (.+)", line):
+            found[[*found][-1]].append((match[1], match[2], match[3]))
+    return found
 
 
 def contradictions() -> Iterator[dict[str, Any]]:
-    """Yield how many contradicting pairs the wording shows, and how many of a thousand neighbours it accuses."""
-    known = pairs()
-    seen = sum(contradict(one, other) for _, one, other in known)
-    yield _row(f"contradicting pairs found by rules, of {len(known)}, %", round(100 * seen / len(known), 1), 80)
-    said = [(group, text) for group, one, other in known for text in (one, other)]
-    beside = [
-        (text, other)
-        for place, (group, text) in enumerate(said)
-        for its_group, other in said[place + 1 :]
-        if group != its_group and text.split()[0] == other.split()[0]
-    ]
+    """Yield how many contradicting pairs the wording shows, and how many of those that only look so it accuses."""
+    sets = pairs()
+    near = sets.pop("peace")
+    for name, known in sets.items():
+        seen = sum(contradict(one, other) for _, one, other in known)
+        share = round(100 * seen / len(known), 1)
+        yield _row(f"contradicting pairs found by rules, {name} set of {len(known)}, %", share, 80)
+    beside = []
+    for known in sets.values():
+        said = [(group, text) for group, one, other in known for text in (one, other)]
+        beside += [
+            (text, other)
+            for place, (group, text) in enumerate(said)
+            for its_group, other in said[place + 1 :]
+            if group != its_group and text.split()[0] == other.split()[0]
+        ]
     alarms = sum(contradict(*pair) for pair in beside)
     yield _row(f"false alarms on {len(beside):,} neighbours, per 1,000", round(1000 * alarms / len(beside), 2), 1)
+    yield _row(f"false alarms on {len(near)} that look alike", sum(contradict(*one[1:]) for one in near), None)
+
+
+def natural_turns() -> list[tuple[str, list[str]]]:
+    """Return what is said in each line of ``natural_turns.txt``, and the facts of it that last."""
+    lines = (FOLDER / "natural_turns.txt").read_text(encoding="utf-8").splitlines()
+    parts = [line.partition(" =>") for line in lines if not line.startswith("#")]
+    return [(said, [fact.strip() for fact in told.split(";") if fact.strip()]) for said, _, told in parts]
+
+
+def by_model(said: str, told: Sequence[str]) -> list[str]:
+    """Return what is taken of facts that a model names in its own words, those of another's turn included."""
+    worded = [re.sub(r"^(?:I'm|I am|We're)\b", "The user is", one) for one in told]
+    worded = [re.sub(r"^(?:My|Our)\b", "The user's", re.sub(r"^(?:I|We)\b", "The user", one)) for one in worded]
+    answer = json.dumps({"pieces": [{"text": one, "turns": [1]} for one in worded]})
+    return [piece.text for piece in checked_pieces(answer, [SaidTurn(1, said)]).pieces]
+
+
+def drawn_facts() -> Iterator[dict[str, Any]]:
+    """Yield the share of facts that are drawn of natural turns, by rules and by a model, and what is wrong of it."""
+    turns = natural_turns()
+    count = sum(len(told) for _, told in turns)
+    found = wrong = taken = lies = 0
+    for place, (said, told) in enumerate(turns):
+        wanted = [set(content_words(fact)) for fact in told]
+        drawn = [set(content_words(piece.text)) for piece in by_rules([SaidTurn(1, said)]).pieces]
+        found += sum(any(fact <= piece for piece in drawn) for fact in wanted)
+        wrong += sum(not any(fact <= piece for fact in wanted) for piece in drawn)
+        taken += len(by_model(said, told))
+        lies += len(by_model(said, turns[(place + 7) % len(turns)][1]))
+    yield _row(f"facts of {len(turns)} natural turns drawn by rules, of {count}, %", round(100 * found / count, 1), 90)
+    yield _row("wrong ones among them", wrong, 0)
+    yield _row(f"the same of a faithful model, of {count}, %", round(100 * taken / count, 1), 90)
+    yield _row(f"facts of another's turn that a lying model gets taken, of {count}, %", round(100 * lies / count, 1), 0)
 
 
 def large_graph(count: int) -> Iterator[dict[str, Any]]:
@@ -170,7 +248,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--relations", type=int, default=100_000)
     options = parser.parse_args()
-    rows = [*two_steps(), *contradictions(), *large_graph(options.relations)]
+    rows = [*two_steps(), *multi_hop(), *contradictions(), *drawn_facts(), *large_graph(options.relations)]
     print_rows(rows, as_json=options.json)
 
 

@@ -142,12 +142,12 @@ MOST_RECORDS = 100
 
 
 def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
-    """Return a turn as an import offers it: who spoke and what was shown stand in its text."""
+    """Return a turn as an import of one's own offers it: who spoke and what was shown stand in its text."""
     said = f"{' '.join(sorted(turn.speakers))}: {turn.text}" if turn.speakers else turn.text
     extra: dict[str, Any] = {"session_id": turn.session or "conversation", "turn_id": number}
     if turn.day is not None:
         extra["created_at"] = f"{turn.day}T12:00:00Z"
-    return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER)
+    return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER, taint=())
 
 
 class MeaningRanker:

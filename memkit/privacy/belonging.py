@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.runtime.memory.record.record import PLACE
+from memkit.runtime.memory.words.relations import SAME_ROLE
+from memkit.runtime.memory.words.text import words
 
 ARCHIVE = "archive"
 SUFFIX = ".jsonl"
 
 _DECODER = json.JSONDecoder()
 _OWNER = re.compile(r'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _MARKER = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)")
 KEYS_OF_FORM = frozenset({
     "id", "user_id", "created_at", "type", "scope", "source", "trust", "actor", "op", "target", "at", "valid_from",
@@ -25,11 +29,43 @@ KEYS_OF_FORM = frozenset({
 """Keys whose value the program sets; what the others hold was said by somebody."""
 
 
+Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Returns a line with what was sealed in it in clear, where the key is here."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whom an erasure is about: a user, or somebody of whom that user's memory tells."""
+
+    user_id: str
+    opened: Opened = dict
+    called: tuple[tuple[str, ...], ...] = ()
+    """The words by which texts speak of them; none where it is the user, of whom everything goes."""
+
+    @property
+    def whole_name(self) -> str:
+        """Return what tells this subject from all others."""
+        return "\n".join([self.user_id, *map(" ".join, self.called)])
+
+    def has(self, data: Mapping[str, Any]) -> bool:
+        """Return whether a line is the user's, and tells of whom it is about."""
+        return data.get("user_id") == self.user_id and (
+            not self.called or any(map(self.is_named, said(self.opened(data))))
+        )
+
+    def is_named(self, text: str) -> bool:
+        """Return whether a text speaks of them."""
+        told = [SAME_ROLE.get(word, word) for word in words(text)]
+        starts = ((name, place) for name in self.called for place in range(len(told) - len(name) + 1))
+        return any(tuple(told[place : place + len(name)]) == name for name, place in starts)
+
+
 class Belonging:
     """Decides line by line; whatever an erased record is named in as the target of an event goes with it."""
 
-    def __init__(self, user_id: str, ids: Iterable[str] = ()) -> None:
-        self.user_id = user_id
+    def __init__(self, subject: Subject, ids: Iterable[str] = ()) -> None:
+        self.subject = subject
+        self.user_id = subject.user_id
         self.ids = frozenset(ids)
         self.relinked: Mapping[str, str] = {}
         """Lines of others that stood after one that goes, as they are linked anew."""
@@ -38,7 +74,7 @@ class Belonging:
     def owns(self, data: Mapping[str, Any]) -> bool:
         """Return whether an object of the archive is the person's, or is about a record of theirs."""
         if data.get("user_id") == self.user_id:
-            return True
+            return self.subject.has(data) or str(data.get("id")) in self.ids or names_any(data, self.ids)
         return "op" in data and data.get("target") in self.ids
 
     def rest(self, content: bytes, *, torn: bool) -> bytes:
@@ -77,6 +113,8 @@ class Belonging:
         """Return whether a line that holds no object has to go."""
         if not line.strip() or _MARKER.match(line):
             return False
+        if self.subject.called:
+            return self.subject.is_named(line.decode("utf-8", "replace"))
         owners = owners_named(line)
         return self.user_id in owners or (torn and not owners)
 
@@ -137,6 +175,11 @@ def owners_named(line: bytes) -> set[str]:
     return named
 
 
+def names_any(data: Mapping[str, Any], ids: Collection[str]) -> bool:
+    """Return whether a line names one of some records, as what it follows, was drawn from, or says something of."""
+    return any(id in ids for text in _strings(data, only_said=False) for id in (text, *_ID.findall(text)))
+
+
 def holds_lines(path: str) -> bool:
     """Return whether ``path`` is looked through line by line: shards, exports, logs."""
     return path.endswith(SUFFIX)
@@ -144,16 +187,16 @@ def holds_lines(path: str) -> bool:
 
 def said(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a line that somebody said: text, tags, reason, address, and what unknown keys hold."""
-    for key, value in data.items():
-        if key not in KEYS_OF_FORM:
-            yield from _strings(value)
+    yield from _strings(data)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Any, *, only_said: bool = True) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from said(value)
+        for key, inner in value.items():
+            if not only_said or key not in KEYS_OF_FORM:
+                yield from _strings(inner, only_said=only_said)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _strings(item, only_said=only_said)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.privacy.belonging import SUFFIX, Belonging, holds_lines, objects_in
-from memkit.privacy.needles import Needles, Opened
+from memkit.privacy.belonging import SUFFIX, Belonging, Subject, holds_lines, objects_in
+from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner, WordTraces
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
@@ -44,29 +44,30 @@ class LocalState:
     What other clones left there, or somebody who planted it, is no account of what was said; but it goes all the same.
     """
 
-    def __init__(self, store: Path, user_id: str, opened: Opened) -> None:
+    def __init__(self, store: Path, subject: Subject) -> None:
         self._folder, self._others = state_folder(store), foreign_states(store)
-        self._user_id = user_id
-        self._opened = opened
-        self._digest = _digest(user_id)
+        self._subject = subject
+        self._user_id, self._opened = subject.user_id, subject.opened
+        self._digest = _digest(subject.user_id)
 
     def texts(self) -> Iterator[str]:
         """Yield what the person said in sessions and searched for, as far as it is in clear."""
         for path in _files(self._folder):
             for data in _objects(path):
                 if self._is_own(path, data):
-                    yield from _words_of(self._opened(data))
+                    yield from filter(self._is_about, _words_of(self._opened(data)))
 
     def texts_of_others(self) -> Iterator[str]:
         """Yield what the others said there."""
         for path in _files(self._folder):
             for data in _objects(path):
-                if not self._is_own(path, data) and data.get("user_id"):
-                    yield from _words_of(self._opened(data))
+                if data.get("user_id"):
+                    own = self._is_own(path, data)
+                    yield from (text for text in _words_of(self._opened(data)) if not (own and self._is_about(text)))
 
     def session_ids(self) -> set[str]:
-        """Return the sessions in which the person spoke."""
-        return {
+        """Return the sessions in which the person spoke; none where the user stays."""
+        return set() if self._subject.called else {
             str(data["session_id"])
             for path in _files(self._folder) for data in _objects(path)
             if self._is_own(path, data) and data.get("session_id")
@@ -74,9 +75,9 @@ class LocalState:
 
     def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
         """Yield every file that is the person's or holds something of theirs, and what stays of it."""
-        own = {_digest(f"{self._user_id}\n{session}") for session in sessions} | {
-            self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex(),
-        }  # fmt: skip
+        named = (self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex())
+        own = {*named, *(_digest(f"{self._user_id}\n{session}") for session in sessions)}
+        own = set() if self._subject.called else own
         everybodys = (self._folder, *self._others)
         for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):
             kind = _COUNTED.get(parts[0], "other")
@@ -110,7 +111,10 @@ class LocalState:
             data = json.loads(content)
         except ValueError:
             return False
-        return isinstance(data, dict) and data.get("user_id") == self._user_id
+        return isinstance(data, dict) and self._subject.has(data)
+
+    def _is_about(self, text: str) -> bool:
+        return not self._subject.called or self._subject.is_named(text)
 
     def _is_own(self, path: Path, data: Mapping[str, Any]) -> bool:
         return data.get("user_id") == self._user_id or self._digest in path.parts

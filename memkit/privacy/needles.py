@@ -18,7 +18,15 @@ from hashlib import blake2b
 from typing import Any
 from unicodedata import normalize
 
-from memkit.privacy.belonging import KEYS_OF_FORM, Belonging, objects_in, relinked_around, said
+from memkit.privacy.belonging import (
+    KEYS_OF_FORM,
+    Belonging,
+    Subject,
+    names_any,
+    objects_in,
+    relinked_around,
+    said,
+)
 from memkit.runtime.memory.record.record import is_in_clear
 
 RUN = 16
@@ -122,6 +130,11 @@ class Needles:
         self._name = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
         mark = "[\"']" if user_id.casefold() in _VALUES_OF_JSON else "[\"']?"
         self._field = re.compile(rf"user_id\W{{0,5}}[:=]\s*{mark}{re.escape(user_id)}(?!\w)")
+
+    def name_nobody(self) -> None:
+        """Look for texts and ids alone: whose memory it was is no trace."""
+        self.names_person = self.bare = False
+        self._field = re.compile(r"(?!)")
 
     def counts(self) -> dict[str, int]:
         """Return how much is looked for, by kind."""
@@ -320,10 +333,6 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*kept, text[end:]])
 
 
-Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Returns a line with what was sealed in it in clear, where the key is here."""
-
-
 @dataclass(frozen=True)
 class Shipped:
     """What lies in no file of the store: what memkit writes into every one, and the lines on a server."""
@@ -340,8 +349,7 @@ class Shipped:
 class Census:
     """What was found so far; ``take`` is given the content of every place that holds lines."""
 
-    user_id: str
-    opened: Opened
+    subject: Subject
     key: bytes | None = None
     """By which this clone knows a line again that it linked anew."""
     records: int = 0
@@ -365,15 +373,22 @@ class Census:
     def close(self) -> Belonging:
         """Return what decides about every line, after counting the person's own."""
         parsed = [objects for line in self._lines if (objects := [data for _, data in objects_in(line)])]
-        own = [data for objects in parsed for data in objects if data.get("user_id") == self.user_id]
-        self.ids = {str(data["id"]) for data in own if "op" not in data and data.get("id")}
-        belonging = Belonging(self.user_id, self.ids)
+        user_id = self.subject.user_id
+        own = [data for objects in parsed for data in objects if data.get("user_id") == user_id]
+        records = [data for data in own if "op" not in data and data.get("id")]
+        self.ids = {str(data["id"]) for data in records if self.subject.has(data)}
+        # What follows one of them, or was drawn from it, goes too, and what was drawn from that.
+        grown = 0 if self.subject.called else len(self.ids)
+        while len(self.ids) > grown:
+            grown = len(self.ids)
+            self.ids |= {str(data["id"]) for data in records if names_any(data, self.ids)}
+        belonging = Belonging(self.subject, self.ids)
         counted = [data for objects in parsed for data in objects if belonging.owns(data)]
         self.events = len({str(data.get("id", data)) for data in counted if "op" in data})
         self.records = len({str(data.get("id", data)) for data in counted if "op" not in data})
         for data in counted:
             self._note(data)
-        touched = {str(data.get("user_id")) for data in counted} - {self.user_id}
+        touched = {str(data.get("user_id")) for data in counted} - (set() if self.subject.called else {user_id})
         if touched:  # what others said of the person's records goes out of their chains
             spelled = (found for line in self._lines for found in objects_in(line))
             chained = ((text, data) for text, data in spelled if data.get("user_id") in touched)
@@ -389,8 +404,8 @@ class Census:
 
     def _note(self, data: Mapping[str, Any]) -> None:
         self.in_clear = self.in_clear or is_in_clear(data)
-        data = self.opened(data)
-        if data.get("session_id") and data.get("user_id") == self.user_id:
+        data = self.subject.opened(data)
+        if data.get("session_id") and data.get("user_id") == self.subject.user_id:
             self.sessions.add(str(data["session_id"]))
         # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
@@ -413,7 +428,9 @@ def needles_of(
         shipped: What memkit itself wrote into this store or any other.
         kept: Pieces of what an earlier run removed.
     """
-    needles = Needles(census.user_id, census.texts | set(more), census.ids, kept=kept)
+    needles = Needles(census.subject.user_id, census.texts | set(more), census.ids, kept=kept)
+    if census.subject.called:
+        needles.name_nobody()  # the user stays
     for text in census.of_others(belonging):
         needles.spare(text)
     for text in spared:

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from memkit.privacy.belonging import ARCHIVE, Belonging, holds_lines
+from memkit.privacy.belonging import ARCHIVE, Belonging, Subject, holds_lines
 from memkit.privacy.local_state import LocalState, StateChange
-from memkit.privacy.needles import Census, KeptNeedles, Needles, Opened, Shipped, needles_of
+from memkit.privacy.needles import Census, KeptNeedles, Needles, Shipped, needles_of
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, cache_folder
@@ -38,16 +38,16 @@ class Survey:
     """What one store holds on one person; ``take`` reads it."""
 
     def __init__(
-        self, store: Path, repository: Repository | None, user_id: str, *, opened: Opened, shipped: Shipped,
+        self, store: Path, repository: Repository | None, subject: Subject, *, shipped: Shipped,
         redact_files: bool, tools: ToolFiles, kept: KeptNeedles | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.repository = repository
-        self.user_id = user_id
+        self.subject, self.user_id = subject, subject.user_id
         self.stores = [store, *stores_inside(store, self.top)]
         """This one, and those inside of it, such as projects that were generated there."""
-        self.states = [LocalState(each, user_id, opened) for each in self.stores]
-        self.census = Census(user_id, opened, Witness(store).relinking_key)
+        self.states = [LocalState(each, subject) for each in self.stores]
+        self.census = Census(subject, Witness(store).relinking_key)
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         self.census.take(shipped.served)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from memkit import __version__
-from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound
+from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound, UsageError
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.targets import installed_source
-from memkit.privacy.belonging import ARCHIVE, holds_lines, objects_in
+from memkit.privacy.belonging import ARCHIVE, Subject, holds_lines, objects_in
 from memkit.privacy.journal import ErasureJournal, Unproven
 from memkit.privacy.needles import KeptNeedles, Shipped
 from memkit.privacy.rebuilding import Rebuilt, rebuild
@@ -32,6 +32,7 @@ from memkit.privacy.scan import (
 )
 from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
+from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.links import claimed_link
@@ -57,6 +58,10 @@ class ErasurePlan:
 
     user_id: str
     removed: Mapping[str, int]
+    about: str | None = None
+    """Whom of those that the user's memory tells of; None where it is the user."""
+    told: tuple[str, ...] = ()
+    """What is remembered of them, to look at before it goes."""
     commits: int = 0
     """Of the whole history; those that hold something are made anew, with all that follow them."""
     refs: tuple[str, ...] = ()
@@ -104,6 +109,7 @@ def erase_user(
     dry_run: bool = False,
     redact_files: bool = False,
     whole_repository: bool = False,
+    about: str | None = None,
 ) -> Erasure:
     """Remove everything that is held on ``user``, prove it by scanning, and write a certificate.
 
@@ -115,26 +121,30 @@ def erase_user(
         dry_run: Only say what would be done.
         redact_files: Also replace what files of people quote.
         whole_repository: Agree to the rewriting of a repository of which the store is only a part.
+        about: Whom that memory tells of, where only they go: what names them, and all that was drawn from it.
 
     Raises:
         EnvironmentFault: Something here would keep, lose or break a part, such as a conversation that is still going
             on, or the keys here are those of another clone; nothing was changed.
-        NegativeAnswer: Nothing is held on ``user``.
+        NegativeAnswer: Nothing is held on ``user``, or told of ``about``.
         UsageError: ``out`` is no place for a certificate.
     """
     repository = repository_of(workspace.root)
     if out is not None:
         require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
+    subject = Subject(user, lambda line: shown(line, workspace.sealer), _called(workspace, user, about))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
-        earlier = _owed(workspace, user)
+        earlier = _owed(workspace, subject)
         if workspace.shared is not None:
             workspace.shared.ping()
             workspace.shared.pull(user)  # what other instances keep is looked through here, and goes from both
-        survey = _survey(workspace, repository, user, redact_files=redact_files, earlier=earlier)
-        plan = replace(_plan(survey, only_key=_has_only_key(workspace, user)), projects=_projects_with(survey))
+        survey = _survey(workspace, repository, subject, redact_files=redact_files, earlier=earlier)
+        only_key = about is None and _has_only_key(workspace, user)
+        plan = replace(_plan(survey, only_key=only_key), about=about, projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
-            raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.")
+            whom = f"told of {about!r} to" if about else "held on"
+            raise NegativeAnswer(f"Nothing is {whom} {user!r}. Nothing was changed.")
         if dry_run:
             return Erasure(plan, done=False, removed=plan.removed)
         workspace.keys.require_use()
@@ -146,9 +156,34 @@ def erase_user(
         owed: Mapping[str, Any] = _owes(survey, key, earlier)
         if not survey.is_empty() or any(place.traces for place in _scan(survey)):
             rebuilt, owed = _change(workspace, survey, key, owed, was_sealed=plan.was_sealed)
-        workspace.keys.destroy(user)
-        ServerTokens(workspace.root).revoke_all(user)
+        if about is None:
+            workspace.keys.destroy(user)
+            ServerTokens(workspace.root).revoke_all(user)
         return _proven(workspace, survey, plan, owed, rebuilt, out)
+
+
+def _called(workspace: Workspace, user: str, about: str | None) -> tuple[tuple[str, ...], ...]:
+    """Return the words by which the user's memory speaks of somebody; none where nobody is meant.
+
+    Raises:
+        EnvironmentFault: Memory lies on a server, which can only be asked to erase whole users.
+        UsageError: Several are called so.
+    """
+    if about is None:
+        return ()
+    if workspace.server or workspace.shared:
+        raise EnvironmentFault(
+            "Memory on a server is erased by user. Move it to files first ('memkit backend move --to files'), or "
+            "reject each record that names them. Nothing was changed."
+        )
+    try:
+        if called := workspace.archive.callings(user, about):
+            return called
+        raise UsageError("--about needs a name, such as Tom or 'my brother'.")
+    except SeveralCalled as error:
+        raise UsageError(
+            f"Several are called {about!r}: {', '.join(error.titles)}. Say whose what is meant, such as 'my sister'."
+        ) from None
 
 
 def written_by_tools(store: Path) -> Iterator[Path]:
@@ -173,7 +208,7 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
             continue
         try:
             with open_workspace(project) as inside:
-                if _survey(inside, repository_of(project), survey.user_id).is_empty():
+                if _survey(inside, repository_of(project), survey.subject).is_empty():
                     continue
         except StoreNotFound:
             continue
@@ -184,12 +219,12 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
 
 
 def _survey(
-    workspace: Workspace, repository: Repository | None, user: str, *, redact_files: bool = False,
+    workspace: Workspace, repository: Repository | None, subject: Subject, *, redact_files: bool = False,
     earlier: Mapping[str, Any] | None = None,
 ) -> Survey:  # fmt: skip
     return Survey(
-        workspace.root, repository, user, opened=lambda line: shown(line, workspace.sealer),
-        shipped=replace(_shipped(), served=server.held(user) if (server := workspace.server) else b""),
+        workspace.root, repository, replace(subject, opened=lambda line: shown(line, workspace.sealer)),
+        shipped=replace(_shipped(), served=server.held(subject.user_id) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
         kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
     )  # fmt: skip
@@ -233,8 +268,10 @@ def _shipped() -> Shipped:
 
 def _plan(survey: Survey, *, only_key: bool) -> ErasurePlan:
     repository = survey.repository
+    is_part = bool(survey.subject.called)
     plan = ErasurePlan(
-        survey.user_id, survey.removed(), quotes=tuple(survey.quotes), quoting=tuple(survey.quoting),
+        survey.user_id, survey.removed(), told=tuple(sorted(survey.census.values)) if is_part else (),
+        quotes=() if is_part else tuple(survey.quotes), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
     if repository is None:
@@ -252,16 +289,16 @@ def _has_only_key(workspace: Workspace, user: str) -> bool:
     return workspace.keys.user_key(user) is not None and not copied
 
 
-def _owed(workspace: Workspace, user: str) -> Mapping[str, Any] | None:
-    """Return what an earlier erasure of this user still owes: what it removed, and what to look for."""
+def _owed(workspace: Workspace, subject: Subject) -> Mapping[str, Any] | None:
+    """Return what an earlier erasure of this subject still owes: what it removed, and what to look for."""
     key = workspace.keys.store_key()
-    return None if key is None else Unproven(workspace.root).of(person_digest(key, user))
+    return None if key is None else Unproven(workspace.root).of(person_digest(key, subject.whole_name))
 
 
 def _owes(survey: Survey, key: bytes, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what is owed until nothing is found any more."""
     head = survey.repository.head()[1] if survey.repository else None
-    fresh: dict[str, Any] = {"digest": person_digest(key, survey.user_id), "before": head}
+    fresh: dict[str, Any] = {"digest": person_digest(key, survey.subject.whole_name), "before": head}
     fresh |= {"removed": {}, "tombstones": 0}
     return fresh | dict(earlier or {}) | {"needles": survey.needles.to_keep(key)}
 
@@ -349,7 +386,7 @@ def _proven(
     sealed_copies = tuple(plan.remotes) if owed.get("went_with_key") else ()
     unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey), *_left_to_server(workspace)]
     for project in plan.projects:
-        _take_in(project, survey.user_id, scanned, unprovable)
+        _take_in(project, survey.user_id, plan.about, scanned, unprovable)
     head = survey.repository.head()[1] if survey.repository else None
     certificate = Certificate(
         digest=owed["digest"],
@@ -380,7 +417,9 @@ def _proven(
     return erasure
 
 
-def _take_in(project: Path, user: str, scanned: list[Place], unprovable: list[Mapping[str, str]]) -> None:
+def _take_in(
+    project: Path, user: str, about: str | None, scanned: list[Place], unprovable: list[Mapping[str, str]]
+) -> None:
     """Erase the person in a project that lies elsewhere; whose history is its own, that is left to its owner."""
     asked = f"who looks after it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
     if repository_of(project) is not None:
@@ -388,7 +427,7 @@ def _take_in(project: Path, user: str, scanned: list[Place], unprovable: list[Ma
         return
     try:
         with open_workspace(project) as inside:
-            erasure = erase_user(inside, user, confirm=lambda _: None)
+            erasure = erase_user(inside, user, about=about, confirm=lambda _: None)
     except MemkitError as error:
         unprovable.append({"place": f"the project {project}", "owner": f"{asked}. {error}".removesuffix(".")})
         return

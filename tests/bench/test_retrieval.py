@@ -130,6 +130,25 @@ def test_imported_turns_are_found_by_what_was_said_beside_them(bench: Bench) -> 
     assert overall(envelope, "records")["recall"]["2"] == 1.0
 
 
+def test_imported_talk_is_walked_by_what_its_speakers_say_of_themselves(bench: Bench) -> None:
+    """Ann's "my sister" is Ann's, and what her employer makes shares no word with the question."""
+    idle = ("The weather is no help.", "Did you see the match?", "We should cook again.", "My head hurts a little.")
+    lines = [
+        {"turn": f"{text} So much for {session}.", "id": f"{session}{n}", "session": session, "speaker": who}
+        for session in ("s1", "s2", "s3")
+        for n, (text, who) in enumerate(zip(idle, ("Bob", "Ann") * 2, strict=True))
+    ]
+    lines += [
+        {"turn": "Hey! My sister Ines works for Orbis.", "id": "a", "session": "s1", "speaker": "Ann"},
+        {"turn": "My sister Vera works for Kantor.", "id": "b", "session": "s1", "speaker": "Bob"},
+    ]
+    lines.append({"turn": "By the way, Orbis makes kites.", "id": "c", "session": "s3", "speaker": "Bob"})
+    lines.append({"turn": "Kantor makes clocks.", "id": "d", "session": "s2", "speaker": "Ann"})
+    lines.append({"question": "What does the employer of Ann's sister produce?", "evidence": ["c"]})
+
+    assert overall(bench(lines, "--mode", "records", "--k", "3"), "records")["recall"]["3"] == 1.0
+
+
 @pytest.mark.parametrize("mode", ["default", "records"])
 def test_what_is_told_of_a_name_is_found_through_what_brings_the_name(bench: Bench, mode: str) -> None:
     """A question that knows a person by their part in one session finds what another session says of them."""

@@ -187,6 +187,61 @@ class TestModel:
         _, told = say("/memory", options=("--session", "s"))
         assert "failed" not in told and live() == ["Lives in Lisbon"]
 
+    SAID = "Meine Schwester Anna arbeitet seit 2019 bei Siemens, und Siemens baut Windräder."
+    HANGS_TOGETHER = (
+        {"subject": "Anna", "predicate": "is the sister of", "object": "I"},
+        {"subject": "Anna", "predicate": "works for", "object": "Siemens", "valid_from": "2019-01-01"},
+    )
+
+    def test_it_says_how_things_hang_together_in_any_language(
+        self, drawing: Callable[..., Path], say: Say, store: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Rules read English; a model's relations make the same graph of German, which is walked the same."""
+        told = [
+            piece("Meine Schwester Anna arbeitet seit 2019 bei Siemens", 1) | {"relations": [*self.HANGS_TOGETHER]},
+            piece("Siemens baut Windräder", 1)
+            | {"relations": [{"subject": "Siemens", "predicate": "builds", "object": "Windräder"}]},
+        ]
+        drawing(json.dumps({"pieces": told}))
+
+        _, noticed = say(self.SAID, options=AGREED)
+
+        assert "not taken" not in noticed and "without a relation" not in noticed
+        assert run(["graph", "path", "my sister", "Windräder", "--user", "ada", "--json", "--store", str(store)]) == 0
+        edges = json.loads(capsys.readouterr().out)["data"]["edges"]
+        assert [(edge["relation"], edge["valid_from"]) for edge in edges] == [
+            ("works for", "2019-01-01"), ("makes", None),
+        ]  # fmt: skip
+        assert run(["memory", "search", "Was baut Annas Firma?", "--user", "ada", "--store", str(store)]) == 0
+        assert "Windräder" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            {"subject": "Anna", "predicate": "is married to", "object": "Viktor"},
+            {"subject": "Anna", "predicate": "works for", "object": "Siemens", "valid_from": "2019", "until": "x"},
+            {"subject": "Anna", "predicate": "works for", "object": "Siemens", "valid_from": "2019-01-01",
+             "valid_until": "2010-01-01"},
+            {"subject": ["Anna"], "predicate": "works for", "object": "Siemens"},
+            {"subject": "Anna"},
+            "Anna works for Siemens",
+            None,
+        ],
+    )  # fmt: skip
+    def test_a_relation_that_the_piece_does_not_bear_out_is_left_out_and_told(
+        self, lie: object, drawing: Callable[..., Path], say: Say, live: Callable[[], list[str]], store: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """Invented people, other forms, and what ends before it begins: the piece stays, and the relation does not."""
+        told = piece("Meine Schwester Anna arbeitet seit 2019 bei Siemens", 1) | {"relations": [lie]}
+        drawing(json.dumps({"pieces": [told]}))
+
+        _, noticed = say(self.SAID, options=AGREED)
+
+        assert live() == [told["text"]] and "without a relation" in noticed and "Viktor" not in noticed
+        run(["graph", "show", "--user", "ada", "--json", "--store", str(store)])
+        assert json.loads(capsys.readouterr().out)["data"]["edges"] == []
+
 
 class TestTheModelOfTheConversation:
     """Where no other model is named, the one that answers draws; a single turn waits for what comes after it."""

@@ -17,6 +17,7 @@ from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMem
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.session_context import SHORTENED, SessionContext
 from memkit.runtime.loop.taint import excerpt, fence
+from memkit.runtime.loop.tasks import EXCERPT, MOST_ERRORS, MOST_STEPS, Episode
 
 texts = st.text(max_size=60)
 
@@ -326,3 +327,46 @@ def test_an_embedding_function_finds_by_meaning() -> None:
     assert [one.text for one in known.search("what to drink", threshold=0.5)] == ["Ada likes tea."]
     known.search("what to drink")
     assert asked.count("Ada likes tea.") == 1
+
+
+@given(st.lists(st.tuples(texts, st.booleans()), max_size=300))
+def test_an_episode_keeps_so_much_and_no_more(steps: list[tuple[str, bool]]) -> None:
+    """However long a task runs and whatever its tools say, steps, errors and excerpts are bounded; the newest stay."""
+    episode = Episode("task")
+    for number, (said, succeeded) in enumerate(steps):
+        episode.add_step(f"{number} {said * 50}", said * 50, succeeded=succeeded)
+
+    assert len(episode.steps) <= MOST_STEPS and len(episode.errors) <= MOST_ERRORS
+    assert all(len(str(value)) <= EXCERPT for step in (*episode.steps, *episode.errors) for value in step.values())
+    if steps:
+        assert str(episode.steps[-1]["action"]).startswith(f"{len(steps) - 1} ")
+
+
+@pytest.mark.parametrize(
+    ("steps", "success", "worth"),
+    [
+        ([("deploy", True)], True, 0.7),
+        ([("deploy", False), ("deploy", True)], True, 0.9),
+        ([("deploy", False)], False, 0.8),
+        ([], False, 0.8),
+    ],
+)
+def test_an_episode_is_worth_what_it_teaches(steps: list[tuple[str, bool]], success: bool, worth: float) -> None:
+    """What failed and then worked is worth most, a failure more than what went as usual; the record says so."""
+    kept: list[float] = []
+    tasks = TaskMemory(WorkingMemory(), lambda outcome, taint: kept.append(outcome.importance))
+    tasks.start_task("ship")
+    for action, succeeded in steps:
+        tasks.record_step(action, "ok" if succeeded else "no", succeeded=succeeded)
+    tasks.end_task(success, "done")
+
+    assert kept == [worth]
+
+
+@given(st.lists(st.tuples(st.integers(), st.floats(0, 1)), max_size=60))
+def test_what_is_known_in_general_is_bounded(told: list[tuple[int, float]]) -> None:
+    """Of too many statements the least important go, and never the one that was just told."""
+    known = SemanticMemory(max_items=10)
+    for number, importance in told:
+        kept = known.add(f"statement{number}", importance)
+        assert kept in known.statements and len(known.statements) <= 10

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.privacy import scan
-from memkit.privacy.belonging import Belonging
+from memkit.privacy.belonging import Belonging, Subject
 from memkit.privacy.needles import Census, Needles
 from memkit.privacy.scan import Scanner
 from memkit.runtime.memory.log.links import claimed_link, link_of, linked, parent_of
@@ -46,7 +46,7 @@ def test_only_lines_of_the_person_go(found: list[dict[str, Any]]) -> None:
     """What stays are the lines of the others, byte for byte and in their order."""
     content = b"".join(map(_line, found))
 
-    rest = Belonging("alice").rest(content, torn=True)
+    rest = Belonging(Subject("alice")).rest(content, torn=True)
 
     assert rest == b"".join(_line(data) for data in found if data["user_id"] != "alice")
 
@@ -57,13 +57,13 @@ def test_a_torn_end_of_anybody_goes(found: list[dict[str, Any]], data: st.DataOb
     torn = _line(found[0]).split(b'"user_id"')[0][: data.draw(st.integers(1, 40))]
     others = b"".join(_line(record) for record in found if record["user_id"] != "alice")
 
-    assert Belonging("alice").rest(others + torn, torn=True) == others
+    assert Belonging(Subject("alice")).rest(others + torn, torn=True) == others
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_can_be_filtered_and_scanned(content: bytes) -> None:
     """Nothing that lies in a shard or an object makes either fail; filtering twice changes nothing more."""
-    belonging = Belonging("alice")
+    belonging = Belonging(Subject("alice"))
     once = belonging.rest(content, torn=True)
 
     assert belonging.rest(once, torn=True) == once
@@ -231,7 +231,7 @@ def test_a_line_after_one_that_goes_is_linked_anew() -> None:
         lines.append(placed)
         before = link.own
     content = b"".join(map(encode_line, lines))
-    census = Census("alice", lambda line: line, b"k" * 32)
+    census = Census(Subject("alice", lambda line: line), b"k" * 32)
     census.take(content)
 
     rest = [json.loads(line) for line in census.close().rest(content, torn=True).splitlines()]

@@ -336,12 +336,16 @@ KINDS = {
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @click.option("--redact", is_flag=True, help="Also replace what other files and their history quote of the user.")
+@click.option("--about", metavar="NAME", help="Only what USER's memory tells of somebody, and was drawn from it.")
 @click.option("--whole-repository", is_flag=True, help="Rewrite a repository of which the store is only a part.")
 @click.pass_obj
 def erase(
-    front: Front, user: str, yes: bool, out: Path | None, dry_run: bool, redact: bool, whole_repository: bool
-) -> None:
+    front: Front, user: str, yes: bool, out: Path | None, dry_run: bool, redact: bool, about: str | None,
+    whole_repository: bool,
+) -> None:  # fmt: skip
     """Remove everything that is held on USER from files, history and state; scan for it; write a certificate.
+
+    With --about only what tells of one person, firm or thing goes, with every conclusion and summary that rests on it.
 
     Every commit that held something is made anew, so commit ids change. Exits 1 when a trace is left, or when something
     is left to others, such as a remote.
@@ -357,7 +361,7 @@ def erase(
 
     erasure = erase_user(
         front.workspace, user, confirm=confirm, out=out, dry_run=dry_run, redact_files=redact,
-        whole_repository=whole_repository,
+        whole_repository=whole_repository, about=about,
     )  # fmt: skip
     findings = [
         diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
@@ -396,8 +400,13 @@ def erase(
     front.answer(data, _lines(erasure), ok=erasure.proven, diagnostics=findings)
 
 
+def _whose(plan: ErasurePlan) -> str:
+    return f"what {one_line(plan.user_id)} told of {one_line(plan.about)}" if plan.about else one_line(plan.user_id)
+
+
 def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
-    yield f"To be removed of {one_line(plan.user_id)}: {_counted(plan.removed)}."
+    yield f"To be removed of {_whose(plan)}: {_counted(plan.removed)}."
+    yield from (f"  {one_line(text, 100)}" for text in plan.told)
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {listed(plan.quotes)}."
     if plan.quoting:
@@ -422,7 +431,7 @@ def _lines(erasure: Erasure) -> Iterator[str]:
         yield from _plan_lines(erasure.plan)
         yield "Nothing was changed."
         return
-    yield f"Removed of {one_line(erasure.plan.user_id)}: {_counted(erasure.removed)}."
+    yield f"Removed of {_whose(erasure.plan)}: {_counted(erasure.removed)}."
     if erasure.commit_map:
         yield "Commits made anew, old and new id:"
     for old, new in erasure.commit_map.items():

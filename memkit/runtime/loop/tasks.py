@@ -14,7 +14,11 @@ from .tiers import DecisionMade, WorkingMemory
 ENDED = ("done", "failed")
 """Phases of a task that is over."""
 EXCERPT = 300
-"""Characters of a step's result that an episode keeps."""
+"""Characters of an action and of its result that an episode keeps."""
+MOST_STEPS, MOST_ERRORS, MOST_USED = 100, 20, 200
+"""So much is kept of an episode, the newest of each."""
+MENDED, BROKEN = 0.9, 0.8
+"""How much an episode is worth in which something failed and then worked, and one that failed."""
 
 BESIDE = ("used", "attempt")
 """What is kept beside working memory."""
@@ -38,12 +42,14 @@ class Episode:
 
     def add_step(self, action: str, result: str, *, succeeded: bool) -> None:
         """Keep a step once; a later success of a failed action is its resolution."""
+        action = action[:EXCERPT]
         step = {"action": action, "result": result[:EXCERPT], "succeeded": succeeded}
         if step in self.steps:
             return
-        self.steps.append(step)
+        self.steps = [*self.steps, step][-MOST_STEPS:]
         if not succeeded:
-            self.errors.append({"action": action, "error": result[:EXCERPT], "resolution": None})
+            error: dict[str, JSON] = {"action": action, "error": result[:EXCERPT], "resolution": None}
+            self.errors = [*self.errors, error][-MOST_ERRORS:]
             return
         for error in self.errors:
             if error["action"] == action and error["resolution"] is None:
@@ -60,7 +66,8 @@ class Episode:
         else:
             steps = ", ".join(str(step["action"]) for step in self.steps if step["succeeded"])
             lesson = f"done by: {excerpt(steps, EXCERPT)}" if steps and success else told
-        return TaskOutcome(self.task, told, lesson.rstrip("."), success, tuple(self.used))
+        worth = MENDED if solved else TaskOutcome.importance if success else BROKEN
+        return TaskOutcome(self.task, told, lesson.rstrip("."), success, tuple(self.used)[-MOST_USED:], worth)
 
 
 class TaskMemory:

@@ -338,9 +338,13 @@ class Statement:
 class SemanticMemory:
     """Statements to search by their words, or by meaning; telling one again makes it matter more."""
 
-    def __init__(self, embed: Callable[[str], Sequence[float]] | None = None) -> None:
-        """Keep statements; ``embed`` gives a text's vector, and then likeness is the cosine of two."""
+    def __init__(self, embed: Callable[[str], Sequence[float]] | None = None, max_items: int = 1000) -> None:
+        """Keep at most ``max_items`` statements; with ``embed``, which gives a vector, search is by the cosine of two.
+
+        Of too many the one goes that matters least and was told least often, of equals the oldest.
+        """
         self.statements: list[Statement] = []
+        self._max_items = max_items
         self._embed = embed
         self._vectors: dict[str, Sequence[float]] = {}
 
@@ -357,6 +361,10 @@ class SemanticMemory:
                 return kept
         kept = Statement(text, importance)
         self.statements.append(kept)
+        while len(self.statements) > self._max_items:
+            gone = min(self.statements[:-1] or self.statements, key=lambda known: (known.importance, known.times))
+            self.statements.remove(gone)
+            self._vectors.pop(gone.text, None)
         return kept
 
     def learn(self, text: str, importance: float = 0.5) -> list[Statement]:

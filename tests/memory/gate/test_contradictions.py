@@ -1,6 +1,7 @@
 """Which statements cannot both be true, as far as their wording shows."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ class TestAskedModel:
         """Under every policy both records stay, and the new one names the other."""
         gate = WriteGate(WriteSettings(contradictions=policy), lambda text, others: [0])
 
-        judged = gate.judge(Draft(text="Alice eats steak on Sundays"), self.PERSON, view)
+        judged = gate.judge(Draft(text="Alice grills burgers on Sundays"), self.PERSON, view)
 
         assert (judged.decision, judged.supersedes) == ("admitted", None)
         assert judged.record_fields["contradicts"] == ["R0"]
@@ -149,3 +150,46 @@ def test_opposites_counts_places_and_offices_contradict(one: str, other: str) ->
 def test_what_only_looks_opposite_does_not_contradict(one: str, other: str) -> None:
     """Another thing, another day, another part of it."""
     assert not contradict(one, other)
+
+
+WORDED = Path(__file__).parents[3] / "benchmarks" / "contradictions.txt"
+
+
+def worded() -> dict[str, list[tuple[str, str]]]:
+    """Return the pairs that the benchmark counts, by their set."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in WORDED.read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            found[line[2:]] = []
+        elif not line.startswith("#"):
+            one, _, other = line.partition(": ")[2].partition(" | ")
+            found[[*found][-1]].append((one, other))
+    return found
+
+
+@pytest.mark.parametrize("name", ["tuned", "second", "third"])
+def test_four_fifths_of_pairs_in_plain_wordings_are_seen_and_each_by_its_ground(name: str) -> None:
+    """Whoever looks by grounds finds what whoever compares all would."""
+    pairs = worded()[name]
+    seen = [pair for pair in pairs if contradict(*pair)]
+
+    assert len(seen) >= 0.8 * len(pairs)
+    assert all(contradict(other, one) and grounds(one) & grounds(other) for one, other in seen)
+
+
+def test_what_looks_alike_is_mostly_left_alone() -> None:
+    """Of pairs that are as like as contradictions, and are none, nearly all stand side by side."""
+    pairs = worded()["peace"]
+
+    assert len([pair for pair in pairs if contradict(*pair)]) <= 2
+
+
+def test_a_model_is_believed_about_every_pair(view: Any) -> None:
+    """Whatever the wording shows, a pair that the model names becomes an open question."""
+    pairs = [pair for name, pairs in worded().items() if name != "peace" for pair in pairs]
+    gate = WriteGate(contradicts=lambda text, others: [*range(len(others))])
+    for one, other in pairs:
+        view.held.clear()
+        view.add(one)
+        judged = gate.judge(Draft(text=other), TestAskedModel.PERSON, view)
+        assert judged.record_fields.get("contradicts") == ["R0"], (one, other)

@@ -173,8 +173,19 @@ def test_the_gate_says_what_is_wrong_with_a_relation(relation: Any, why: str) ->
     assert why in decision.reasons[0].message
 
 
-def test_a_turn_of_an_imported_conversation_tells_no_relation() -> None:
-    """Its "I" is whoever spoke then."""
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        ("I live in Porto", None),
+        ("assistant: I live in Porto", None),
+        ("user: Hey! I live in Porto. And you?", ("I", "Porto")),
+        ("bo: By the way, my sister Anna lives in Porto.", ("Bo's sister Anna", "Porto")),
+    ],
+)
+def test_a_turn_of_an_imported_conversation_tells_of_whoever_it_names(turn: str, told: tuple[str, str] | None) -> None:
+    """Its "I" is whoever spoke then: nobody where that is not said, and no assistant."""
     imported = Origin("import", "ada", session_id="s1")
+    record = offered(turn, imported, extra={"session_id": "s1"})
 
-    assert (record := offered("I live in Porto", imported, extra={"session_id": "s1"})) and record.relation is None
+    relation: Any = record.relation
+    assert (relation and (relation["subject"], relation["object"])) == told

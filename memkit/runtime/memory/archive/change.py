@@ -596,17 +596,17 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
 def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return what a record tells of how things hang together: as it was given, where its text names both, or as read.
 
-    A turn of somebody's conversation that an import brought says "I" of whoever spoke, so none is read from it.
+    A turn of somebody's conversation that an import brought says "I" of whoever it names as its speaker.
     """
     text, given = str(data["text"]), data.get("relation")
     is_turn = data.get("actor") == "import" and data.get("session_id")
-    if given is None and (data["type"] == "summary" or is_turn or not may_relate(text)):
+    if given is None and (data["type"] == "summary" or not may_relate(text)):
         return {}
-    from ..words.relations import is_told, kept_relations, relations
+    from ..words.relations import is_told, kept_relations, relations, relations_of_turn
 
     found: list[Mapping[str, JSON]] = [one for one in kept_relations(given) if is_told(one, text)]
     if given is None:
-        found = [one.to_data() for one in relations(text)]
+        found = [one.to_data() for one in (relations_of_turn if is_turn else relations)(text)]
     if not found:
         return {}
     names = [str(one[end]) for one in found for end in ("subject", "object") if one[end] != "I"]

@@ -557,6 +557,13 @@ class ArchiveReader:
                 return graph.path(found(between[0]), found(between[1]))
             return graph.around(found(around), steps) if around is not None else graph.whole()
 
+    def callings(self, user_id: str, text: str) -> tuple[tuple[str, ...], ...]:
+        """Return the words by which a user's records may speak of whom ``text`` names."""
+        from ..index.steps import callings
+
+        with self._reading(user_id):
+            return callings(text, self._graph(user_id, list(self._corpora(user_id)), None))
+
     def _graph(self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None) -> "MemoryGraph":
         from ..index.graph import MemoryGraph
 

@@ -32,8 +32,29 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("years old", r"(?:is|am)(?= \d+ years? old)"),
     ("takes coffee", r"takes? (?:his|her|their|my) coffee"),
     ("belongs to", r"belongs? to"),
+    ("grew up in", r"grew up in"),
+    ("goes to school", r"goes? to school (?:in|at)"),
+    ("is written in", r"is written in"),
+    (
+        "is by trade",
+        r"(?:is|am) an?(?= (?:teacher|nurse|doctor|dentist|lawyer|plumber|electrician|carpenter|engineer"
+        r"|pilot|surgeon|baker|butcher|farmer|programmer|developer|architect|accountant|chef|cook|waiter|waitress|driver"
+        r"|journalist|librarian|pharmacist|physicist|chemist|biologist|veterinarian|vet|hairdresser|firefighter|gardener"
+        r"|translator|judge|mechanic|photographer|postman|policeman|policewoman|secretary|tailor|student|intern)$)",
+    ),
+    (
+        "is of",
+        r"(?:is|am)(?= (?:american|australian|austrian|belgian|brazilian|british|canadian|chinese|czech|danish|dutch"
+        r"|egyptian|english|estonian|finnish|french|german|greek|hungarian|indian|irish|italian|japanese|korean|mexican"
+        r"|norwegian|polish|portuguese|romanian|russian|scottish|slovak|spanish|swedish|swiss|turkish|ukrainian|welsh)$)",
+    ),
     ("began", r"was (?:founded|built|established|opened) in"),
     ("runs on", r"runs? on(?! \w+days?\b)"),
+    ("has eyes", r"(?:has|have)(?= \w+ eyes$)"),
+    *(
+        (f"{made} by", f"(?:is|was) {made} by")
+        for made in ("founded", "written", "painted", "built", "designed", "led")
+    ),
     ("is based in", r"(?:is|are) (?:based|located|headquartered) in"),
 )
 """Relations that hold of one thing at a time."""
@@ -52,13 +73,20 @@ HELD_BY = regex(
     r"(?P<subject>[\w. -]{1,40})$"
 )
 """Who the one is that something has: Ada is the CTO of Acme."""
+IN_CHARGE = regex(
+    r"^(?P<value>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?) (?P<attribute>leads|heads|manages|chairs|owns|is in charge of"
+    r"|is responsible for) (?P<subject>the [a-z]+|[A-Z]\w+|payroll|sales|support|marketing)[.!]?$"
+)
+"""Who has something to themselves. Needs the text with its capitals."""
 CHOSEN = regex(
     r"^(?:the |our )(?P<subject>(?:[\w-]+ ){0,2}(?:branch|region|limit|timeout|colou?r|language|format|mode|version"
-    rf"|type|currency|time zone|flag|status|default)) is (?:set to )?{ADVERBS}{VALUE}$"
+    rf"|level|engine|provider|framework|theme|licen[cs]e|type|currency|time zone|flag|status|default)) "
+    rf"is (?:set to )?{ADVERBS}{VALUE}$"
 )
 """What one value is chosen for."""
 PLACED = regex(
-    r"^(?i:the|our|my) (?P<subject>[\w -]{2,40}?) (?:is|are) in (?P<value>[A-Z]\w+(?: [A-Z]\w+)*|the [a-z]+)$"
+    r"^(?i:the|our|my) (?P<subject>[\w -]{2,40}?) (?:is|are) (?:in (?P<place>[A-Z]\w+(?: [A-Z]\w+)*)"
+    r"|(?:in|on|under|behind|beside|above|next to) (?P<value>the [a-z]+))$"
 )
 """Where something is that stays where it is. Needs the text with its capitals."""
 NAMED = regex(
@@ -88,6 +116,7 @@ RANKED = regex(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
 )
+COMPARED = regex(r"^(?P<more>[^.;]+?) (?:is|are) (?P<subject>\w+er|more \w+) than (?P<less>[^.;]+)")
 RANKING = regex(r"(?i)\b(?:over|to|than)\b")
 COUNTED = regex(rf"^(?:only |about |exactly )*(?:\d|(?:one|{COUNT})\b)")
 """What follows "has" where it says how many."""
@@ -96,13 +125,25 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
     for words in (
         "single married divorced widowed", "open closed shut", "on off", "public private", "positive negative",
         "awake asleep", "alive dead", "active closed inactive", "true false", "left-handed right-handed",
-        "short long", "with without", "metric imperial", "own rent", "small large huge tiny big", "green red",
+        "short long", "metric imperial", "own rent", "small large huge tiny big",
         "stateless stateful", "locked open", "north south east west", "allowed forbidden", "enabled disabled",
         "hourly daily weekly monthly yearly", "full empty", "near far", "early late", "cheap expensive", "male female",
-        "free paid", "upstairs downstairs", "indoors outdoors", "vegetarian omnivore",
+        "free paid", "upstairs downstairs", "indoors outdoors", "vegetarian omnivore", "part-time full-time",
+        "permanent temporary",
+        "valid expired", "vacant filled occupied", "up down", "tabs spaces", "mornings evenings", "nights days",
     )
 )  # fmt: skip
 """Of the words of a line only one is true of the same thing."""
+COLOURS = frozenset("red green blue silver black white grey yellow brown orange purple pink beige".split())
+LANGUAGES = frozenset("english german french spanish italian portuguese dutch polish swedish danish norwegian".split())
+BEHIND_WORD = {
+    "is": (COLOURS,),
+    "are": (COLOURS,),
+    "every": (frozenset("hour day week month quarter year".split()),),
+    "by": (frozenset("post mail email card invoice cash cheque phone train bus car plane bike".split()),),
+}
+"""Of what stands behind these words only one is true; elsewhere many may be: the colours that somebody likes."""
+REPLYING = frozenset("answer reply respond write".split())
 MARITAL = EXCLUSIVE[0]
 """Whom somebody is married to is said behind it."""
 TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
@@ -140,7 +181,8 @@ COUNTING = frozenset(("has", "have", "requires", "require", "holds", "seats", "e
 HATES = regex(r"(?i)\bcan(?:no|['\u2019])t stand\b")
 ALWAYS_NEVER = {"always": False, "never": True}
 AUXILIARIES = frozenset(
-    """own owns do does did is am are was were will would can has have had be been longer any anymore more""".split()
+    """must need needs yet with own owns do does did is am are was were will would can has have had be been
+    longer any anymore more""".split()
 )
 
 
@@ -170,11 +212,16 @@ def contradict(one: str, other: str) -> bool:
     False
     """
     left, right = set(words(one)), set(words(other))
-    if len(left & right) * 4 < min(len(left), len(right)):
+    if len(left & right) * 6 < min(len(left), len(right)):
         return False
     if _negates(one, other) or _other_value(claim(one), claim(other)) or _ranks_reversed(one, other):
         return True
-    return any(_other_value(mine, yours) for mine in exclusives(one) for yours in exclusives(other))
+    return any(_other_value(mine, yours) for mine in _alternatives(one) for yours in _alternatives(other))
+
+
+def _alternatives(text: str) -> tuple[StatedValue, ...]:
+    """Return what ``text`` says in words of which only one can be true."""
+    return (*exclusives(text), *filter(None, (had(text), numbered(text))))
 
 
 def grounds(text: str) -> set[tuple[str, ...]]:
@@ -185,10 +232,10 @@ def grounds(text: str) -> set[tuple[str, ...]]:
     """
     if len(text) > LONGEST_STATEMENT:
         return set()
-    stated, ranked = claim(text), RANKED.match(plain(text)) if RANKING.search(text) else None
+    stated, ranked = claim(text), _ranked(text)
     core, positive = _core(text)
     found = ({core} if len(core) > 1 else set()) | ({(stated.subject, stated.attribute)} if stated else set())
-    found |= {(one.subject, one.attribute) for one in exclusives(text)}
+    found |= {(one.subject, one.attribute) for one in _alternatives(text)}
     if positive:  # what is denied altogether may begin it
         found |= {core[:length] for length in range(3, min(len(core), DENIED) + 1)}
     if ranked:
@@ -204,13 +251,33 @@ def claim(text: str) -> StatedValue | None:
         return None
     for pattern in (ATTRIBUTE, MY_ATTRIBUTE, ATTRIBUTE_OF, HELD_BY):
         match = pattern.match(read)
-        if match and not MANY.search(match["attribute"]):
-            return StatedValue(_subject(match["subject"]), _levelled(match["attribute"]), _levelled(match["value"]))
+        if match and not MANY.search(match["attribute"]) and not _describes(match, text):
+            kind = " is a" if match["value"].startswith(("a ", "an ")) else ""
+            attribute = _levelled(match["attribute"]) + kind
+            return StatedValue(_subject(match["subject"]), attribute, _levelled(match["value"]))
     for name, pattern in PATTERNS:
         match = pattern.match(read)
         if match:
             return StatedValue(_subject(match["subject"]), name, _levelled(match["value"]))
+    if match := IN_CHARGE.match(text):
+        return StatedValue(_subject(plain(match["subject"])), match["attribute"], plain(match["value"]))
     return _identity(text) or _placed(text) or _chosen(read) or _measurement(read) or _home(read)
+
+
+VALUED = frozenset(
+    """colour color size age job name status language currency timezone type mode diet email address phone number
+    username handle website""".split()
+)
+"""What is said of these is which one it is; what is said of other things may be how or where they are."""
+
+
+def _describes(match: re.Match[str], text: str) -> bool:
+    """Return whether something is only described, or called so: my car is fast, my dog is called Rex."""
+    value = match["value"]
+    if re.match(r"(?:called|named) ", value):
+        return True
+    is_thing = " " not in match["attribute"] and match["attribute"] not in VALUED
+    return is_thing and not value.startswith(("a ", "an ")) and text.strip(" .!").endswith(value)
 
 
 DENIED = 6
@@ -225,9 +292,13 @@ def exclusives(text: str) -> tuple[StatedValue, ...]:
         return ()
     found = []
     for place, word in enumerate(said):
-        for group in EXCLUSIVE if place and said[place - 1] not in DETERMINERS else ():
+        behind = said[place - 1] if place else ""
+        groups = EXCLUSIVE if place and behind not in DETERMINERS else ()
+        groups += BEHIND_WORD.get(behind, ()) + ((LANGUAGES,) if behind == "in" and said[0] in REPLYING else ())
+        for group in groups:
             if word in group:
-                before = " ".join("user" if one in SELF else one for one in said[:place] if one not in EMPTY_WORDS)
+                bare = (one for one in said[:place] if one not in EMPTY_WORDS and one != "happily")
+                before = " ".join("user" if one in SELF else one for one in bare)
                 after = "" if group is MARITAL else " ".join(one for one in said[place + 1 :] if one not in EMPTY_WORDS)
                 found.append(StatedValue(before, f"{min(group)} {after}", word))
     return tuple(found)
@@ -239,12 +310,98 @@ LONGEST_CHOICE = 12
 """Words; in a longer statement what is open or closed may be something else."""
 
 
+HAD = {
+    "child": ("child children kid kids", "son sons daughter daughters baby twins triplets girl boy"),
+    "sibling": ("sibling siblings", "brother brothers sister sisters"),
+    "pet": ("pet pets", "cat cats dog dogs parrot hamster rabbit rabbits puppy kitten goldfish"),
+    "debt": ("debt debts", "mortgage loan loans"),
+    "degree": ("degree", "phd doctorate diploma bachelor master"),
+    "spouse": ("spouse", "wife husband"),
+    "car": ("car cars", ""),
+    "meat": ("meat", "beef pork chicken steak ham bacon lamb turkey sausages"),
+    "alcohol": ("alcohol", "wine beer whisky vodka gin"),
+    "job": ("job", ""),
+}
+"""Words for what somebody has, eats or drinks, and for what are kinds of it: who has none of it has none of these."""
+ALL_OF = {word: kind for kind, (all_of, _) in HAD.items() for word in all_of.split()}
+KIND_OF = ALL_OF | {word: kind for kind, (_, some) in HAD.items() for word in some.split()}
+WITHOUT = {
+    "childless": "child", "an only child": "sibling", "unemployed": "job", "retired": "job", "jobless": "job",
+    "broken": "job", "single": "spouse", "unmarried": "spouse", "divorced": "spouse", "vegan": "meat",
+    "vegetarian": "meat", "a vegan": "meat", "a vegetarian": "meat", "teetotal": "alcohol", "sober": "alcohol",
+    "debt-free": "debt", "free": "price",
+}  # fmt: skip
+"""What somebody is who has, eats or drinks nothing of a kind; what is broken does not work."""
+_HAVING = r"(?:have|has|own|owns|eat|eats|drink|drinks|keep|keeps|drive|drives)"
+LACKS = regex(
+    rf"^{SUBJECT} (?:(?:has|have) no|(?:do|does)(?:n't| not) {_HAVING}(?: any| an?)?|never {_HAVING}) (?P<what>\w+)$"
+)
+IS_WITHOUT = regex(rf"^{SUBJECT} (?:is|am|are) {ADVERBS}(?P<what>{'|'.join(WITHOUT)})$")
+HAS = regex(rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?|costs?)\b.*)$")
+BEHIND = regex(r" (?:in|at|of|with|on|for|from|and|every|each|who|that|named|called|since|to|as|by|before)\b.*")
+
+
+@lru_cache(maxsize=KEPT)
+def had(text: str) -> StatedValue | None:
+    """Return what kind of thing somebody says that they have some of, or nothing of.
+
+    >>> had("Ada has a daughter in Rome"), had("Ada is childless").value
+    (StatedValue(subject='ada', attribute='has child', value='some'), 'none')
+    """
+    read = plain(text).strip(" .!")
+    if match := LACKS.match(read):
+        kind, value = ALL_OF.get(match["what"]), "none"
+    elif match := IS_WITHOUT.match(read):
+        kind, value = WITHOUT[match["what"]], "none"
+    elif (match := HAS.match(read)) and not PAST.search(read) and not is_negated(read):
+        head = BEHIND.sub("", match["what"] or "").rpartition(" ")[2]
+        kind, value = (
+            {"work": "job", "cost": "price"}.get((match["does"] or "").rstrip("s")) or KIND_OF.get(head),
+            "some",
+        )
+    else:
+        return None
+    told = kind and not _reaches_on(match["subject"])
+    return StatedValue(_subject(match["subject"]), f"has {kind}", value) if told else None
+
+
+def _reaches_on(subject: str) -> bool:
+    """Return whether what was read as a subject holds more than one: "I cycle to" work."""
+    return " " in subject and subject.partition(" ")[0] in ("i", "we", "you")
+
+
+ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)"
+_NUMBER = rf"(?:{MEASURE.pattern}|\b(?:{ORDINAL})\b)"
+NUMBERED = regex(
+    rf"^(?P<before>{SUBJECT} {ADVERBS}(?:(?:has|have|takes?|lasts?|needs?|speaks?|pays?|earns?|weighs?) "
+    rf"(?:only |about )?"
+    rf"|(?:is|are|am|lives?|starts?|ends?) (?:(?:in|on|at|due) )?(?:the |only )?))(?P<value>{_NUMBER}(?: {_NUMBER})*)"
+    r"(?P<after>(?: [\w%€$£.-]+){0,4})$"
+)
+"""What is so many, so long, so far, and the same thing cannot be another number of."""
+
+
+@lru_cache(maxsize=KEPT)
+def numbered(text: str) -> StatedValue | None:
+    """Return the number that a statement gives of something, with everything else it says as what that is of.
+
+    >>> numbered("I live on the third floor")
+    StatedValue(subject='user live on', attribute='# floor', value='third')
+    """
+    read = plain(text).strip(" .!")
+    match = None if is_negated(read) or PAST.search(read) else NUMBERED.match(read)
+    if match is None or MANY.search(match["subject"]) or _reaches_on(match["subject"]):
+        return None
+    before = f"{_subject(match['subject'])}{match['before'][len(match['subject']) :].replace(' only ', ' ')}"
+    return StatedValue(_levelled(before), f"# {_levelled(match['after'])}".strip(), match["value"])
+
+
 def _placed(text: str) -> StatedValue | None:
     match = PLACED.match(text.strip(" .!"))
     if match is None or MANY.search(match["subject"].lower()):
         return None
-    kind = "a room" if match["value"].startswith("the ") else "a place"
-    return StatedValue(_subject(plain(match["subject"])), f"is in {kind}", _levelled(match["value"]))
+    kind = "a room" if match["value"] else "a place"
+    return StatedValue(_subject(plain(match["subject"])), f"is in {kind}", _levelled(match["value"] or match["place"]))
 
 
 def _chosen(read: str) -> StatedValue | None:
@@ -346,9 +503,13 @@ def _core(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _ranks_reversed(one: str, other: str) -> bool:
-    if not RANKING.search(one):
-        return False
-    left, right = RANKED.match(plain(one)), RANKED.match(plain(other))
+    left, right = _ranked(one), _ranked(other)
     if left is None or right is None or _subject(left["subject"]) != _subject(right["subject"]):
         return False
     return _levelled(left["more"]) == _levelled(right["less"]) and _levelled(left["less"]) == _levelled(right["more"])
+
+
+def _ranked(text: str) -> re.Match[str] | None:
+    """Return what is said to be liked better, or to be more so, than something else."""
+    read = plain(text).strip(" .!")
+    return (RANKED.match(read) or COMPARED.match(read)) if RANKING.search(text) else None

@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from ..words.dates import dated
-from ..words.relations import LEADS_TO, SAME_ROLE, relations
+from ..words.relations import LEADS_TO, ROLE_OF, SAME_ROLE, relations
 from ..words.text import STOP_WORDS, query_terms, regex, tokens
 from ..words.text import words as spoken
 from .graph import SELF, MemoryGraph, Tie
@@ -48,6 +48,14 @@ class Steps(NamedTuple):
     records: tuple[Reached, ...] = ()
     past: frozenset[str] = frozenset()
     """Records that say what did not hold at the time that the question asks about."""
+
+
+class SeveralCalled(Exception):
+    """Say that several have a name."""
+
+    def __init__(self, name: str, titles: Sequence[str]) -> None:
+        super().__init__(name)
+        self.name, self.titles = name, titles
 
 
 Mentioning = Callable[[Sequence[str], int], Sequence[tuple[str, Sequence[str]]]]
@@ -161,6 +169,32 @@ class _Meant(NamedTuple):
     """What is called by a name of its own."""
     read: set[str]
     """Words that said whose what somebody is, and ask for nothing more."""
+
+
+def callings(text: str, graph: MemoryGraph) -> tuple[tuple[str, ...], ...]:
+    """Return the words by which texts may speak of whom ``text`` names: their names, and whose what they alone are.
+
+    Raises:
+        SeveralCalled: Several that are told apart have that name.
+    """
+    ids = graph.find(text)
+    if len(apart := [id for id in ids if "(" in id]) > 1:
+        raise SeveralCalled(text, [graph.title(id) for id in apart])
+    found = [] if ids and "(" in ids[0] else [_levelled(text)]
+    for id in ids:
+        found += [_levelled(name) for name in graph.spoken(id)]
+        for tie in graph.touching([id]):
+            owner, what = tie.target.partition(" (")[0], tie.relation.removesuffix(ROLE_OF.format(""))
+            if tie.source == id and what != tie.relation and graph.holders(f"{owner}/{what}") == [id]:
+                whose = (
+                    [("my",), ("our",)] if owner == f"{SELF}{graph.user_id}" else map(_levelled, graph.spoken(owner))
+                )
+                found += [(*one, *_levelled(what)) for one in whose]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _levelled(text: str) -> tuple[str, ...]:
+    return tuple(SAME_ROLE.get(word, word) for word in spoken(text))
 
 
 def _named(said: Sequence[str], graph: MemoryGraph) -> _Meant:

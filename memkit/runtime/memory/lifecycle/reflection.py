@@ -188,9 +188,8 @@ def _said(tie: Tie, id: str, names: Mapping[str, str]) -> str:
     """Return a tie as it is said of one of its ends."""
     since = f" (since {tie.valid_from})" if tie.valid_from else ""
     source = "" if tie.source == id else f"{names[tie.source]} "
-    if tie.relation.endswith(" of"):
-        what = tie.relation.removesuffix(" of")
-        return f"{source}is {names[tie.target]}'s {what.removeprefix('is a ')}{since}"
+    if tie.relation.endswith(" of") and not tie.relation.startswith("is "):
+        return f"{source}is {names[tie.target]}'s {tie.relation.removesuffix(' of')}{since}"
     return f"{source}{tie.relation} {names[tie.target]}{since}"
 
 

@@ -388,8 +388,9 @@ class MemoryTools:
         return learned
 
     def remember_outcome(
-        self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str
-    ) -> str | None:
+        self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str,
+        importance: float = OUTCOME_IMPORTANCE,
+    ) -> str | None:  # fmt: skip
         """Offer what came of a task, told by ``text`` and in three keys, and let it move what the task relied on.
 
         Returns the record's id, None where the user agreed to nothing; raises Refused with the gate's reasons.
@@ -404,7 +405,7 @@ class MemoryTools:
         if decision is None:
             tag = "succeeded" if succeeded else "failed"
             draft = Draft(
-                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
+                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=importance,
                 source="learned", extra=told,
             )  # fmt: skip
             if origin.actor == "agent":

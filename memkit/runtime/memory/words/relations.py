@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .dates import MONTHS, WEEKDAYS
 from .text import regex
 from .text import words as named_by
-from .wording import hedged_wording, is_negation, words
+from .wording import hedged_wording, is_negation, sentences, words
 
 LONGEST = 300
 """Characters; what is longer is no statement."""
@@ -101,12 +101,25 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"(?:is|am) engaged to", Verb("is engaged to", "", _WEDDED)),
     (r"(?:is|am) friends with", Verb("is a friend of", "", _WEDDED)),
     (r"works? with", Verb("works with")),
+    (r"works? in|(?:is|am) working in", Verb("works in", "", _HOME)),
+    (r"grew up in", Verb("grew up in", "", _HOME)),
     (r"works? on|(?:is|am) working on", Verb("works on", "", (PERSON, ""))),
     (r"worked on", Verb("worked on", "works on", (PERSON, ""), ended=True)),
     (r"reports? to", Verb("reports to", "", _WEDDED)),
-    (r"leads|lead|manages?|runs(?! on\b)|heads|directs|chairs|(?:is|am) in charge of|(?:is|am) responsible for",
+    (r"leads|lead|manages?|runs(?! on\b)|heads|directs|chairs|coaches|commands|(?:is|am) in charge of"
+     r"|(?:is|am) responsible for",
      Verb("leads", "", (PERSON, ""))),
+    (r"(?:is|was) (?:led|run|managed|headed|directed|chaired|coached|commanded) by",
+     Verb("is led by", "leads", ("", PERSON))),
     (r"maintains?", Verb("maintains", "", (PERSON, ""))),
+    (r"is maintained by|is looked after by", Verb("is maintained by", "maintains", ("", PERSON))),
+    (r"(?:is|was) (?:written|authored) by", Verb("was written by", "wrote", ("", PERSON))),
+    (r"was (?:co-?)?founded by", Verb("was founded by", "founded", (ORGANISATION, PERSON))),
+    (r"(?:is|was) (?:created|designed|invented|developed|built) by", Verb("was created by", "created")),
+    (r"is (?:funded|sponsored|paid for) by", Verb("is funded by", "funds", ("", ORGANISATION))),
+    (r"funds|sponsors", Verb("funds", "", (ORGANISATION, ""))),
+    (r"is (?:made|produced|sold) by", Verb("is made by", "makes", ("", ORGANISATION))),
+    (r"is used by", Verb("is used by", "uses")),
     (r"co-?founded|founded|started the company", Verb("founded", "", (PERSON, ORGANISATION))),
     (r"owns?", Verb("owns")),
     (r"acquired|bought out|took over", Verb("acquired", "", (ORGANISATION, ORGANISATION))),
@@ -117,7 +130,7 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"studied at|graduated from", Verb("studied at", "studies at", _JOB, ended=True)),
     (r"plays for", Verb("plays for", "works for", _JOB)),
     (r"depends on|relies on", Verb("depends on")),
-    (r"runs on|is hosted (?:on|by|in)", Verb("runs on")),
+    (r"runs on|is (?:hosted|deployed) (?:on|by|in)", Verb("runs on")),
     (r"is written in", Verb("is written in")),
     (r"uses", Verb("uses")),
     (r"replaced|replaces", Verb("replaced")),
@@ -129,7 +142,7 @@ VERBS: tuple[tuple[str, Verb], ...] = (
 )  # fmt: skip
 OF_THINGS = frozenset(
     ("depends on", "runs on", "uses", "replaced", "is part of", "maintains", "works on", "leads", "owns", "created",
-     "wrote", "is written in")
+     "wrote", "is written in", "funds", "founded", "makes")
 )  # fmt: skip
 """What may be said of a thing that has no name: the billing service."""
 BEGINS = frozenset(("is married to", "founded", "created", "wrote", "acquired", "replaced", "is also called"))
@@ -150,7 +163,7 @@ NAME = (
     r"(?: (?:AG|Inc\.|Ltd\.))?"
 )
 _WHAT = (
-    r"(?:[a-z][a-z-]*(?:-in-law)?|C[EFTO]O|VP|PM|HR|QA|UX)"
+    r"(?:(?:PhD )?[a-z][a-z-]*(?:-in-law)?|C[EFTO]O|VP|PM|HR|QA|UX)"
     r"(?: (?!is\b|was\b|and\b|of\b|who\b|lives\b|works\b)[a-z][a-z-]*){0,2}?"
 )
 OWNER = rf"(?:(?:[Mm]y|[Oo]ur)(?: {_WHAT} {NAME}['\u2019]s)?|(?:{NAME})['\u2019]s|(?:{NAME})(?<=s)['\u2019])"
@@ -182,9 +195,14 @@ IS_ROLE_OF = regex(
 BEING = regex(r" (?:is|was|am|became) .* (?:of|at|for|in charge of) ")
 IS_MY = regex(rf"^(?P<object>{NAME}) (?P<verb>is|was) (?P<owner>{OWNER}) (?P<what>{_WHAT}){_END}")
 MY_IS = regex(
-    rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?:['\u2019]s name)? (?P<verb>is(?: called| named)?) "
-    rf"(?P<object>{NAME}){_END}"
+    rf"^(?P<owner>{OWNER}) (?P<what>{_WHAT})(?: (?:at|in|from) {NAME})?(?:['\u2019]s name)? "
+    rf"(?P<verb>is(?: called| named)?) (?P<object>(?:the )?{NAME}){_END}"
 )
+HAS_CALLED = regex(
+    rf"^(?P<object>I|{ROLED}|{NAME}) (?P<verb>have|has|owns?|runs?|keeps?|bought|founded|started) an? (?P<what>{_WHAT})"
+    rf",? (?:called|named) (?P<subject>(?:the )?{NAME}){_END}"
+)
+"""Whose something is that has a name: "Celeste has a dog named Rex"."""
 ALSO = regex(
     rf"^(?P<subject>{NAME}) (?P<verb>is (?:also|now|better) (?:known as|called)|goes by|is short for"
     rf"|(?:has |was |is |has been )?(?:now )?renamed (?:itself )?(?:to |as )?|changed (?:its|his|her) name to"
@@ -195,7 +213,8 @@ RENAMING = (
     "renamed", "name to", "new name of",
 )  # fmt: skip
 OWNING = ("'s ", "\u2019s ", "s' ", "s\u2019 ", " My ", " Our ", " is my ", " is our ", " was my ", " was our ")
-SHAPES = ((ALSO, ALIAS.label, RENAMING), (IS_MY, "", OWNING), (MY_IS, "", OWNING))
+CALLED = (" called ", " named ")
+SHAPES = ((ALSO, ALIAS.label, RENAMING), (IS_MY, "", OWNING), (MY_IS, "", OWNING), (HAS_CALLED, "", CALLED))
 """A pattern, what it says, and what a sentence of its shape holds."""
 FORMERLY = frozenset({"used to be called", "was formerly called", "was formerly known as", "is the new name of"})
 MY_NAME = regex(rf"^(?:My name is|I am called|I['\u2019]m called) (?P<object>{NAME})[.!]?$")
@@ -240,7 +259,7 @@ LEADS_TO: Mapping[str, frozenset[str]] = {
         "lives in": "home city town live lives lived living based country where move moved",
         "is in": "country city town state region village where located",
         "is married to": "wife husband spouse partner married wed",
-        "makes": "make makes product products produce produces build builds sell sells offer",
+        "makes": "make makes made product products produce produces produced build builds sell sells offer",
         "works on": "project working",
         "leads": "lead leads leader boss head heads manager manages run runs charge responsible direct directs "
         "director",
@@ -261,6 +280,10 @@ LEADS_TO: Mapping[str, frozenset[str]] = {
         "is a subsidiary of": "parent subsidiary owner owns owned",
         "acquired": "acquire acquired bought owner",
         "supplies": "supply supplies supplier",
+        "funds": "fund funds funder funded sponsor pays",
+        "works in": "work works working office",
+        "grew up in": "grow grew childhood",
+        "created": "create created creator design designed designer make made",
     }.items()
 }
 """Which words of a question ask for a relation."""
@@ -284,12 +307,45 @@ def relations(text: str) -> list[Relation]:
     return found[:MOST]
 
 
+SPOKEN = regex(r"^(?P<who>[\w.'-]+(?: [\w'-]+){0,2}): (?P<said>\S.*)$", re.DOTALL)
+USERS, AGENTS = frozenset(("user", "human", "me")), frozenset(("assistant", "ai", "agent", "bot", "system", "tool"))
+INTERJECTION = regex(
+    r"(?i)^(?:(?:hey|hi|hello|oh|wow|well|so|and|by the way|btw|you know(?: what)?|guess what|actually|also)\b[,!.?:]? *)+"
+)
+
+
+def relations_of_turn(text: str) -> list[Relation]:
+    """Return what a turn of a conversation says, sentence by sentence; "I" in it is whoever it names as its speaker.
+
+    >>> relations_of_turn("Ann: Hey! I moved to Porto in 2020. How are you?")[0][:4]
+    ('Ann', 'moved to', 'Porto', '2020-01-01')
+    """
+    match = SPOKEN.match(text)
+    if match is None or match["who"].lower() in AGENTS:
+        return []
+    who = "I" if match["who"].lower() in USERS else match["who"].title()
+    found = []
+    for sentence in sentences(match["said"]):
+        bare = INTERJECTION.sub("", sentence)
+        found += [one._replace(subject=_by(one.subject, who), object=_by(one.object, who)) for one in relations(bare)]
+    return found[:MOST]
+
+
+def _by(end: str, who: str) -> str:
+    """Return how an end of a relation reads when somebody else tells what ``who`` said."""
+    if who == "I":
+        return end
+    return who if end == "I" else re.sub(r"^(?:my|our) ", f"{who}'s ", end)
+
+
 def _relation(said: str) -> Relation | None:
     if match := MY_NAME.match(said):
         return Relation("I", ALIAS.label, match["object"])
     for pattern, label, holding in SHAPES:  # a pattern takes milliseconds to compile, and most texts need few
         if not any(part in f" {said}" for part in holding) or (match := pattern.match(said)) is None:
             continue
+        if pattern is HAS_CALLED:
+            return _checked(match["subject"], f"is the {match['what']} of", match["object"], match)
         if label:
             turned = " ".join(match["verb"].split()) in FORMERLY
             pair = (match["object"], match["subject"]) if turned else (match["subject"], match["object"])
@@ -432,7 +488,7 @@ def _roled(one: Mention, user_id: str) -> Iterator[Stated]:
 
 
 def _role_verb(what: str) -> Verb:
-    base = what.split()[-1].lower()
+    base = what.removesuffix("-in-law").split()[-1].lower()
     owner = ORGANISATION if base in OFFICES else ""
     return Verb(ROLE_OF.format(what), "", (PERSON if base in KIND_OF_ROLE or owner else "", owner))
 
@@ -495,7 +551,7 @@ def name_key(name: str) -> str:
 
 
 def _role_key(owner: str, what: str) -> str:
-    parts = what.lower().split()
+    parts = what.lower().replace("-", " ").split()
     parts = [part for part in parts if part not in ("new", "dear", "own", "little", "the", "beloved")] or parts
     if parts[0] in PAST_ROLES and len(parts) > 1:
         parts = [f"former-{parts[-1]}"]
@@ -509,12 +565,20 @@ def kept_relations(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in found if isinstance(one, Mapping)]
 
 
+SPEAKERS = frozenset(
+    """i my me our we user ich mein meine meiner meinem meinen mir mich wir unser unsere nutzer nutzerin je j mon ma mes
+    moi notre nous yo mi mis mio nuestro usuario usuaria io mia miei mie eu meu minha meus minhas jag min mitt mina ik
+    mijn jeg mit moj moja ja mam я мой моя мне мои меня benim ben minun אני שלי أنا 我 私 나 제""".split()
+)
+"""How whoever speaks is named in a text, in some languages: a model gives that end of a relation as "I"."""
+
+
 def is_told(relation: Mapping[str, Any], text: str) -> bool:
     """Return whether both ends of a relation that a model gave are named in the text: it may invent neither."""
     held = set(named_by(text)) | set(words(text))
 
     def named(end: str) -> bool:
         asked = [word for word in named_by(str(relation.get(end, ""))) if word not in ("i", "my", "me", "user", "the")]
-        return all(word in held for word in asked) and (bool(asked) or not held.isdisjoint(("i", "my", "me", "our")))
+        return all(word in held for word in asked) and (bool(asked) or not held.isdisjoint(SPEAKERS))
 
     return named("subject") and named("object")
