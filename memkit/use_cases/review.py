@@ -13,7 +13,7 @@ from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
-from memkit.review.interface import Difference, Note, Review, in_order
+from memkit.review.interface import Difference, LintFinding, Note, Review, ReviewSubject, in_order
 from memkit.review.lint_delta import lint_delta
 from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
@@ -68,6 +68,25 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     renamed = {each.old_path: each.path for each in found.subjects if each.old_path and each.path}
     lint = lint_delta(before, after, changed, renamed)
     return Review(found, verdicts, lint, assess(found, verdicts, lint, looked.questions))
+
+
+def review_part(review: Review, user: str) -> Review:
+    """Return what a review says to one user: of their memory, and of policies, skills and domains, which all see."""
+    shown = [
+        one for one in review.difference.subjects if one.area in ("policy", "skill", "domain") or _is_of(one, user)
+    ]
+    paths = {one.path for one in shown if one.path}
+    found = replace(review.difference, subjects=tuple(shown), notes=())
+    lint = replace(review.lint, new=_at(review.lint.new, paths), fixed=_at(review.lint.fixed, paths))
+    return Review(found, review.verdicts, lint, assess(found, review.verdicts, lint))
+
+
+def _is_of(subject: ReviewSubject, user: str) -> bool:
+    return subject.area == "memory" and subject.path is None and subject.name == user
+
+
+def _at(findings: Sequence[LintFinding], paths: set[str]) -> tuple[LintFinding, ...]:
+    return tuple(one for one in findings if one.path in paths)
 
 
 @dataclass

@@ -6,12 +6,13 @@ No room writes, and none asks for more than it shows.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, NotFound, UsageError
 from memkit.review.pages import markdown
@@ -29,9 +30,13 @@ from memkit.use_cases.accounts import blame_record, explain_record
 from memkit.use_cases.health import examine_health
 from memkit.use_cases.policies import check_policy, checked_data, list_policies
 from memkit.use_cases.recall import core_sections, find_record, record_data, why_waiting
-from memkit.use_cases.review import review_commits
+from memkit.use_cases.review import review_commits, review_part
 from memkit.use_cases.skills import find_skills, list_skills, show_skill
 from memkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.index.graph import RelationGraph
+    from memkit.use_cases.relations import GraphQuestion
 
 SHOWN = 50
 """Records of one page of a list."""
@@ -45,6 +50,8 @@ MOST_WAITING = 200
 MOST_CHANGES = 50
 MOST_SAID = 200
 MOST_TIES = 200
+MOST_MOVING = 2000
+"""Things in the picture that moves; those with most ties are in it."""
 MOST_DRAWN = 200
 """Things in one picture; more of them nobody can read, and the table has them."""
 BESIDE: Mapping[str, str] = {
@@ -322,7 +329,7 @@ def _commits(workspace: Workspace) -> list[Shown]:
 
 
 def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return the review of two commits by meaning, or of what is in no commit yet."""
+    """Return the review of two commits by meaning, or of what is in no commit yet; a token sees its user's part."""
     commits = _commits(workspace)
     before, after = asked.get("from", "").strip(), asked.get("to", "").strip()
     for said in (before, after):
@@ -332,12 +339,15 @@ def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
     shown: Shown = {"commits": commits, "from_": before, "to": after, "review": None, "fault": "", "markdown": ""}
     try:
         found = review_commits(workspace.root, span)
+        if not visit.is_operator:
+            found = review_part(found, visit.user)
     except MemkitError as error:
         return shown | {"fault": str(error)}
     subjects = [(one, subject_title(one), *bounded(one.changes, MOST_CHANGES)) for one in found.difference.subjects]
     return shown | {
         "review": found, "subjects": subjects[:200], "more": max(0, len(subjects) - 200),
         "before": end_name(found.difference.before), "after": end_name(found.difference.after),
+        "before_commit": found.difference.before.commit, "after_commit": found.difference.after.commit,
         "summary": summary(found.difference), "lint": lint_summary(found.lint),
         "markdown": markdown(found, MOST_CHANGES),
     }  # fmt: skip
@@ -442,18 +452,15 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return who and what hangs together: all of it, what is around one, or the way between two."""
     from memkit.drawing.interface import draw
-    from memkit.use_cases.relations import GraphQuestion, relation_drawing, walk_relations
+    from memkit.use_cases.relations import relation_drawing
 
+    question, graph = _asked_relations(workspace, visit, asked)
     around, to = asked.get("around", "").strip(), asked.get("to", "").strip()
-    steps, as_of = 2 if asked.get("steps") == "2" else 1, _day(asked.get("as_of", "").strip())
-    between = (around, to) if around and to else None
-    question = GraphQuestion(None if between else around or None, steps, between, as_of)
-    graph = walk_relations(workspace, visit.user, question)
     names = {node.id: node.name for node in graph.nodes}
     ties, tied = graph.edges[:MOST_TIES], {end for tie in graph.edges for end in (tie.source, tie.target)}
     drawn = relation_drawing(graph, question.title) if 0 < len(graph.nodes) <= MOST_DRAWN else None
     return {
-        "around": around, "to": to, "steps": steps, "as_of": as_of or "", "title": question.title,
+        "around": around, "to": to, "steps": question.steps, "as_of": question.as_of or "", "title": question.title,
         "svg": draw(drawn, "svg").text if drawn else "", "nodes": len(graph.nodes), "count": len(graph.edges),
         "ties": [
             {
@@ -463,6 +470,30 @@ def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
             for tie in ties
         ],
         "alone": sorted({node.name for node in graph.nodes if node.id not in tied})[:MOST_TIES],
+    }  # fmt: skip
+
+
+def _asked_relations(workspace: Workspace, visit: Visit, asked: Asked) -> tuple[GraphQuestion, RelationGraph]:
+    from memkit.use_cases.relations import GraphQuestion, walk_relations
+
+    around, to = asked.get("around", "").strip(), asked.get("to", "").strip()
+    steps, as_of = 2 if asked.get("steps") == "2" else 1, _day(asked.get("as_of", "").strip())
+    between = (around, to) if around and to else None
+    question = GraphQuestion(None if between else around or None, steps, between, as_of)
+    return question, walk_relations(workspace, visit.user, question)
+
+
+def picture(workspace: Workspace, visit: Visit, asked: Asked) -> Shown:
+    """Return the things that hang together most, and their ties, for a picture that moves."""
+    _, graph = _asked_relations(workspace, visit, asked)
+    tied = Counter(end for tie in graph.edges for end in (tie.source, tie.target))
+    kept = sorted(graph.nodes, key=lambda node: -tied[node.id])[:MOST_MOVING]
+    place = {node.id: number for number, node in enumerate(kept)}
+    ties = [one for one in graph.edges if one.source in place and one.target in place]
+    return {
+        "nodes": [[shortened(node.name, 60), node.kind] for node in kept],
+        "ties": [[place[one.source], place[one.target], one.relation[:40]] for one in ties[: 3 * MOST_MOVING]],
+        "left": len(graph.nodes) - len(kept),
     }  # fmt: skip
 
 
@@ -578,7 +609,7 @@ ROOMS: Mapping[str, Room] = {
         Room("relations", "Relations", relations),
         Room("waiting", "Waiting", waiting),
         Room("time", "Time", time, at_desk=False),
-        Room("changes", "Changes", changes, at_desk=False, operators=True),
+        Room("changes", "Changes", changes, at_desk=False),
         Room("policies", "Policies", policies, at_desk=False),
         Room("skills", "Skills", skills, at_desk=False),
         Room("talks", "Talks", talks),

@@ -19,7 +19,7 @@ from memkit.serving.page.visits import Visit
 from memkit.terminal import counted, harmless, one_line
 
 HERE = Path(__file__).resolve().parent / "templates"
-ASSETS: Mapping[str, str] = {"page.css": "text/css", "page.js": "text/javascript"}
+ASSETS: Mapping[str, str] = {"page.css": "text/css", "page.js": "text/javascript", "graph.js": "text/javascript"}
 
 Link = Callable[..., str]
 """Makes the address of a room, or of one thing in it: ``link("memory", id, q="tea")``."""
