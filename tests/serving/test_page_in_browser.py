@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,6 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from memkit.runtime.memory.record.record import Draft
@@ -46,6 +47,8 @@ ROOMS = (
     "people",
     "settings",
 )
+PICTURES = os.environ.get("MEMKIT_PICTURES")
+"""The folder to write pictures of a newcomer's way into, as ``tests.written.pictures`` names it."""
 WIDE = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
@@ -145,32 +148,92 @@ def _is_gone(element: Any) -> bool:
     return False
 
 
-def test_a_newcomer_finds_corrects_and_bars_a_wrong_belief(browser: Chrome, running: Running) -> None:
-    """Without a word of explanation: found by search, its life read, corrected, and shown as a change to review."""
+def say(browser: Chrome, text: str) -> None:
+    """Say something in the room of talks, and wait until the answer is whole and written down."""
+    browser.find_element(By.ID, "say").send_keys(text)
+    browser.find_element(By.XPATH, "//button[contains(., 'Say it')]").click()
+    WebDriverWait(browser, 60).until(lambda seen: text in _main(seen) and "/talks/" in seen.current_url)
+    WebDriverWait(browser, 60).until(lambda seen: not seen.find_elements(By.CSS_SELECTOR, "#said .turn"))
+
+
+def _main(browser: Chrome) -> str:
+    return str(browser.execute_script("return document.querySelector('main')?.innerText ?? ''"))
+
+
+@pytest.fixture
+def picture(browser: Chrome) -> Iterator[Callable[[str], None]]:
+    """Return a function that takes a picture of what a newcomer sees, for the docs where those are written anew."""
+    size = {"width": 800, "height": 560, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def take(name: str) -> None:
+        if PICTURES:
+            browser.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+            shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": False})
+            (Path(PICTURES) / f"{name}.png").write_bytes(b64decode(shot["data"]))
+
+    yield take
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_newcomer_finds_corrects_and_bars_a_wrong_belief(
+    browser: Chrome, running: Running, picture: Callable[[str], None], tmp_path: Path
+) -> None:
+    """Without a word of explanation: from a wrong answer to who told it; corrected, barred, shown to a colleague."""
+    with Workspace(running.store) as workspace:
+        workspace.archive.set_consent("ada", True, workspace.person("ada"))
+        token, _ = ServerTokens(running.store).new("ada", "review", workspace.clock())
     enter(browser, running)
-    assert "key=" not in browser.current_url
-    click(browser, "Memory")
-    search = browser.find_element(By.NAME, "q")
-    search.send_keys("Where does Ada live?" + Keys.ENTER)
-    WebDriverWait(browser, 60).until(lambda seen: "q=" in seen.current_url)
-    click(browser, "Ada lives in Porto")
-    assert "by person" in browser.find_element(By.TAG_NAME, "main").text
+    click(browser, "Talks")
+    say(browser, "My dog is called Rex")
+    click(browser, "Talks")
+    say(browser, "What is my dog called?")
+    assert "cited" in browser.find_element(By.CSS_SELECTOR, ".beside").text
+    picture("1-a-wrong-answer")
+
+    browser.find_elements(By.CSS_SELECTOR, ".beside a")[-1].click()
+    WebDriverWait(browser, 60).until(lambda seen: "What is right instead" in _main(seen))
+    assert "by user" in _main(browser)
+    picture("2-who-told-it")
+    wrong = browser.current_url
+    click(browser, "the talk it comes from")
+    assert "My dog is called Rex" in _main(browser)
+    browser.back()
+    WebDriverWait(browser, 60).until(lambda seen: seen.current_url == wrong and seen.find_elements(By.NAME, "text"))
     text = browser.find_element(By.NAME, "text")
     text.clear()
-    text.send_keys("Ada lives in Lisbon")
-    browser.find_element(By.ID, "why").send_keys("she moved")
+    text.send_keys("My dog is called Max")
+    browser.find_element(By.ID, "why").send_keys("Rex is the neighbour's dog")
     click(browser, "Put this in its place")
 
     assert browser.find_element(By.CSS_SELECTOR, ".message").text.startswith("admitted")
-    assert statuses(running)["Ada lives in Porto"] == "superseded"
+    assert statuses(running)["My dog is called Rex"] == "superseded"
+    picture("3-corrected")
     browser.refresh()
     assert not browser.find_elements(By.CSS_SELECTOR, ".message"), "loading it again does nothing again"
-    click(browser, "Ada lives in Porto")
-    assert "she moved" in browser.find_element(By.TAG_NAME, "main").text
-    browser.get(f"{running.home}changes?from=HEAD")
-    assert (
-        "she moved" in browser.find_element(By.ID, "comment").get_attribute("value") or "Lisbon" in browser.page_source
-    )
+    click(browser, "My dog is called Rex")
+    assert "Rex is the neighbour's dog" in _main(browser)
+    browser.find_element(By.NAME, "reason").send_keys("it was never mine")
+    click(browser, "It is false: never again")
+    assert statuses(running)["My dog is called Rex"] == "rejected"
+    click(browser, "Today")
+    browser.find_element(By.ID, "new").send_keys("My dog is called Rex")
+    click(browser, "Offer it to memory")
+    assert browser.find_element(By.CSS_SELECTOR, ".message").text.startswith("refused")
+
+    click(browser, "Memory")
+    click(browser, "My dog is called Max")
+    click(browser, "Show the latest changes to a colleague")
+    click(browser, "Commit what is remembered")
+    assert "My dog is called Max" in _main(browser)
+    picture("4-shown-to-a-colleague")
+    link = browser.find_element(By.ID, "stays").get_attribute("href")
+    with opened(tmp_path / "colleague") as theirs:
+        theirs.get(link)
+        theirs.find_element(By.ID, "key").send_keys(token)
+        click(theirs, "Enter")
+        assert theirs.current_url == link
+        assert "My dog is called Max" in _main(theirs)
 
 
 def test_a_reviewer_decides_by_keys_alone(browser: Chrome, running: Running) -> None:

@@ -167,6 +167,22 @@ def _consent(granted: bool) -> Callable[[Workspace, Visit, Given], Done]:
     return agree
 
 
+def _lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    from memkit.use_cases.lessons import promote_lesson
+
+    domain, _, name = given.get("id", "").partition("/")
+    done = promote_lesson(workspace.root, domain, name)
+    return Done(f"{done.name} is a method of {domain} now.", "waiting")
+
+
+def _no_lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    from memkit.use_cases.lessons import reject_lesson
+
+    domain, _, name = given.get("id", "").partition("/")
+    reject_lesson(workspace.root, domain, name, _reason(given), clock=workspace.clock)
+    return Done(f"{name} is rejected, and not proposed again.", "waiting")
+
+
 def _commit(workspace: Workspace, visit: Visit, given: Given) -> Done:
     """Commit what is remembered, so that there is a link that shows it for good."""
     made = workspace.commit_memory(force=True, added=0, subject=one_line(_reason(given), 200))
@@ -239,6 +255,8 @@ DEEDS: Mapping[str, Deed] = {
     "grant": Deed(_consent(granted=True), "review"),
     "withdraw": Deed(_consent(granted=False), "review"),
     "say": Deed(say, "review", at_desk=False),
+    "promote": Deed(_lesson, "review", operators=True),
+    "dismiss": Deed(_no_lesson, "review", operators=True),
     "commit": Deed(_commit, "review", operators=True),
     "erase": Deed(_erase, "review", operators=True),
 }

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.serving.page.rooms import ROOMS, SHOWN, brief
+from memkit.serving.page.room import SHOWN, brief
+from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.templates import ASSETS, asset, render
 from memkit.serving.page.visits import Visit
 from memkit.store.files import write_whole

@@ -22,7 +22,9 @@ from starlette.types import Receive, Scope, Send
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.page.deeds import DEEDS, Done, say
-from memkit.serving.page.rooms import ROOMS, Room, picture
+from memkit.serving.page.memory_rooms import picture
+from memkit.serving.page.room import Room
+from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.templates import ASSETS, asset, render, served_link
 from memkit.serving.page.visits import IDLE, Visit, Visits
 from memkit.terminal import one_line

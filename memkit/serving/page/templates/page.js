@@ -103,6 +103,6 @@ document.addEventListener("keydown", (event) => {
   } else if (cards.length && event.key === "j") go(1);
   else if (cards.length && event.key === "k") go(-1);
   else if (place >= 0 && (event.key === "a" || event.key === "r")) {
-    cards[place].querySelector(`[data-deed="${event.key === "a" ? "approve" : "turn-down"}"]`)?.click();
+    cards[place].querySelector(`[data-deed]${event.key === "a" ? ":first-of-type" : ":last-of-type"}`)?.click();
   }
 });
