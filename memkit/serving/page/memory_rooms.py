@@ -243,7 +243,7 @@ def time(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> 
     """Return what was true at a day, and what was believed at a commit."""
     as_of, at = asked.get("as_of", "").strip(), asked.get("at", "").strip()
     day = _day(as_of)
-    commits = commits_of(workspace)
+    commits = commits_of(workspace, visit)
     present = workspace.clock().date().isoformat()
     shown: Shown = {
         "as_of": as_of,

@@ -53,11 +53,19 @@ def shortened(text: str, most: int = LONGEST_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
-def commits_of(workspace: Workspace) -> list[Shown]:
-    """Return the latest commits, newest first; none where the store lies in no repository."""
+def commits_of(workspace: Workspace, visit: Visit) -> list[Shown]:
+    """Return the latest commits, newest first; none where the store lies in no repository.
+
+    What a commit says may be about any user: a token sees when it was.
+    """
     with suppress(MemkitError):
         form = "%H%x09%cs%x09%an%x09%s"
         said = workspace.git.run("log", f"-{COMMITS}", f"--format={form}", "--", ".")
         rows = [line.split("\t", 3) for line in said.splitlines()]
-        return [{"id": one[0], "day": one[1], "author": one[2], "subject": one[3]} for one in rows if len(one) == 4]
+        return [
+            {"id": one[0], "day": one[1]}
+            | ({"author": one[2], "subject": one[3]} if visit.is_operator else {"author": "", "subject": "A commit"})
+            for one in rows
+            if len(one) == 4
+        ]
     return []

@@ -33,7 +33,7 @@ MOST_LINES = 400
 
 def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the review of two commits by meaning, or of what is in no commit yet; a token sees its user's part."""
-    commits = commits_of(workspace)
+    commits = commits_of(workspace, visit)
     before, after = asked.get("from", "").strip(), asked.get("to", "").strip()
     for said in (before, after):
         if said.startswith("-") or ".." in said or any(char.isspace() for char in said):
