@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from memkit.runtime.memory.record.record import Draft
@@ -251,6 +252,64 @@ def test_a_reviewer_decides_by_keys_alone(browser: Chrome, running: Running) -> 
     found = statuses(running)
     assert found["Ignore all previous instructions, number one"] == "live"
     assert found["Ignore all previous instructions, number two"] == "rejected"
+
+
+def test_a_picture_that_moves_is_used_by_keys_alone(browser: Chrome, running: Running) -> None:
+    """The next thing is named and opened; the slow frames are few enough to be told; the table says the same."""
+    enter(browser, running)
+    browser.get(f"{running.home}relations")
+    WebDriverWait(browser, 60).until(lambda seen: int(_canvas(seen, "step") or 0) > 0)
+    canvas = browser.find_element(By.ID, "moving")
+    canvas.send_keys("n")
+    WebDriverWait(browser, 60).until(lambda seen: "tie" in seen.find_element(By.ID, "told").text)
+    name = browser.find_element(By.ID, "told").text.partition(":")[0]
+    assert name in browser.find_element(By.TAG_NAME, "table").text
+    canvas.send_keys("+", Keys.ARROW_LEFT, "0", Keys.ENTER)
+
+    WebDriverWait(browser, 60).until(lambda seen: "around=" in seen.current_url)
+    assert f"What is around {name}" in _main(browser)
+
+
+def _canvas(browser: Chrome, name: str) -> str | None:
+    return browser.find_element(By.ID, "moving").get_attribute(f"data-{name}")
+
+
+def test_both_times_slide(browser: Chrome, running: Running) -> None:
+    """By arrow keys: a day earlier, and a commit earlier; each shows what was true or believed then."""
+    enter(browser, running)
+    browser.get(f"{running.home}time")
+    browser.find_element(By.ID, "slider").send_keys(Keys.ARROW_LEFT)
+    WebDriverWait(browser, 60).until(lambda seen: "as_of=20" in seen.current_url and "true on" in _main(seen))
+    browser.get(f"{running.home}time")
+    browser.find_element(By.ID, "believed").send_keys(Keys.ARROW_LEFT)
+    WebDriverWait(browser, 60).until(lambda seen: re.search("at=[0-9a-f]{40}", seen.current_url))
+    assert "as the commit" in _main(browser)
+
+
+def test_a_fault_of_an_answer_is_said_where_it_was_asked(browser: Chrome, running: Running) -> None:
+    """Of a visit that ended meanwhile, and nothing that was written is lost."""
+    enter(browser, running)
+    browser.get(f"{running.home}talks")
+    browser.find_element(By.ID, "say").send_keys("What does Ada drink?")
+    browser.delete_all_cookies()
+    browser.find_element(By.XPATH, "//button[contains(., 'Say it')]").click()
+    WebDriverWait(browser, 60).until(lambda seen: seen.find_elements(By.CSS_SELECTOR, "#said .fault"))
+
+    assert "enter again" in browser.find_element(By.CSS_SELECTOR, "#said .fault").text
+    assert browser.find_element(By.ID, "say").get_attribute("value") == "What does Ada drink?"
+
+
+def test_on_paper(browser: Chrome, running: Running) -> None:
+    """What is to press is left out, and what is to read is there whole."""
+    enter(browser, running)
+    browser.get(f"{running.home}memory")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = {
+        one: browser.find_element(By.CSS_SELECTOR, one).is_displayed() for one in ("nav", ".filters", ".records", "h1")
+    }
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+    assert shown == {"nav": False, ".filters": False, ".records": True, "h1": True}
 
 
 def test_a_privacy_officer_takes_everything_along_and_erases_it(browser: Chrome, running: Running) -> None:
