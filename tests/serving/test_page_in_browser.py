@@ -164,7 +164,7 @@ def _main(browser: Chrome) -> str:
 @pytest.fixture
 def picture(browser: Chrome) -> Iterator[Callable[[str], None]]:
     """Return a function that takes a picture of what a newcomer sees, for the docs where those are written anew."""
-    size = {"width": 800, "height": 560, "deviceScaleFactor": 1, "mobile": False}
+    size = {"width": 1120, "height": 640, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def take(name: str) -> None:
