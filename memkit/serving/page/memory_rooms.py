@@ -23,7 +23,7 @@ from memkit.serving.page.room import SHOWN, Asked, Shown, brief, commits_of, sho
 from memkit.serving.page.visits import Visit
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import blame_record, explain_record
-from memkit.use_cases.health import examine_health
+from memkit.use_cases.health import KINDS, examine_health, health_course
 from memkit.use_cases.recall import core_sections, find_record, record_data, why_waiting
 from memkit.workspace import Workspace
 
@@ -304,7 +304,10 @@ def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return what goes wrong with the memory of the visitor's user."""
     found = examine_health(workspace, user=visit.user)
+    course = health_course(workspace, visit.user, everybody=visit.is_operator)
     return {
+        "course": course,
+        "kinds": [kind for kind in KINDS if any(kind in counts for _, counts in course)],
         "health": [
             {
                 "kind": one.kind,
@@ -314,7 +317,7 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
                 "count": len(one.ids),
             }
             for one in found
-        ]
+        ],
     }
 
 
