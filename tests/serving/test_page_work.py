@@ -207,3 +207,51 @@ def test_what_was_superseded_can_be_barred(served: Served) -> None:
     assert served.status(wrong) == "rejected"
     assert "refused" in served.do("add", text="Ada lives in Porto").text
     assert served.client.get(f"/memory?q={quote('Where does Ada live')}").text.count("Ada lives in Porto") == 0
+
+
+def draft(served: Served, branch: str, text: str, path: str = "skills/other.md") -> str:
+    """Put a file on a branch of memkit's, as a draft, and return its commit."""
+    from memkit.store.git_objects import GitObjects
+
+    objects = GitObjects(served.workspace.git)
+    parent = objects.commit_id("HEAD")
+    return objects.commit(branch, {path: text.encode()}, "Draft a <b>skill</b>\n", parent=parent)
+
+
+def test_a_draft_on_a_branch_is_taken_over_or_deleted(served: Served) -> None:
+    """As it was seen: one that changed meanwhile is looked at again. What it brought is shown by a link that stays."""
+    served.enter()
+    root = served.workspace.root
+    seen = draft(served, "memkit/skill-other", "Other\n")
+    draft(served, "memkit/snapshot-2026-01-01", "no draft\n")
+    page = served.client.get("/waiting").text
+    assert "memkit/skill-other" in page and "memkit/snapshot" not in page and "<b>skill" not in page
+
+    assert served.do("take", id="memkit/skill-other", seen="0" * 40).status_code == 409
+    assert served.do("take", id="main", seen=seen).status_code == 409
+    taken = served.do("take", id="memkit/skill-other", seen=seen, reason="It helps")
+
+    assert taken.status_code == 200 and "Taken over" in taken.text and 'id="stays"' in taken.text
+    assert (root / "skills/other.md").read_text() == "Other\n"
+    assert "It helps" in served.workspace.git.run("log", "-1", "--format=%B")
+    gone = draft(served, "memkit/reflect-2026-01-02", "Third\n", "skills/third.md")
+    assert served.do("drop", id="memkit/reflect-2026-01-02", seen=gone).status_code == 200
+    assert "Drafts on branches" not in served.client.get("/waiting").text
+    assert not (root / "skills/third.md").exists()
+
+
+def test_a_draft_that_does_not_fit_changes_nothing(served: Served) -> None:
+    """A conflict is one line that says how to go on, and no merge is left under way."""
+    served.enter()
+    seen = draft(served, "memkit/skill-other", "Theirs\n")
+    (served.workspace.root / "skills/other.md").write_text("Ours\n")
+    served.workspace.git.commit("Ours", ["skills/other.md"])
+
+    answer = served.do("take", id="memkit/skill-other", seen=seen)
+
+    assert answer.status_code == 409 and "git merge memkit/skill-other" in answer.text
+    assert served.workspace.git.in_progress() is None
+    assert (served.workspace.root / "skills/other.md").read_text() == "Ours\n"
+    assert "memkit/skill-other" in served.client.get("/waiting").text
+    token(served, "ada", "review")
+    assert served.do("drop", id="memkit/skill-other", seen=seen).status_code == 409

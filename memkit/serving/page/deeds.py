@@ -23,6 +23,7 @@ from memkit.use_cases.memory import (
     update_record,
 )
 from memkit.use_cases.recall import find_record
+from memkit.use_cases.review import drop_draft, merge_draft
 from memkit.workspace import Workspace
 
 Given = Mapping[str, str]
@@ -183,6 +184,16 @@ def _no_lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
     return Done(f"{name} is rejected, and not proposed again.", "waiting")
 
 
+def _take(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    made = merge_draft(workspace, given.get("id", ""), given.get("seen", ""), reason=_reason(given))
+    return Done(f"Taken over as {made[:10]}.", "changes", asked={"from": f"{made}^", "to": made})
+
+
+def _drop(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    drop_draft(workspace, given.get("id", ""), given.get("seen", ""))
+    return Done(f"{given.get('id', '')} is deleted.", "waiting")
+
+
 def _commit(workspace: Workspace, visit: Visit, given: Given) -> Done:
     """Commit what is remembered, so that there is a link that shows it for good."""
     made = workspace.commit_memory(force=True, added=0, subject=one_line(_reason(given), 200))
@@ -255,6 +266,8 @@ DEEDS: Mapping[str, Deed] = {
     "grant": Deed(_consent(granted=True), "review"),
     "withdraw": Deed(_consent(granted=False), "review"),
     "say": Deed(say, "review", at_desk=False),
+    "take": Deed(_take, "review", operators=True),
+    "drop": Deed(_drop, "review", operators=True),
     "promote": Deed(_lesson, "review", operators=True),
     "dismiss": Deed(_no_lesson, "review", operators=True),
     "commit": Deed(_commit, "review", operators=True),

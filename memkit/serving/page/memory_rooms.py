@@ -25,6 +25,7 @@ from memkit.terminal import one_line
 from memkit.use_cases.accounts import blame_record, explain_record
 from memkit.use_cases.health import KINDS, examine_health, health_course
 from memkit.use_cases.recall import core_sections, find_record, record_data, why_waiting
+from memkit.use_cases.review import BranchDraft, list_drafts
 from memkit.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -224,15 +225,10 @@ def _methods(workspace: Workspace) -> list[Shown]:
     return found[:MOST_WAITING]
 
 
-def _drafts(workspace: Workspace) -> list[Shown]:
+def _drafts(workspace: Workspace) -> list[BranchDraft]:
     """Return the branches that memkit wrote for a person to review."""
-    form = "%(refname:short)%09%(committerdate:short)%09%(subject)"
     with suppress(MemkitError):
-        lines = workspace.git.run(
-            "for-each-ref", f"--format={form}", "--no-merged=HEAD", "refs/heads/memkit"
-        ).splitlines()
-        fields = [line.split("\t", 2) for line in lines[:MOST_WAITING]]
-        return [{"branch": one[0], "day": one[1], "subject": one[2]} for one in fields if len(one) == 3]
+        return list_drafts(workspace)[:MOST_WAITING]
     return []
 
 
