@@ -1,5 +1,5 @@
 """Time the page over a large memory against the same search in process, weigh it, let fifty people browse while a
-command writes, and time a turn whose spans are told to a collector against one that tells nobody.
+chat writes, and time a turn whose spans are told to a collector against one that tells nobody.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def timed(store: Path, records: int, searches: int) -> list[dict[str, Any]]:
         rows.append(
             row(f"heaviest page ({heaviest[:8]}) with what it loads, kB", (weights[heaviest] + assets) / 1e3, 500)
         )
-        rows.append(row(f"50 people browse while a command writes, {at}, errors", crowd(host, port, cookie, store), 0))
+        rows.append(row(f"50 people browse while a chat writes, {at}, errors", crowd(host, port, cookie, store), 0))
     archive.close()
     return rows
 
@@ -148,9 +148,11 @@ def crowd(host: str, port: int, cookie: str, store: Path, people: int = 50, page
     threads = [threading.Thread(target=browse, args=(number,)) for number in range(people)]
     for thread in threads:
         thread.start()
+    command = [sys.executable, "-m", "memkit"]
+    subprocess.run([*command, "consent", "grant", "--user", USER, "--store", str(store)], check=True)
     while any(thread.is_alive() for thread in threads):
-        words = ["memory", "add", f"Ada noted the time {time.time_ns()}", "--user", USER, "--store", str(store)]
-        subprocess.run([sys.executable, "-m", "memkit", *words], check=True, capture_output=True)
+        words = [*command, "chat", "-p", f"My number is called {time.time_ns()}", "--user", USER, "--store", str(store)]
+        subprocess.run(words, check=True, capture_output=True)
     for thread in threads:
         thread.join()
     for line in failed[:3]:
