@@ -54,7 +54,7 @@ def write_page(workspace: Workspace, user: str, out: Path, *, limit: int = 1000)
         _written(out, path, page.encode("utf-8", "backslashreplace"), written)
 
     for name in (name for name in ROOMS if name not in LEFT_OUT):
-        write(_file_of(name), name, ROOMS[name].look(workspace, visit, {}, None))
+        write(_file_of(name), name, ROOMS[name].look(workspace, visit, {"all": "1"}, None))
     hits = found[:limit]
     for start in range(0, len(hits), SHOWN):
         more = hits[start + SHOWN - 1].id if len(hits) > start + SHOWN else None

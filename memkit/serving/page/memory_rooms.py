@@ -36,6 +36,10 @@ CHAIN = 20
 """Records that one is followed back, or forward, over."""
 STATUSES = ("live", "quarantined", "superseded", "retired", "rejected")
 MOST_WAITING = 200
+MOST_LOOKED = 500
+"""Records that one look compares with others to find open questions; the next look takes the next ones."""
+MOST_EXAMINED = 5000
+"""Records of a memory whose health is examined at each look."""
 MOST_SAID = 200
 MOST_TIES = 200
 MOST_MOVING = 2000
@@ -63,7 +67,7 @@ def today(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
         "newest": [brief(one, now) for one in newest],
         "recent": sum(one.created_at >= week for one in newest),
         "waiting": len(waits),
-        "open": len(archive.open_questions(user_id=visit.user)),
+        "open": len(archive.open_questions(user_id=visit.user, most=MOST_LOOKED)),
         "core": [(section, shortened(text)) for section, text in core_sections(workspace, visit.user).items() if text],
         "consent": archive.consent(visit.user),
         "damage": [one_line(f"{one.path}: {one.message}", 200) for one in workspace.damage[:5]],
@@ -186,7 +190,7 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
     archive = workspace.archive
     held = archive.waiting(user_id=visit.user)
     questions = []
-    for one in archive.open_questions(user_id=visit.user, most=1000)[:MOST_WAITING]:
+    for one in archive.open_questions(user_id=visit.user, most=MOST_LOOKED)[:MOST_WAITING]:
         records = [stored for id in one.ids if (stored := archive.get(id, user_id=visit.user))]
         questions.append({
             "why": one.why, "kind": one.kind,
@@ -305,6 +309,7 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
         found = [] if is_large else examine_health(own, user=visit.user)
     course = health_course(workspace, visit.user, everybody=visit.is_operator)
     return {
+        "is_large": is_large,
         "course": course,
         "kinds": [kind for kind in KINDS if any(kind in counts for _, counts in course)],
         "health": [

@@ -22,7 +22,7 @@ ROOMS: Mapping[str, Room] = {
         Room("talks", "Talks", talks),
         Room("plans", "Plans", plans, at_desk=False),
         Room("evolution", "Evolution", evolution, at_desk=False, operators=True),
-        Room("health", "Health", health),
+        Room("health", "Health", health, at_desk=False),
         Room("people", "People", people),
         Room("settings", "Settings", settings, at_desk=False, operators=True),
     )
