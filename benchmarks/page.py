@@ -1,5 +1,5 @@
 """Time the page over a large memory against the same search in process, weigh it, let fifty people browse while a
-command writes, and time a turn whose spans are told to a collector against one that tells nobody.
+chat writes, and time a turn whose spans are told to a collector against one that tells nobody.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from corpus import USER, write_store
 from table import print_rows
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.record.record import Draft
 from memkit.serving.page.templates import ASSETS, asset
 from memkit.use_cases.store import make_store
+from memkit.workspace import Workspace
 
 ROOMS = ("/", "/memory", "/waiting", "/policies", "/skills", "/plans", "/plans/errands", "/people", "/settings")
 TURN = """
@@ -122,7 +124,7 @@ def timed(store: Path, records: int, searches: int) -> list[dict[str, Any]]:
         rows.append(
             row(f"heaviest page ({heaviest[:8]}) with what it loads, kB", (weights[heaviest] + assets) / 1e3, 500)
         )
-        rows.append(row(f"50 people browse while a command writes, {at}, errors", crowd(host, port, cookie, store), 0))
+        rows.append(row(f"50 people browse while a chat writes, {at}, errors", crowd(host, port, cookie, store), 0))
     archive.close()
     return rows
 
@@ -146,14 +148,49 @@ def crowd(host: str, port: int, cookie: str, store: Path, people: int = 50, page
     threads = [threading.Thread(target=browse, args=(number,)) for number in range(people)]
     for thread in threads:
         thread.start()
+    command = [sys.executable, "-m", "memkit"]
+    subprocess.run([*command, "consent", "grant", "--user", USER, "--store", str(store)], check=True)
     while any(thread.is_alive() for thread in threads):
-        words = ["memory", "add", f"Ada noted the time {time.time_ns()}", "--user", USER, "--store", str(store)]
-        subprocess.run([sys.executable, "-m", "memkit", *words], check=True, capture_output=True)
+        words = [*command, "chat", "-p", f"My number is called {time.time_ns()}", "--user", USER, "--store", str(store)]
+        subprocess.run(words, check=True, capture_output=True)
     for thread in threads:
         thread.join()
     for line in failed[:3]:
         print(line, file=sys.stderr)
     return len(failed)
+
+
+def moved(store: Path, things: int = 2000) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a picture of so many things in a real browser, while it finds its places; none without one."""
+    import shutil
+
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (browser and driver):
+        return
+    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    with Workspace(store) as workspace, workspace.archive._change() as change:
+        for number in range(things):
+            name, place = f"Kim{number:04d} Ash", f"Org{number // 20:03d}"
+            change.offer(Draft(f"{name} works for {place}"), workspace.person(USER), consented=True)
+    options = ChromeOptions()
+    options.binary_location = browser
+    for switch in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"):
+        options.add_argument(switch)
+    with page_server(store) as (host, port, cookie), Chrome(options=options, service=ChromeService(driver)) as window:
+        window.get(f"http://{host}:{port}/healthz")
+        window.add_cookie(dict(zip(("name", "value"), cookie.split("=", 1), strict=True)))
+        window.get(f"http://{host}:{port}/relations")
+        canvas = WebDriverWait(window, 120).until(lambda seen: seen.find_element(By.ID, "moving"))
+        WebDriverWait(window, 300).until(lambda seen: int(canvas.get_attribute("data-step") or 0) >= 240)
+        told = json.loads(canvas.get_attribute("data-frames") or "[]")
+        table = HTTPConnection(host, port)
+        drawn = json.loads(looked(table, cookie, "/relations/picture")[3])
+        at = f"{len(drawn['nodes']):,} things and {len(drawn['ties']):,} ties"
+        yield row(f"a frame of a picture of {at}, median, ms", statistics.median(told), 100)
+        yield row(f"a frame of a picture of {at}, slowest of {len(told)}, ms", max(told), 100)
 
 
 class Collector(BaseHTTPRequestHandler):
@@ -216,6 +253,9 @@ def main() -> None:
         make_store(small)
         write_store(small, 1000)
         rows.append(told(small, options.rounds))
+        pictured = Path(scratch) / "pictured"
+        make_store(pictured)
+        rows += moved(pictured)
     print_rows(rows, as_json=options.json)
 
 

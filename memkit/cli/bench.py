@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +103,17 @@ def _lines(data: dict[str, Any]) -> list[str]:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="Results that count.")
 @click.option("--user", type=User(), help="Whose memory a line asks that names no user.")
+@click.option(
+    "--course", type=click.Path(dir_okay=False, path_type=Path), help="Append the score here, show its course."
+)
 @click.pass_obj
-def evaluate(front: Front, file: Path, count: int, user: str | None) -> None:
+def evaluate(front: Front, file: Path, count: int, user: str | None, course: Path | None) -> None:
     """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 where one is not.
 
     FILE has one JSON object a line, {"question": …, "user": …, "expect": [id or words of a record]}; an empty
     expectation means that nothing relevant is to be found. It counts as no recall.
     """
-    from memkit.use_cases.health import evaluate_memory, read_questions, score_of
+    from memkit.use_cases.health import evaluate_memory, note_evaluation, read_questions, score_of
 
     cases = evaluate_memory(front.workspace, read_questions(file, user), count=count)
     score, found = score_of(cases), sum(case.found for case in cases)
@@ -123,4 +127,8 @@ def evaluate(front: Front, file: Path, count: int, user: str | None) -> None:
         ]
     lines += ["", f"{found} of {len(cases)} found among the first {count}; score {score:.3f}"]
     data = {"cases": [case.to_data() for case in cases], "score": score}
+    if course is not None:
+        runs = note_evaluation(course, cases, front.workspace.clock())
+        data["course"] = [asdict(one) for one in runs]
+        lines += ["", *(f"{one.at}  {one.found:>6} of {one.of:<6}  {one.score:.3f}" for one in runs[-20:])]
     front.answer(data, lines, ok=found == len(cases))

@@ -109,10 +109,15 @@ class PlanRuns:
                 left_out(str(error))
         return found
 
-    def _state(self, run: RecordedPlanRun) -> RunState:
+    def course(self, run: RecordedPlanRun) -> Course:
+        """Return the plan that a run followed, and what became of each step that was taken up."""
         course = Course(run.domain, run.problem, run.id)
         path = run.folder / JOURNAL
         course.follow(read_entries(path) if path.exists() else (), path)
+        return course
+
+    def _state(self, run: RecordedPlanRun) -> RunState:
+        course = self.course(run)
         done = sum(record.status == DONE for record in course.records)
         return RunState(run, course.outcome, done, len(course.records))
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 from memkit.terminal import one_line
 
@@ -90,11 +91,11 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def column_places(widths: Sequence[float]) -> list[float]:
-    """Return where each column starts, given how wide each is."""
+def column_places(widths: Sequence[float], gaps: Mapping[int, float] = MappingProxyType({})) -> list[float]:
+    """Return where each column starts, given how wide each is, and the room that labels behind some of them need."""
     places = [0.0]
-    for width in widths:
-        places.append(places[-1] + width + COLUMN_GAP)
+    for number, width in enumerate(widths):
+        places.append(places[-1] + width + max(COLUMN_GAP, gaps.get(number, 0.0)))
     return places[:-1]
 
 
@@ -271,7 +272,13 @@ def _placed(graph: Graph, rows: list[list[Slot]]) -> tuple[dict[str, Box], dict[
     """Stack each layer around one common middle."""
     nodes = {node.id: node for node in graph.nodes}
     sizes = {name: size_of(node) for name, node in nodes.items()}
-    columns = column_places([max((sizes[s][0] for s in row if isinstance(s, str)), default=0.0) for row in rows])
+    column = {slot: number for number, row in enumerate(rows) for slot in row}
+    gaps: dict[int, float] = {}
+    for edge in graph.edges:
+        behind = min(column[edge.source], column[edge.target])
+        gaps[behind] = max(gaps.get(behind, 0.0), (len(shown(edge.label)) + 2) * SMALL_CHARACTER if edge.label else 0.0)
+    widths = [max((sizes[s][0] for s in row if isinstance(s, str)), default=0.0) for row in rows]
+    columns = column_places(widths, gaps)
     heights = [sum((sizes[s][1] if isinstance(s, str) else 0) + GAP for s in row) for row in rows]
     boxes: dict[str, Box] = {}
     bends: dict[Bend, Point] = {}

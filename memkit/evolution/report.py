@@ -207,7 +207,7 @@ def page(account: EvolutionAccount) -> str:
         steps=steps,
         drawing=draw(lineage_graph(steps), "svg").text if steps else "",
         archive=archive_map(checkpoint.archive if checkpoint else {}, minimize=settings.minimize),
-        diff=_diff(account, steps),
+        diff=diff_lines(account, steps),
         rows=_ROWS,
         short=SHORT,
         version=__version__,
@@ -216,7 +216,7 @@ def page(account: EvolutionAccount) -> str:
     )
 
 
-def _diff(account: EvolutionAccount, steps: Sequence[LineageStep]) -> list[tuple[str, str]]:
+def diff_lines(account: EvolutionAccount, steps: Sequence[LineageStep]) -> list[tuple[str, str]]:
     """Return the lines between the seed and the best with what each is: added, removed, place, or same."""
     if not steps:
         return []

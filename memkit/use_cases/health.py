@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.lines import parse_time, seconds_before
+from memkit.runtime.memory.record.lines import parse_time, seconds_before, to_text
 from memkit.runtime.memory.record.record import Record, has_expired, kind_of
 from memkit.terminal import shell_word
 
@@ -57,6 +57,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 UNUSED_DAYS = 30
 UNCITED = 3
 FULL = 0.9
+MOST_DAYS = 30
 MOST_QUESTIONS = 10_000
 """So many different questions that found nothing are remembered while the audit log is read."""
 
@@ -113,6 +114,25 @@ def examine_health(workspace: Workspace, *, user: str | None = None) -> list[Hea
         for kind, ids in found.items()
         if ids
     ]
+
+
+def note_health(workspace: Workspace, found: Sequence[HealthFinding], *, user: str | None = None) -> None:
+    """Write down how much was found, so that there is a course to see; of records only how many."""
+    counts = {one.kind: len(one.ids) for one in found}
+    workspace.audit.append({"event": "examined", "actor": "person", "user_id": user, "counts": counts})
+
+
+def health_course(workspace: Workspace, user: str, *, everybody: bool = False) -> list[tuple[str, Mapping[str, int]]]:
+    """Return the latest days on which somebody examined a user's memory, and how much of each kind was found.
+
+    With ``everybody`` those on which the whole store was examined are among them.
+    """
+    days: dict[str, Mapping[str, int]] = {}
+    for event in workspace.audit.events(event="examined"):
+        if event.get("user_id") == user or (everybody and event.get("user_id") is None):
+            counts = event.get("counts")
+            days[str(event.get("at", ""))[:10]] = counts if isinstance(counts, dict) else {}
+    return list(days.items())[-MOST_DAYS:]
 
 
 def _command(kind: str, ids: Sequence[str], user: str | None) -> str:
@@ -279,6 +299,41 @@ def score_of(cases: Sequence[EvalCase]) -> float:
     0.5
     """
     return round(sum(case.share for case in cases) / len(cases), 4) if cases else 0.0
+
+
+@dataclass(frozen=True)
+class EvalRun:
+    """One run of somebody's questions, as a file keeps the course of them."""
+
+    at: str
+    found: int
+    of: int
+    score: float
+
+
+def note_evaluation(path: Path, cases: Sequence[EvalCase], now: datetime) -> list[EvalRun]:
+    """Append a run to the file that keeps their course, and return all of them, oldest first.
+
+    Raises:
+        UsageError: The file cannot be read or written, or a line of it is no run.
+    """
+    run = EvalRun(to_text(now)[:19] + "Z", sum(case.found for case in cases), len(cases), score_of(cases))
+    try:
+        known = path.read_text("utf-8").splitlines() if path.exists() else []
+        runs = [*(_run(line, path, number) for number, line in enumerate(known, 1) if line.strip()), run]
+        with path.open("a", encoding="utf-8") as course:
+            course.write(json.dumps(asdict(run)) + "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot keep a course: {getattr(error, 'strerror', None) or error}.") from None
+    return runs
+
+
+def _run(line: str, path: Path, number: int) -> EvalRun:
+    try:
+        data = json.loads(line)
+        return EvalRun(str(data["at"]), int(data["found"]), int(data["of"]), float(data["score"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UsageError(f"{path}:{number}: This is no run that 'memkit eval --course' wrote.") from None
 
 
 def _asked(workspace: Workspace, asked: EvalQuestion, count: int) -> EvalCase:

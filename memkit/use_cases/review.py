@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memkit.errors import MemkitError
+from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
 from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
-from memkit.review.interface import Difference, Note, Review, in_order, quoted
+from memkit.review.interface import Difference, LintFinding, Note, Review, ReviewSubject, in_order, quoted
 from memkit.review.lint_delta import lint_delta
 from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
@@ -25,6 +26,9 @@ from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.record.errors import ArchiveError, InvalidRecord
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line
 from memkit.store.config import read_manifest
+
+if TYPE_CHECKING:
+    from memkit.workspace import Workspace
 
 
 def compare_commits(root: Path, span: str | None = None) -> Difference:
@@ -67,6 +71,25 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     renamed = {each.old_path: each.path for each in found.subjects if each.old_path and each.path}
     lint = lint_delta(before, after, changed, renamed)
     return Review(found, verdicts, lint, assess(found, verdicts, lint, looked.questions))
+
+
+def review_part(review: Review, user: str) -> Review:
+    """Return what a review says to one user: of their memory, and of policies, skills and domains, which all see."""
+    shown = [
+        one for one in review.difference.subjects if one.area in ("policy", "skill", "domain") or _is_of(one, user)
+    ]
+    paths = {one.path for one in shown if one.path}
+    found = replace(review.difference, subjects=tuple(shown), notes=())
+    lint = replace(review.lint, new=_at(review.lint.new, paths), fixed=_at(review.lint.fixed, paths))
+    return Review(found, review.verdicts, lint, assess(found, review.verdicts, lint))
+
+
+def _is_of(subject: ReviewSubject, user: str) -> bool:
+    return subject.area == "memory" and subject.path is None and subject.name == user
+
+
+def _at(findings: Sequence[LintFinding], paths: set[str]) -> tuple[LintFinding, ...]:
+    return tuple(one for one in findings if one.path in paths)
 
 
 @dataclass
@@ -154,3 +177,60 @@ def _sentence(archive: ArchiveReader, question: OpenQuestion) -> str:
 
 def _writers(side: StoreSide) -> set[str]:
     return {shard_writer(path)[0] for path in side.files if SHARD.fullmatch(path)}
+
+
+# Take over or drop what memkit put on a branch for a person to review: a skill, a consolidation, conclusions.
+
+DRAFTS = ("skill-", "consolidate-", "reflect-")
+
+
+@dataclass(frozen=True)
+class BranchDraft:
+    """A draft, and the branch that it waits on."""
+
+    branch: str
+    commit: str
+    day: str
+    subject: str
+
+
+def list_drafts(workspace: Workspace) -> list[BranchDraft]:
+    """Return the drafts that are not merged; none where the store lies in no repository."""
+    form = "%(refname:lstrip=2)%09%(objectname)%09%(committerdate:short)%09%(subject)"
+    said = workspace.git.run(
+        "for-each-ref", f"--format={form}", "--no-merged=HEAD", *(f"refs/heads/memkit/{kind}*" for kind in DRAFTS)
+    )
+    return [BranchDraft(*line.split("\t", 3)) for line in said.splitlines() if line.count("\t") >= 3]
+
+
+def merge_draft(workspace: Workspace, branch: str, commit: str, *, reason: str = "") -> str:
+    """Merge a draft as it was seen at ``commit``, and return the new commit; one that does not fit changes nothing.
+
+    Raises:
+        NegativeAnswer: It waits no more, is another one by now, or conflicts with what is there.
+        EnvironmentFault: Git is in the middle of something, or does not know who commits.
+    """
+    draft, git = _draft(workspace, branch, commit), workspace.git
+    git.require_quiet()
+    git.require_identity()
+    message = f"Take over {draft.branch}: {draft.subject}" + (f"\n\n{reason}" if reason else "")
+    try:
+        git.run("merge", "--no-ff", "-m", message, draft.commit)
+    except EnvironmentFault as error:
+        git.run("merge", "--abort", check=False)
+        raise NegativeAnswer(f"{branch} does not fit what is there. Merge it by hand: git merge {branch}") from error
+    git.run("branch", "-D", draft.branch)
+    workspace.archive.refresh()
+    return git.run("rev-parse", "HEAD").strip()
+
+
+def drop_draft(workspace: Workspace, branch: str, commit: str) -> None:
+    """Delete the branch of a draft as it was seen at ``commit``; raises ``NegativeAnswer`` as ``merge_draft`` does."""
+    workspace.git.run("branch", "-D", _draft(workspace, branch, commit).branch)
+
+
+def _draft(workspace: Workspace, branch: str, commit: str) -> BranchDraft:
+    for draft in list_drafts(workspace):
+        if (draft.branch, draft.commit) == (branch, commit):
+            return draft
+    raise NegativeAnswer(f"The draft {branch!r:.80} is gone or another one by now. Look at it again; nothing was done.")

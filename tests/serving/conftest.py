@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from memkit.cli.main import run
 from tests.serving.clients import environment
+
+if TYPE_CHECKING:
+    from tests.serving.pages import Served
 
 
 @pytest.fixture
@@ -33,6 +36,16 @@ def http_server() -> Iterator[Callable[..., str]]:
             return ready.split()[1]
 
         yield start
+
+
+@pytest.fixture
+def served(store: Path) -> Iterator[Served]:
+    """Return a page for ada, whom the link that is printed lets in as who started the server."""
+    pytest.importorskip("starlette")
+    from tests.serving.pages import page_of
+
+    with page_of(store) as page:
+        yield page
 
 
 @pytest.fixture

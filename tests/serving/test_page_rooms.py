@@ -4,90 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
-from starlette.testclient import TestClient
 
 from memkit.cli.main import run
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.serving.http import RATE, Door, Rates, hosts_of
 from memkit.serving.page.files import file_link
 from memkit.serving.page.rooms import ROOMS
-from memkit.serving.page.site import POLICY, Site
-from memkit.serving.page.visits import IDLE, Visit, Visits
+from memkit.serving.page.site import POLICY
+from memkit.serving.page.visits import IDLE
 from memkit.store.tokens import ServerTokens
 from memkit.workspace import Workspace
+from tests.serving.pages import Served, token
 
-HOME = "http://127.0.0.1:8765"
 HOSTILE = (
     "<script>document.title='owned'</script>", "\"><img src=x onerror=alert(1)>", "{{ 7*7 }} {% raw %}",
     "javascript:alert(1)", "\u202eevil\u202c\u200b", "</textarea></pre><h1>owned</h1>", "&lt;b&gt;", "\x1b[31mred",
 )  # fmt: skip
-
-
-@dataclass
-class Served:
-    """A page that is served in this process, and who looks at it."""
-
-    client: TestClient
-    workspace: Workspace
-    site: Site
-    now: list[float]
-    told: list[str]
-
-    def enter(self, key: str | None = None) -> Any:
-        """Enter by the printed key, or another."""
-        return self.client.post("/enter", data={"key": key or self.site.visits.key or "none", "back": "/"})
-
-    def do(self, deed: str, **given: str) -> Any:
-        """Send the form of a deed, as the page has it."""
-        found = re.search(r'name="form_key" value="([^"]+)"', self.client.get("/people").text)
-        return self.client.post(f"/do/{deed}", data={"form_key": found[1] if found else "", **given})
-
-    def add(self, text: str, user: str = "ada", **more: Any) -> str:
-        """Add a record as a person and return its id."""
-        return str(self.workspace.archive.offer(Draft(text, **more), self.workspace.person(user)).id)
-
-    def status(self, id: str) -> str:
-        """Return the state of a record."""
-        stored = self.workspace.archive.get(id)
-        return stored.status if stored else "none"
-
-
-@pytest.fixture
-def served(store: Path) -> Iterator[Served]:
-    """Return a page for ada, whom the link that is printed lets in as who started the server."""
-    now, told = [0.0], []
-    with Workspace(store) as workspace:
-        tokens = ServerTokens(store)
-        visits = Visits(tokens, Visit("ada", "review"), lambda: now[0])
-        site = Site(workspace, visits, anyio.CapacityLimiter(1), told.append, lambda entry: None)
-
-        async def no_clients(*_: Any) -> None:
-            raise AssertionError
-
-        door = Door(no_clients, tokens, Rates(RATE), hosts=hosts_of("127.0.0.1"), open_without=False, site=site)
-        client = TestClient(door, base_url=HOME, headers={"Origin": HOME})
-        yield Served(client, workspace, site, now, told)
-    assert told == []
-
-
-def token(served: Served, user: str, scope: str) -> str:
-    """Make a token and enter with it."""
-    shown, kept = ServerTokens(served.workspace.root).new(user, scope, served.workspace.clock())
-    assert served.enter(shown).status_code == 200
-    return kept.id
 
 
 def test_the_printed_key_lets_in_once(served: Served) -> None:
@@ -197,7 +138,7 @@ def test_a_reader_reads_and_a_writer_waits(served: Served) -> None:
     assert served.do("approve", id=held[0].id).status_code == 409
     records = {one.text: one for one in served.workspace.archive.records(user_id="ada")}
     assert records["The office of Ada is in Berlin"].actor == "mcp:page"
-    for room in ("changes", "settings"):
+    for room in ("evolution", "settings"):
         assert served.client.get(f"/{room}").status_code == 409
 
 

@@ -421,9 +421,10 @@ def stats(front: Front, user: str | None, health: bool) -> None:
 
 def _answer_health(front: Front, user: str | None) -> None:
     """Print each kind of trouble with its records, what it means, and what to look at it with."""
-    from memkit.use_cases.health import examine_health
+    from memkit.use_cases.health import examine_health, note_health
 
     found = examine_health(front.workspace, user=user)
+    note_health(front.workspace, found, user=user)
     lines: list[str] = []
     for one in found:
         named = ", ".join(one_line(id) for id in one.ids[:IDS_NAMED])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.errors import NegativeAnswer, UsageError
+from memkit.runtime.loop.reply import Event
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import Draft
 from memkit.serving.page.visits import Visit
+from memkit.terminal import one_line
 from memkit.use_cases.memory import (
     decision_lines,
     mark_entry,
@@ -21,11 +23,14 @@ from memkit.use_cases.memory import (
     update_record,
 )
 from memkit.use_cases.recall import find_record
+from memkit.use_cases.review import drop_draft, merge_draft
 from memkit.workspace import Workspace
 
 Given = Mapping[str, str]
 """The fields of a form."""
 LONGEST_REASON = 2000
+Told = Mapping[str, Any]
+Hear = Callable[[Told], None]
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Done:
     room: str = ""
     """Empty: back to the room of the form."""
     id: str | None = None
+    asked: Mapping[str, str] = field(default_factory=dict)
+    """What the room is asked for."""
     shown: Mapping[str, Any] | None = None
     """What is shown at once instead of going on, such as a certificate."""
 
@@ -161,6 +168,40 @@ def _consent(granted: bool) -> Callable[[Workspace, Visit, Given], Done]:
     return agree
 
 
+def _lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    from memkit.use_cases.lessons import promote_lesson
+
+    domain, _, name = given.get("id", "").partition("/")
+    done = promote_lesson(workspace.root, domain, name)
+    return Done(f"{done.name} is a method of {domain} now.", "waiting")
+
+
+def _no_lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    from memkit.use_cases.lessons import reject_lesson
+
+    domain, _, name = given.get("id", "").partition("/")
+    reject_lesson(workspace.root, domain, name, _reason(given), clock=workspace.clock)
+    return Done(f"{name} is rejected, and not proposed again.", "waiting")
+
+
+def _take(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    made = merge_draft(workspace, given.get("id", ""), given.get("seen", ""), reason=_reason(given))
+    return Done(f"Taken over as {made[:10]}.", "changes", asked={"from": f"{made}^", "to": made})
+
+
+def _drop(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    drop_draft(workspace, given.get("id", ""), given.get("seen", ""))
+    return Done(f"{given.get('id', '')} is deleted.", "waiting")
+
+
+def _commit(workspace: Workspace, visit: Visit, given: Given) -> Done:
+    """Commit what is remembered, so that there is a link that shows it for good."""
+    made = workspace.commit_memory(force=True, added=0, subject=one_line(_reason(given), 200))
+    if made is None:
+        return Done("Everything is in a commit.", "changes")
+    return Done(f"Committed {made[:10]}.", "changes", asked={"from": f"{made}^", "to": made})
+
+
 def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     from memkit.use_cases.erase_user import erase_user
 
@@ -175,18 +216,39 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     return Done(f"Everything held on {visit.user} is erased.", "people", shown=shown)
 
 
-def _say(workspace: Workspace, visit: Visit, given: Given) -> Done:
-    """Say something to the store's agent, in a store of its own as another program would have it open."""
+def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda told: None) -> Done:
+    """Say something to the store's agent, in a store of its own as another program would have it open.
+
+    ``hear`` is told meanwhile: ``{text}`` as an answer comes, ``{answer}`` as it stands then, and ``{beside, ids}``.
+    """
     from memkit.agent import Setting
     from memkit.use_cases.open_chat import open_chat
     from memkit.workspace import open_workspace
 
+    def listen(event: Event) -> None:
+        for told in _heard(event):
+            hear(told)
+
     with open_workspace(workspace.root, clock=workspace.clock) as own:
         agent = open_chat(own, Setting(user=visit.user, session=given.get("id", "")))
-        agent.step(_text(given))
+        with agent.heard_by(listen):
+            agent.step(_text(given))
         session = agent.setting.session
         own.end_batch()
     return Done("", "talks", session)
+
+
+def _heard(event: Event) -> Iterator[Told]:
+    """Yield what a visitor is shown of an event while a turn goes on."""
+    if event.kind == "text":
+        yield {"text": event.data["delta"]}
+    elif event.kind == "model_answered" and event.data["text"]:
+        yield {"answer": event.data["text"]}
+    elif event.kind == "recalled":
+        for block in event.data["blocks"]:
+            yield {"beside": f"from {block['tier']}", "ids": block["ids"][:8]}
+    elif event.kind == "call_started":
+        yield {"beside": f"calls {event.data['name']}", "ids": []}
 
 
 DEEDS: Mapping[str, Deed] = {
@@ -203,7 +265,12 @@ DEEDS: Mapping[str, Deed] = {
     "resolve": Deed(_resolve, "review"),
     "grant": Deed(_consent(granted=True), "review"),
     "withdraw": Deed(_consent(granted=False), "review"),
-    "say": Deed(_say, "review", at_desk=False),
+    "say": Deed(say, "review", at_desk=False),
+    "take": Deed(_take, "review", operators=True),
+    "drop": Deed(_drop, "review", operators=True),
+    "promote": Deed(_lesson, "review", operators=True),
+    "dismiss": Deed(_no_lesson, "review", operators=True),
+    "commit": Deed(_commit, "review", operators=True),
     "erase": Deed(_erase, "review", operators=True),
 }
 """By the name that a form posts to."""

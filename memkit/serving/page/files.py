@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.serving.page.rooms import ROOMS, SHOWN, brief
+from memkit.serving.page.room import SHOWN, brief
+from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.templates import ASSETS, asset, render
 from memkit.serving.page.visits import Visit
 from memkit.store.files import write_whole
@@ -53,7 +54,7 @@ def write_page(workspace: Workspace, user: str, out: Path, *, limit: int = 1000)
         _written(out, path, page.encode("utf-8", "backslashreplace"), written)
 
     for name in (name for name in ROOMS if name not in LEFT_OUT):
-        write(_file_of(name), name, ROOMS[name].look(workspace, visit, {}, None))
+        write(_file_of(name), name, ROOMS[name].look(workspace, visit, {"all": "1"}, None))
     hits = found[:limit]
     for start in range(0, len(hits), SHOWN):
         more = hits[start + SHOWN - 1].id if len(hits) > start + SHOWN else None

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hmac
+import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.page.deeds import DEEDS, Done
-from memkit.serving.page.rooms import ROOMS, Room
+from memkit.serving.page.deeds import DEEDS, Done, say
+from memkit.serving.page.memory_rooms import picture
+from memkit.serving.page.room import Room
+from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.templates import ASSETS, asset, render, served_link
 from memkit.serving.page.visits import IDLE, Visit, Visits
 from memkit.terminal import one_line
@@ -28,6 +33,7 @@ from memkit.workspace import Workspace
 
 MOST_FORM = 512 * 1024
 MOST_FIELDS = 100
+LINES = "application/x-ndjson"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -96,7 +102,7 @@ class Site:
         try:
             response = await self._answer(request, room)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is one line for the visitor, and no trace
-            response = await self._failed(error, self._visit(request))
+            response = self._failed(error, self._visit(request))
         took = time.perf_counter() - began
         known = room if room in ROOMS or room in ("do", "static", "enter", "leave", "export") else "other"
         self.numbers.requests[known, response.status_code] += 1
@@ -127,6 +133,8 @@ class Site:
         if room not in ROOMS or len(words) > 2:
             raise NotFound("There is no such page.")
         asked = {key: value for key, value in request.query_params.items() if len(value) <= 4000}
+        if room == "relations" and words[1:] == ["picture"]:
+            return JSONResponse(await self._at_desk(partial(picture, self.workspace, visit, asked)))
         return await self._shown(ROOMS[room], visit, asked, words[1] if len(words) == 2 else None)
 
     # ------------------------------------------------------------------ looking
@@ -148,7 +156,12 @@ class Site:
         page = await (self._at_desk(look) if room.at_desk else anyio.to_thread.run_sync(look))
         return _html(page)
 
-    async def _failed(self, error: Exception, visit: Visit | None) -> Response:
+    def _failed(self, error: Exception, visit: Visit | None) -> Response:
+        status, text = self._fault(error)
+        return _html(render("fault", visit, {"text": text, "status": status}), status)
+
+    def _fault(self, error: Exception) -> tuple[int, str]:
+        """Return the status and the line of what went wrong."""
         code = getattr(error, "exit_code", None)
         if isinstance(error, NotFound):
             status, text = 404, str(error)
@@ -159,7 +172,7 @@ class Site:
         else:
             self.tell(mask(f"a bug in memkit: {type(error).__name__}: {error}"))
             status, text = 500, f"A bug in memkit ({type(error).__name__}); the server's log says more."
-        return _html(render("fault", visit, {"text": mask(one_line(text, 600)), "status": status}), status)
+        return status, mask(one_line(text, 600))
 
     # ------------------------------------------------------------------ coming and going
 
@@ -172,7 +185,8 @@ class Site:
         return self.visits.of(name) if name else None
 
     def _sign_in(self, request: Request, message: str, status: int = 401) -> Response:
-        back = request.scope["path"] if request.scope["path"].strip("/").split("/")[0] in ROOMS else "/"
+        path, query = request.scope["path"], request.url.query
+        back = (f"{path}?{query}" if query else path) if path.strip("/").split("/")[0] in ROOMS else "/"
         return _html(render("enter", None, {"back": back}, message=message), status)
 
     async def _enter(self, request: Request, given: Mapping[str, str]) -> Response:
@@ -182,7 +196,8 @@ class Site:
         if name is None:
             return self._sign_in(request, "That key is wrong, or was used. A key lets in once; a token does each time.")
         back = given.get("back", "/")
-        safe = back if back.strip("/").split("/")[0] in ROOMS and back.startswith("/") and "//" not in back else "/"
+        path = back.partition("?")[0]
+        safe = back if path.strip("/").split("/")[0] in ROOMS and path.startswith("/") and "//" not in path else "/"
         response = RedirectResponse(safe, 303)
         response.set_cookie(self._cookie(request), name, max_age=int(IDLE), httponly=True, samesite="strict")
         return response
@@ -209,9 +224,18 @@ class Site:
             return await self._shown(ROOMS["policies"], visit, given, None)
         if len(words) != 2 or words[0] != "do" or words[1] not in DEEDS:
             raise NotFound("There is no such thing to do.")
-        return await self._done(words[1], visit, given)
+        if words[1] == "say" and request.headers.get("accept") == LINES:
+            return StreamingResponse(self._said(visit, given), media_type=LINES)
+        deed = DEEDS[words[1]]
+        work = partial(self._done, words[1], visit, given, deed.work)
+        outcome = await (self._at_desk(work) if deed.at_desk else anyio.to_thread.run_sync(work))
+        room = ROOMS[outcome.room if outcome.room in ROOMS else "today"]
+        if outcome.shown is not None:
+            return await self._shown(room, visit, {}, None, message=outcome.text, more=outcome.shown)
+        id = outcome.id if outcome.room in ("memory", "talks") else None
+        return self._went_on(room, visit, id, outcome)
 
-    async def _done(self, name: str, visit: Visit, given: Mapping[str, str]) -> Response:
+    def _done(self, name: str, visit: Visit, given: Mapping[str, str], work: Callable[..., Done]) -> Done:
         deed = DEEDS[name]
         try:
             if not visit.may(deed.scope):
@@ -220,22 +244,34 @@ class Site:
                 )
             if deed.operators and not visit.is_operator:
                 raise NegativeAnswer("This is for who started the server.")
-            work = partial(deed.work, self.workspace, visit, given)
-            outcome = await (self._at_desk(work) if deed.at_desk else anyio.to_thread.run_sync(work))
+            outcome = work(self.workspace, visit, given)
         except Exception as error:
             self._note(name, visit, given.get("id"), "failed", mask(one_line(str(error), 300)))
             raise
         self._note(name, visit, outcome.id or given.get("id"), "done")
-        room = ROOMS[outcome.room if outcome.room in ROOMS else "today"]
-        if outcome.shown is not None:
-            return await self._shown(room, visit, {}, None, message=outcome.text, more=outcome.shown)
-        id = outcome.id if outcome.room in ("memory", "talks") else None
-        return self._went_on(room, visit, id, outcome)
+        return outcome
+
+    def _said(self, visit: Visit, given: Mapping[str, str]) -> Iterator[str]:
+        """Yield lines of JSON while the agent answers; a visitor who leaves meanwhile ends no turn."""
+        told: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
+
+        def answer() -> None:
+            try:
+                outcome = self._done("say", visit, given, partial(say, hear=told.put))
+                told.put({"go": served_link("talks", outcome.id)})
+            except Exception as error:  # noqa: BLE001 - as for any request, it is one line for the visitor
+                told.put({"fault": self._fault(error)[1]})
+            finally:
+                told.put(None)
+
+        Thread(target=answer, daemon=True).start()
+        while (one := told.get()) is not None:
+            yield json.dumps(one) + "\n"
 
     def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Done) -> Response:
         """Send the browser on, so that loading the page again does nothing again; the message waits for it."""
         visit.message = outcome.text
-        return RedirectResponse(served_link(room.name, id), 303)
+        return RedirectResponse(served_link(room.name, id, **outcome.asked), 303)
 
     async def _exported(self, visit: Visit) -> Response:
         if not visit.may("review"):

@@ -18,7 +18,8 @@ from memkit.serving.page.visits import Visit
 from memkit.terminal import counted, harmless, one_line
 
 HERE = Path(__file__).resolve().parent / "templates"
-ASSETS: Mapping[str, str] = {"page.css": "text/css", "page.js": "text/javascript"}
+CHARTS = Path(__file__).resolve().parents[2] / "evolution"
+ASSETS: Mapping[str, str] = {"page.css": "text/css", "page.js": "text/javascript", "graph.js": "text/javascript"}
 
 Link = Callable[..., str]
 """Makes the address of a room, or of one thing in it: ``link("memory", id, q="tea")``."""
@@ -28,7 +29,11 @@ Link = Callable[..., str]
 def environment() -> Environment:
     """Return the templates; every value is escaped, whatever a file is called."""
     made = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader([HERE, CHARTS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters |= {"safe_text": harmless, "line": one_line, "parts": parts, "call": verdict_call}
     made.globals |= {"counted": counted, "version": __version__}

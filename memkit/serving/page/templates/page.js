@@ -23,14 +23,69 @@ if (slider) {
   slider.addEventListener("change", () => slider.form.requestSubmit());
 }
 
+const believed = document.getElementById("believed");
+if (believed) {
+  const choice = believed.form.elements.at, last = choice.options.length - 1;  // newest first, as the slider is not
+  believed.max = last;
+  believed.value = last - choice.selectedIndex;
+  believed.addEventListener("input", () => { choice.selectedIndex = last - believed.value; });
+  believed.addEventListener("change", () => believed.form.requestSubmit());
+}
+
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const area = document.getElementById(button.dataset.copy);
-    area.select();
-    await navigator.clipboard.writeText(area.value);
+    await navigator.clipboard.writeText(area.href || area.value);
     button.textContent = "Copied";
   });
 }
+
+// An answer as it comes. What is written in the end is a page of its own, which is gone to then.
+const form = document.getElementById("say-form"), said = document.getElementById("said");
+function put(parent, tag, text = "", kind = "") {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (kind) made.className = kind;
+  return parent.appendChild(made);
+}
+async function* linesOf(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
+form?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = form.querySelector("button"), body = new URLSearchParams(new FormData(form));
+  button.disabled = true;
+  said.textContent = "";
+  const turn = put(said, "section", "", "turn"), words = put(turn, "div"), beside = put(turn, "ul", "", "beside");
+  put(put(words, "div", "", "said mine"), "p", body.get("text"));
+  let part = null;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/x-ndjson" } });
+    if (!answer.headers.get("Content-Type").startsWith("application/x-ndjson")) throw new Error(answer.status === 401 ? "This visit is over. Load the page and enter again." : `That did not work (${answer.status}).`);
+    for await (const told of linesOf(answer)) {
+      if (told.fault) throw new Error(told.fault);
+      if (told.go) { location.assign(told.go); return; }
+      if (told.beside) {
+        const line = put(beside, "li", `${told.beside} `);
+        for (const id of told.ids) put(put(line, "a"), "code", id.slice(-6)).parentElement.href = `/memory/${encodeURIComponent(id)}`;
+      } else {
+        part ??= put(put(words, "div", "", "said"), "p");
+        part.textContent = told.answer ?? part.textContent + told.text;
+        if (told.answer !== undefined) part = null;
+      }
+    }
+    throw new Error("The server went away before the answer was whole. Load the page to see what was kept.");
+  } catch (error) {
+    put(said, "p", error.message, "fault").setAttribute("role", "alert");
+    button.disabled = false;
+  }
+});
 
 const cards = [...document.querySelectorAll("[data-card]")];
 let place = -1;
@@ -48,6 +103,6 @@ document.addEventListener("keydown", (event) => {
   } else if (cards.length && event.key === "j") go(1);
   else if (cards.length && event.key === "k") go(-1);
   else if (place >= 0 && (event.key === "a" || event.key === "r")) {
-    cards[place].querySelector(`[data-deed="${event.key === "a" ? "approve" : "turn-down"}"]`)?.click();
+    cards[place].querySelector(`[data-deed]${event.key === "a" ? ":first-of-type" : ":last-of-type"}`)?.click();
   }
 });
