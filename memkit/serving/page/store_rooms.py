@@ -165,8 +165,8 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
 
 def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the planning domains, and with a name one of them as a picture and as a table."""
-    from memkit.drawing.interface import to_svg
     from memkit.drawing.graph import task_network
+    from memkit.drawing.interface import to_svg
     from memkit.use_cases.carry_out_plan import plan_runs
     from memkit.use_cases.domains import list_domains, show_domain
 
@@ -193,8 +193,8 @@ def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
 
 def _run(recorded: PlanRuns, visit: Visit, name: str) -> Shown:
     """Return one run: the plan as a picture, and what became of each step."""
+    from memkit.drawing.graph import decomposition
     from memkit.drawing.interface import to_svg
-    from memkit.drawing.planning import decomposition
 
     found = recorded.find(name)
     if found.user not in (None, visit.user):
