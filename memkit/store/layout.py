@@ -79,7 +79,7 @@ def require_writable_inside(root: Path, path: Path) -> None:
 
     A path that a person names elsewhere is theirs to name.
     """
-    if not path.absolute().is_relative_to(root.absolute()):
+    if not Path(os.path.normpath(path.absolute())).is_relative_to(os.path.normpath(root.absolute())):
         return
     try:
         leads_inside(root, path)

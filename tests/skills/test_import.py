@@ -691,3 +691,14 @@ def test_a_long_description_stops_no_import(store: Path, given_skill: Path, caps
 
     assert len(load_skill(store / "skills" / "pdf-tools.yaml").description) > 2_000
     assert "…" in (exported(store, "pdf-tools") / "SKILL.md").read_text().split("---")[1]
+
+
+def test_an_export_goes_where_a_person_names_it(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path that leads out of the store by its dots is theirs to name."""
+    answer(capsys, store, given_skill)
+    monkeypatch.chdir(store)
+
+    assert run(["skill", "export", "pdf-tools", "--out", "../elsewhere"]) == 0
+    assert (store.parent / "elsewhere" / "pdf-tools" / "SKILL.md").is_file()
