@@ -432,11 +432,9 @@ def _items(found: Sequence[tuple[StoredDocument, float | None]], documents: Docu
 
 def _prefilter(wanted: Mapping[str, Any]) -> Prefilter:
     """Return what every value certainly holds that fits."""
-    from memkit.runtime.memory.archive.keeping import as_json
-
     asked = [(key, *one) for key, value in wanted.items() for one in _conditions(value)]
     return Prefilter(
-        tuple(as_json(value) for _, operator, value in asked if operator == "$eq" and isinstance(value, str)),
+        tuple(value for _, operator, value in asked if operator == "$eq" and isinstance(value, str)),
         tuple(
             (key, operator, value) for key, operator, value in asked
             if operator in COMPARED and isinstance(value, int | float) and "." not in key

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("langgraph.store.base")
@@ -360,6 +360,9 @@ def test_a_filter_finds_what_python_would(items: MemkitStore) -> None:
     dictionaries = st.dictionaries(st.sampled_from(["a", "b", "a.b", "é", "z"]), VALUES, max_size=3)
 
     @settings(max_examples=40)
+    @example([{"a": "e"}, {"a": "é", "z": "\udcff"}], {"a": "é"})
+    @example([{"a": 'say "é"'}, {"a": "e"}], {"a": {"$eq": 'say "é"'}})
+    @example([{"a": {"b": "e"}}], {"a.b": "e"})
     @given(st.lists(dictionaries, max_size=4), FILTERS)
     def finds(values: list[dict[str, Any]], wanted: dict[str, Any]) -> None:
         space = ("ada", f"n{next(places)}")
