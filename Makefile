@@ -61,7 +61,7 @@ matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md
 
 bench: $(STAMPS)/bench ## Run every benchmark; takes some minutes
-	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall talk knowledge consolidation drop_ins backends page writers; do \
+	for name in house startup search warm_search add serving gate policies conflicts lint gen htn hddl evolve sandbox chat turn_recall talk knowledge consolidation drop_ins backends backend_faults page writers; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 faults: $(STAMPS)/test ## Inject a kill, EIO and ENOSPC at every call that writes (needs strace; takes hours)

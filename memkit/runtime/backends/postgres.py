@@ -395,8 +395,14 @@ class PostgresLog:
 
         return PostgresVectors(self)
 
-    def knows(self, connection: psycopg.Connection[Any], user: str) -> bool:
-        """Return whether nothing about a user changed since their shards were last asked for."""
+    @staticmethod
+    def rows(connection: psycopg.Connection[Any], user: str, query: str, values: Sequence[Any]) -> list[Any]:
+        """Return what a query finds that sees one user and what is shared."""
+        return in_one(connection, SETTING, user, query, values)
+
+    def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
+        """Return whether nothing about a user changed since it was asked for; none is erased until the commit."""
+        connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_of(""),))
         return _versions(connection, (user,)).get(user, 0) == self._version_known(user)
 
     def _version_known(self, user: str) -> int:

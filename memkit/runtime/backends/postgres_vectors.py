@@ -6,13 +6,12 @@ one user has many, the owner of the tables makes an index of neighbours, which i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
 from ..memory.record.record import SHARED, Record
-from .postgres import PostgresLog, in_one, lock_of
 from .schema import SCHEMA, SETTING, neighbours_of
 
 if TYPE_CHECKING:
@@ -24,10 +23,27 @@ EFFORT = (("hnsw.iterative_scan", "strict_order"), ("hnsw.ef_search", "400"), ("
 """How far the index looks: it answers for all users of a partition, and another one's vectors are passed over."""
 
 
+class AskedLog(Protocol):
+    """What vectors need of the log that they lie beside."""
+
+    @property
+    def cache(self) -> str:
+        """Return a name for what an index of the log is kept under."""
+
+    def asked(self, ask: Callable[[psycopg.Connection[Any]], Any]) -> Any:
+        """Return what ``ask`` makes of a connection."""
+
+    def rows(self, connection: psycopg.Connection[Any], user: str, query: str, values: Sequence[Any]) -> list[Any]:
+        """Return what a query finds that sees one user and what is shared."""
+
+    def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
+        """Return whether nothing about a user changed since it was asked for; none is erased until the commit."""
+
+
 class PostgresVectors:
     """The vectors of one database."""
 
-    def __init__(self, log: PostgresLog) -> None:
+    def __init__(self, log: AskedLog) -> None:
         self._log = log
         self._there: dict[str, bool] = {}
 
@@ -46,7 +62,7 @@ class PostgresVectors:
         owners, ids = list({one.user_id for one in records}), [one.id for one in records]
         query = f"""SELECT id, vector_send(vector) FROM {SCHEMA}.vectors
                     WHERE user_id = ANY(%s) AND model = %s AND id = ANY(%s)"""
-        rows = self._log.asked(lambda one: in_one(one, SETTING, owners[0], query, [owners, model, ids]))
+        rows = self._log.asked(lambda one: self._log.rows(one, owners[0], query, [owners, model, ids]))
         return {id: numpy.frombuffer(data, ">f4", offset=4).astype("f4") for id, data in rows}
 
     def keep(self, model: str, records: Sequence[Record], rows: Sequence[Any]) -> bool:
@@ -59,8 +75,7 @@ class PostgresVectors:
 
         def written(connection: psycopg.Connection[Any]) -> bool:
             with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_of(""),))
-                if not self._log.knows(connection, corpus):
+                if not self._log.stays(connection, corpus):
                     return False
                 for owner, some in by_owner.items():
                     connection.execute("SELECT set_config(%s, %s, true)", (SETTING, owner))
@@ -72,7 +87,7 @@ class PostgresVectors:
                     )
             return True
 
-        return self._log.asked(written)
+        return bool(self._log.asked(written))
 
     def nearest(
         self, model: str, record: Record, vector: Any, limit: int, beside: Sequence[str]
@@ -91,7 +106,7 @@ class PostgresVectors:
             with connection.transaction():
                 for name, value in (*EFFORT, ("enable_sort", "off")):
                     connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-                return in_one(connection, SETTING, record.user_id, query, values)
+                return self._log.rows(connection, record.user_id, query, values)
 
         return dict(self._log.asked(found))
 
