@@ -310,7 +310,8 @@ def relations(text: str) -> list[Relation]:
 SPOKEN = regex(r"^(?P<who>[\w.'-]+(?: [\w'-]+){0,2}): (?P<said>\S.*)$", re.DOTALL)
 USERS, AGENTS = frozenset(("user", "human", "me")), frozenset(("assistant", "ai", "agent", "bot", "system", "tool"))
 INTERJECTION = regex(
-    r"(?i)^(?:(?:hey|hi|hello|oh|wow|well|so|and|by the way|btw|you know(?: what)?|guess what|actually|also)\b[,!.?:]? *)+"
+    r"(?i)^(?:(?:hey|hi|hello|oh|wow|well|so|and|by the way|btw|you know(?: what)?|guess what|actually|also)\b"
+    r"[,!.?:]? *)+"
 )
 
 
