@@ -2,13 +2,14 @@
 """Finds statements that cannot both be true: two values of one attribute, or a statement and its negation."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ..record.record import Record
+from ..words.dates import MONTHS, WEEKDAYS
 from ..words.text import regex, stem
-from ..words.wording import EMPTY_WORDS, KEPT, is_negation, plain, words
+from ..words.wording import EMPTY_WORDS, KEPT, is_negation, is_number, plain, words
 
 LONGEST_STATEMENT = 1000
 """Characters; what is longer says more than one thing."""
@@ -35,19 +36,6 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("grew up in", r"grew up in"),
     ("goes to school", r"goes? to school (?:in|at)"),
     ("is written in", r"is written in"),
-    (
-        "is by trade",
-        r"(?:is|am) an?(?= (?:teacher|nurse|doctor|dentist|lawyer|plumber|electrician|carpenter|engineer"
-        r"|pilot|surgeon|baker|butcher|farmer|programmer|developer|architect|accountant|chef|cook|waiter|waitress|driver"
-        r"|journalist|librarian|pharmacist|physicist|chemist|biologist|veterinarian|vet|hairdresser|firefighter|gardener"
-        r"|translator|judge|mechanic|photographer|postman|policeman|policewoman|secretary|tailor|student|intern)$)",
-    ),
-    (
-        "is of",
-        r"(?:is|am)(?= (?:american|australian|austrian|belgian|brazilian|british|canadian|chinese|czech|danish|dutch"
-        r"|egyptian|english|estonian|finnish|french|german|greek|hungarian|indian|irish|italian|japanese|korean|mexican"
-        r"|norwegian|polish|portuguese|romanian|russian|scottish|slovak|spanish|swedish|swiss|turkish|ukrainian|welsh)$)",
-    ),
     ("began", r"was (?:founded|built|established|opened) in"),
     ("runs on", r"runs? on(?! \w+days?\b)"),
     ("has eyes", r"(?:has|have)(?= \w+ eyes$)"),
@@ -144,6 +132,17 @@ BEHIND_WORD = {
 }
 """Of what stands behind these words only one is true; elsewhere many may be: the colours that somebody likes."""
 REPLYING = frozenset("answer reply respond write".split())
+TRADES = frozenset(
+    """teacher nurse doctor dentist lawyer plumber electrician carpenter engineer pilot surgeon baker butcher farmer
+    programmer developer architect accountant chef cook waiter waitress driver journalist librarian pharmacist
+    physicist chemist biologist veterinarian vet hairdresser firefighter gardener translator judge mechanic
+    photographer postman policeman policewoman secretary tailor student intern""".split()
+)
+NATIONS = frozenset(
+    """american australian austrian belgian brazilian british canadian chinese czech danish dutch egyptian english
+    estonian finnish french german greek hungarian indian irish italian japanese korean mexican norwegian polish
+    portuguese romanian russian scottish slovak spanish swedish swiss turkish ukrainian welsh""".split()
+)
 MARITAL = EXCLUSIVE[0]
 """Whom somebody is married to is said behind it."""
 TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
@@ -255,6 +254,8 @@ def claim(text: str) -> StatedValue | None:
             kind = " is a" if match["value"].startswith(("a ", "an ")) else ""
             attribute = _levelled(match["attribute"]) + kind
             return StatedValue(_subject(match["subject"]), attribute, _levelled(match["value"]))
+    if described := _described(read.split()):
+        return described
     for name, pattern in PATTERNS:
         match = pattern.match(read)
         if match:
@@ -264,6 +265,21 @@ def claim(text: str) -> StatedValue | None:
     return _identity(text) or _placed(text) or _chosen(read) or _measurement(read) or _home(read)
 
 
+def _described(said: Sequence[str]) -> StatedValue | None:
+    """Return the trade or the nation that a short statement gives somebody."""
+    *before, last = said or [""]
+    if last in TRADES and before[-1:] in (["a"], ["an"]):
+        before, attribute = before[:-1], "is by trade"
+    elif last in NATIONS:
+        attribute = "is of"
+    else:
+        return None
+    is_told = before[-1:] in (["is"], ["am"]) and 1 < len(before) <= LONGEST_NAME
+    return StatedValue(_subject(" ".join(before[:-1])), attribute, last) if is_told else None
+
+
+LONGEST_NAME = 5
+"""Words before a trade, the verb among them: "my older sister Anna is"."""
 VALUED = frozenset(
     """colour color size age job name status language currency timezone type mode diet email address phone number
     username handle website""".split()
@@ -337,6 +353,8 @@ LACKS = regex(
     rf"^{SUBJECT} (?:(?:has|have) no|(?:do|does)(?:n't| not) {_HAVING}(?: any| an?)?|never {_HAVING}) (?P<what>\w+)$"
 )
 IS_WITHOUT = regex(rf"^{SUBJECT} (?:is|am|are) {ADVERBS}(?P<what>{'|'.join(WITHOUT)})$")
+SAYS_HAD = frozenset([*_HAVING[3:-1].split("|"), "work", "works", "cost", "costs"])
+SAYS_HAD |= {word.split()[-1] for word in WITHOUT}
 HAS = regex(rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?|costs?)\b.*)$")
 BEHIND = regex(r" (?:in|at|of|with|on|for|from|and|every|each|who|that|named|called|since|to|as|by|before)\b.*")
 
@@ -349,6 +367,8 @@ def had(text: str) -> StatedValue | None:
     (StatedValue(subject='ada', attribute='has child', value='some'), 'none')
     """
     read = plain(text).strip(" .!")
+    if SAYS_HAD.isdisjoint(read.split()):
+        return None  # a pattern takes milliseconds to compile, and most texts need none of these
     if match := LACKS.match(read):
         kind, value = ALL_OF.get(match["what"]), "none"
     elif match := IS_WITHOUT.match(read):
@@ -371,6 +391,7 @@ def _reaches_on(subject: str) -> bool:
 
 
 ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)"
+NUMBER_LIKE = frozenset([*ORDINAL.split("|")[:10], *MONTHS, *WEEKDAYS])
 _NUMBER = rf"(?:{MEASURE.pattern}|\b(?:{ORDINAL})\b)"
 NUMBERED = regex(
     rf"^(?P<before>{SUBJECT} {ADVERBS}(?:(?:has|have|takes?|lasts?|needs?|speaks?|pays?|earns?|weighs?) "
@@ -389,6 +410,8 @@ def numbered(text: str) -> StatedValue | None:
     StatedValue(subject='user live on', attribute='# floor', value='third')
     """
     read = plain(text).strip(" .!")
+    if not any(is_number(word) or word in NUMBER_LIKE for word in read.split()):
+        return None
     match = None if is_negated(read) or PAST.search(read) else NUMBERED.match(read)
     if match is None or MANY.search(match["subject"]) or _reaches_on(match["subject"]):
         return None
