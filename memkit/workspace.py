@@ -24,7 +24,7 @@ from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
-from memkit.store.layout import MANIFEST, find_store
+from memkit.store.layout import MANIFEST, find_store, manifest_state
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Workspace:
         self.root = root
         self.clock = clock
         self.notice = notice or _unheard
+        self._manifest = manifest_state(root)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
         if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
@@ -127,7 +128,21 @@ class Workspace:
             from memkit.runtime.backends.redis_state import SharedCounts
 
             archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
+        archive.moved = self._where_moved
         return archive
+
+    def _where_moved(self) -> Log | None:
+        """Return the log of the place that the store names since another process moved its memory there."""
+        changed = manifest_state(self.root)
+        if changed == self._manifest:
+            return None
+        self._manifest, before, settings = changed, self.settings["backends.archive"], load_settings(self.root)
+        place = settings["backends.archive"]
+        if place == before:
+            return None
+        self.settings = settings
+        vars(self).pop("trust", None)  # whoever moved it said that it may be asked there
+        return self.log_at(place, is_chosen=settings.is_chosen("backends.archive"))
 
     @property
     def server(self) -> PostgresLog | None:

@@ -172,8 +172,8 @@ def move_archive(
             found = _digests(source)
             return Move(origin.shown, target.shown, found.records, len(found.users), verified=False)
         confirm(Move(origin.shown, target.shown, 0, len(workspace.archive.users()), verified=False))
-        brought = _brought(workspace, source, other, tell)
-        _settle(workspace, to, source, other)
+        brought = _brought(workspace, to, source, other, tell)
+        _settle(workspace, source, other)
     finally:
         other.close()
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
@@ -198,8 +198,8 @@ def _require_room(workspace: Workspace, other: Log) -> None:
         path.unlink()
 
 
-def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
-    """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
+def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
+    """Bring everything while others write, and what they wrote meanwhile; then prove it and let the store name it."""
     from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
     from memkit.runtime.backends.postgres_sink import PostgresSink
 
@@ -221,6 +221,9 @@ def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int]
         if isinstance(sink, FilesSink):
             (staging / PUTTING).touch()
             sink.put(workspace.root / "archive")
+        workspace.archive.drop_index()
+        Witness(workspace.root).forget()
+        change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
     return said
 
 
@@ -234,11 +237,8 @@ def _writers_wait(workspace: Workspace, source: Log) -> Iterator[None]:
             yield
 
 
-def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
-    """Let the store name the new side, in git as well, and empty the old one: two places would be two truths."""
-    workspace.archive.drop_index()
-    Witness(workspace.root).forget()
-    change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
+def _settle(workspace: Workspace, source: Log, other: Log) -> None:
+    """Empty the old side, in git as well: two places would be two truths."""
     if isinstance(source, ShardLog):
         for shard in source.shards():
             path = workspace.root / "archive" / shard

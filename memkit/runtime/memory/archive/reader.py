@@ -80,7 +80,6 @@ class ArchiveReader:
         self.path = path
         if path is not None:
             require_private(path)
-        self._log = log
         self._clock = clock
         self._observe = observe
         self._tombstone_key = keys.tombstone_key
@@ -93,19 +92,30 @@ class ArchiveReader:
         """How many questions are being answered, one within the other."""
         self._in_question: frozenset[str | None] = frozenset()
         """Whom they are about."""
-        self._index = Index(
-            log,
-            cache_folder(path) / log.cache if path else cache,
-            self._observe,
-            self._forgotten_before,
-            sealer=self._sealer,
-        )
+        self._cache = cache
         self._path = path
+        self.moved: Callable[[], Log | None] = lambda: None
+        """Says where memory went since it was opened; None where it is where it was."""
+        self._read_from(log)
         self._closed = False
         self.damage: list[ShardProblem] = []
         """What was found wrong with the lines of the shards, or moved back; each was told once."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
+
+    def _read_from(self, log: Log) -> None:
+        self._log = log
+        folder = cache_folder(self.path) / log.cache if self.path else self._cache
+        self._index = Index(log, folder, self._observe, self._forgotten_before, sealer=self._sealer)
+
+    def _follow_move(self) -> bool:
+        """Go on where memory was moved to meanwhile; return whether it was moved."""
+        if (log := self.moved()) is None:
+            return False
+        self._index.release()
+        self._log.close()
+        self._read_from(log)
+        return True
 
     @property
     def state_folder(self) -> Path | None:
@@ -731,8 +741,10 @@ class ArchiveReader:
     @contextmanager
     def _reading(self, user_id: str | None = None) -> Iterator[None]:
         """Hold the archive for a question about one user, or about everybody for None."""
-        with self._guard, explained(self.path, self._index.remove):
+        with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
+            if not self._readers:
+                self._follow_move()
             # A question that another one asks is about the same state of things.
             if not self._readers or not self._in_question & {user_id, None}:
                 self._index.refresh(None if user_id is None else [user_id] if user_id != NOBODY else ())
