@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from memkit.cli.main import run
 from memkit.runtime.backends.redis_state import LEASE, RedisState
 from memkit.runtime.loop.journal_file import SessionInUse
 from memkit.runtime.memory.log.clone import state_folder
+from tests.backends.servers import redis_client, running_redis
 
 pytest.importorskip("redis")
 
@@ -24,27 +22,8 @@ pytest.importorskip("redis")
 @pytest.fixture
 def redis_server(tmp_path: Path) -> Iterator[str]:
     """Start a server on a free port and return its URL; one that the test took away is no matter."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    url = f"redis://127.0.0.1:{port}/0"
-    import redis
-
-    client = redis.Redis.from_url(url)
-    for _ in range(100):
-        try:
-            client.ping()
-            break
-        except redis.RedisError:
-            time.sleep(0.05)
-    yield url
-    running.kill()
-    running.wait()
+    with running_redis(tmp_path) as url:
+        yield url
 
 
 @pytest.fixture
@@ -71,13 +50,6 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     return say
 
 
-def client(url: str) -> Any:
-    """Return a client that reads text."""
-    import redis
-
-    return redis.Redis.from_url(url, decode_responses=True)
-
-
 def test_a_session_goes_on_where_it_stopped_on_another_instance(
     two: tuple[Path, Path], ask: Ask, redis_server: str
 ) -> None:
@@ -89,9 +61,9 @@ def test_a_session_goes_on_where_it_stopped_on_another_instance(
 
     assert "My bicycle is red" in answer["data"]["message"]
     assert answer["data"]["context_usage"]["tiers"]["messages"] > 0
-    keys = client(redis_server).keys("memkit:*")
+    keys = redis_client(redis_server).keys("memkit:*")
     assert {key.split(":")[2] for key in keys} >= {"file", "of"}
-    assert all(0 < client(redis_server).ttl(key) <= 7 * 86400 for key in keys if ":file:" in key)
+    assert all(0 < redis_client(redis_server).ttl(key) <= 7 * 86400 for key in keys if ":file:" in key)
     assert not any("ann" in key for key in keys if ":file:" not in key)
 
 
@@ -99,7 +71,7 @@ def test_a_server_that_was_flushed_is_filled_again(two: tuple[Path, Path], ask: 
     """The instance that has the session goes on with it, and the other one finds it afterwards."""
     one, other = two
     ask(one, "My bicycle is red")
-    client(redis_server).flushall()
+    redis_client(redis_server).flushall()
 
     assert ask(one, "It has two wheels")["ok"]
 
@@ -112,7 +84,7 @@ def test_a_server_that_is_gone_is_said_once_and_the_turn_goes_on(
     """What the user said is answered and kept on this machine."""
     one, _ = two
     ask(one, "My bicycle is red")
-    client(redis_server).shutdown(nosave=True)
+    redis_client(redis_server).shutdown(nosave=True)
 
     answer = ask(one, "What did I say first?")
 
@@ -127,7 +99,7 @@ def test_two_instances_do_not_write_in_one_session_at_once(redis_server: str, tm
     with pytest.raises(SessionInUse):
         other.enter("ann", "s")
     other.enter("ann", "another")
-    assert 0 < client(redis_server).ttl(next(iter(client(redis_server).keys("*lock*")))) <= LEASE
+    assert 0 < redis_client(redis_server).ttl(next(iter(redis_client(redis_server).keys("*lock*")))) <= LEASE
 
     one.leave("ann", "s")
 
@@ -160,7 +132,7 @@ def test_an_erasure_leaves_nothing_there(
     run(["memory", "erase", "--user", "ann", "--yes", "--store", str(one)])
 
     assert "sessions in redis" in capsys.readouterr().out
-    assert not [key for key in client(redis_server).keys("memkit:*") if ":lock:" not in key]
+    assert not [key for key in redis_client(redis_server).keys("memkit:*") if ":lock:" not in key]
     assert not any(
         "boat" in path.read_text("utf-8", "replace") for path in state_folder(one).rglob("*") if path.is_file()
     )
@@ -175,7 +147,7 @@ def test_a_server_is_named_by_command(
     capsys.readouterr()
     assert run(["backend", "status", "--json", *base]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["working"] == {"kind": "redis", "url": redis_server}
-    client(redis_server).shutdown(nosave=True)
+    redis_client(redis_server).shutdown(nosave=True)
     assert run(["backend", "status", "--json", *base]) == 1
     assert json.loads(capsys.readouterr().out)["diagnostics"][0]["code"] == "backend_away"
     assert run(["backend", "move", "--tier", "working", "--to", "redis://127.0.0.1:1/0", "--yes", *base]) == 3
