@@ -170,7 +170,7 @@ class Workspace:
         where, limits = address(str(self.settings["backends.working"]), WORKING), self.memory_settings
         if not where.url:
             return None
-        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl}
+        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl, "counts": limits.forget.max_age}
         name = str(self.settings["name"] or "")
         return open_working(where, root=state_folder(self.root), name=name, ttl=lasts, note=self.notice)
 

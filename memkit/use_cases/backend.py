@@ -14,6 +14,7 @@ from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
 from memkit.runtime.memory.log.witness import Witness
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.store.manifest import change_manifest
 from memkit.terminal import counted
 
@@ -38,7 +39,9 @@ class TierPlace:
     records: int = 0
     heads: Mapping[str, Any] | None = None
     """How far this clone is as a writer, by its names."""
-    fault: str = ""
+    fault: ArchiveError | None = None
+    remark: str = ""
+    """What of its settings a person may want to change."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class BackendStatus:
     @property
     def ok(self) -> bool:
         """Return whether everything is served."""
-        return not (self.archive.fault or self.working.fault)
+        return self.working.fault is None
 
 
 def backend_status(workspace: Workspace) -> BackendStatus:
@@ -63,21 +66,21 @@ def backend_status(workspace: Workspace) -> BackendStatus:
     working = place_of(workspace, "working")
     return BackendStatus(
         TierPlace(where.kind, where.shown if where.url else None, count, heads),
-        TierPlace(working.kind, working.shown if working.url else None, fault=_working_fault(working)),
+        _working_place(working),
     )
 
 
-def _working_fault(where: BackendAddress) -> str:
+def _working_place(where: BackendAddress) -> TierPlace:
     if not where.url:
-        return ""
-    from memkit.runtime.backends.interface import BackendAway
+        return TierPlace(where.kind, None)
     from memkit.runtime.backends.opening import open_working
 
+    server = open_working(where)
     try:
-        open_working(where).ping()
-    except BackendAway as error:
-        return str(error)
-    return ""
+        server.ping()
+    except ArchiveError as error:
+        return TierPlace(where.kind, where.shown, fault=error)
+    return TierPlace(where.kind, where.shown, remark=server.remark())
 
 
 def place_of(workspace: Workspace, tier: str) -> BackendAddress:
