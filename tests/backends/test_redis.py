@@ -253,7 +253,7 @@ def test_each_thing_stays_as_long_as_its_setting_says(
     lasts = {key: client.ttl(key) for key in client.keys("*")}
 
     longest = {"file:checkpoints": 1800, "file:": 3 * 86400, "of:": 3 * 86400, "lock:": LEASE}
-    longest |= {kind: 50 * 86400 for kind in ("uses:", "last:", "counted")}
+    longest |= dict.fromkeys(("uses:", "last:", "counted"), 50 * 86400)
     kinds = {key: next(kind for kind in longest if key.split(":", 2)[2].startswith(kind)) for key in lasts}
     assert set(kinds.values()) >= {"file:", "of:", "lock:", "uses:", "last:", "counted"}
     for key, seconds in lasts.items():
@@ -279,8 +279,10 @@ def test_plain_commands_on_its_own_keys_are_all_that_is_asked(
     assert "bicycle" in answers[1]["data"]["message"]
     assert not any("does not serve" in one["err"] for one in answers)
     assert "NOPERM" not in "".join(capsys.readouterr())
-    assert not any(entry["reason"] == "command" and entry["object"] not in ("client|setinfo",) for entry in
-                   redis_client(redis_server).acl_log())
+    assert not any(
+        entry["reason"] == "command" and entry["object"] not in ("client|setinfo",)
+        for entry in redis_client(redis_server).acl_log()
+    )
 
 
 def test_a_server_with_no_room_is_said_and_one_that_drops_things_is_remarked(

@@ -151,8 +151,8 @@ def _compared(day: Day) -> None:
     _memkit(alone, "memory", "erase", "--user", "bob", "--yes")
     day.say("## What one process would have written\n")
     day.say(
-        "The same was said to one process on a copy of the morning's files. Exports are compared line by line,\nwithout "
-        "ids, times, salts and links:\n"
+        "The same was said to one process on a copy of the morning's files. Exports are compared line by line,\n"
+        "without ids, times, salts and links:\n"
     )
     rows = ["| user | lines | as one process wrote them |", "|---|---|---|"]
     for user in USERS:
@@ -250,7 +250,7 @@ class Load:
             self._count.notify_all()
 
     def _asked(self, number: int, ask: Callable[[Served], Any], user: str = "", text: str = "") -> Any:
-        """Return what an instance answers, now one and now the other; where no answer comes, look before it is said again."""
+        """Return what an instance answers, now one and now the other; after no answer look before it is said again."""
         for attempt in range(TRIES):
             served = [one for one in self._instances if not one.is_dead]
             server = served[(number + attempt) % len(served)]
@@ -295,7 +295,9 @@ def _chat(store: Path) -> Iterator[Callable[[str], str]]:
         talk.sendline(text)
         talk.expect(r"\n> ")
         shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", talk.before).replace("\r", "")
-        kept = [line for line in shown.strip().splitlines() if not line.startswith(("(I am the ref", "·")) and line != text]
+        kept = [
+            line for line in shown.strip().splitlines() if not line.startswith(("(I am the ref", "·")) and line != text
+        ]
         return "\n".join([f"> {text}", *kept])
 
     yield said

@@ -187,11 +187,13 @@ def _spelled(call: Mapping[str, Any]) -> str:
 
 
 def block(text: str) -> str:
+    """Return a text as a block of the page."""
     lines = "\n".join(line.rstrip() for line in text.splitlines())
     return f"```text\n{lines}\n```\n"
 
 
 def environment() -> dict[str, str]:
+    """Return what every process of the day finds."""
     return {**os.environ, "PYTHONPATH": str(CHECKOUT), "NO_COLOR": "1", "COLUMNS": "120", "TERM": "xterm"}
 
 

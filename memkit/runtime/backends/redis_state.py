@@ -94,14 +94,14 @@ class RedisState:
         if policy == "noeviction" or not found.get("maxmemory"):
             return ""
         return (
-            f"Redis at {self.shown} drops what it has no room for ({policy}): sessions may end before their time on other "
-            "instances. With 'maxmemory-policy noeviction' it says so instead."
+            f"Redis at {self.shown} drops what it has no room for ({policy}): sessions may end before their time on "
+            "other instances. With 'maxmemory-policy noeviction' it says so instead."
         )
 
     def _told(self) -> dict[str, Any]:
         """Return what the server says of itself; nothing where it may not be asked."""
         with suppress(redis.ResponseError):
-            return dict(self._redis.info())  # type: ignore[arg-type]
+            return dict(self._redis.info())
         return {}
 
     def _require_fit(self) -> bool:

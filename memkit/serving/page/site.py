@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
+from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.page.deeds import DEEDS, Done
 from memkit.serving.page.rooms import ROOMS, Room
@@ -117,7 +118,7 @@ class Site:
         if room == "healthz":
             return PlainTextResponse("ok\n")
         if room == "readyz":
-            await self._at_desk(self.workspace.archive.refresh)
+            await self._at_desk(lambda: self.workspace.archive.refresh(NOBODY))  # a probe asks about no user
             return PlainTextResponse("ready\n")
         if room == "metrics" and self.metrics:
             return PlainTextResponse(self.numbers.text(), media_type="text/plain; version=0.0.4")

@@ -679,9 +679,9 @@ class ArchiveReader:
 
             return [*problems(self._log), *self.seals().problems]
 
-    def refresh(self) -> None:
-        """Take in what other processes, people or git did to the shards."""
-        with self._reading():
+    def refresh(self, user_id: str | None = None) -> None:
+        """Take in what other processes, people or git did to the lines about a user, or about everybody."""
+        with self._reading(user_id):
             pass
 
     def rebuild(self) -> None:
