@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
 from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.archive.reader import ArchiveReader, unobserved
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
-from memkit.runtime.memory.log.log import shard_writer
+from memkit.runtime.memory.log.log import Observe, shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
@@ -242,9 +242,9 @@ class Workspace:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder, self._sealer(seals=False))
 
-    def archive_on(self, log: Log) -> ArchivalStore:
-        """Return an archive that reads and writes ``log``, with its index in memory, and of which nothing is told."""
-        return self._opened(None, self.sealer, log=log)
+    def archive_on(self, log: Log, *, observe: Observe = unobserved) -> ArchivalStore:
+        """Return an archive that reads and writes ``log``, with its index in memory, of which ``observe`` is told."""
+        return self._opened(None, self.sealer, log=log, observe=observe)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()

@@ -297,6 +297,10 @@ agent_option = click.option(
     "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
 )
 
+executor_option = click.option(
+    "--executor", metavar="dask://HOST:PORT", help="Work on the workers of this scheduler; the same result."
+)
+
 
 class SessionName(click.ParamType[str]):
     """A session: its id, its name, or how its id begins."""

@@ -1,13 +1,14 @@
-"""Evaluations on other machines, through an engine that offers ``concurrent.futures``: today that is Dask.
+"""Work on other machines, through an engine that offers ``concurrent.futures``: today that is Dask.
 
-What travels is a program and where its evaluator lies, a path that the workers have to see as well; what comes back is
+Of an evaluation, what travels is a program and where its evaluator lies, a path that the workers have to see as well; what comes back is
 what the evaluator said. Chance, selection and everything that is kept stay here, so the result is that of one worker.
 """
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Executor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError, Executor
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
 from math import ceil
@@ -59,8 +60,27 @@ class Elsewhere(AbstractContextManager["Elsewhere"]):
         if not threads:
             self._stack.close()
             raise EnvironmentFault(f"The scheduler at {name} has no workers yet. Start some: dask worker {address}.")
+        self._name = name
         self.workers = threads
         self.executor: Executor = self._stack.enter_context(client.get_executor(pure=False))
+
+    def answers(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield what each call, a function and its arguments, returns, in their order; a worker that dies is replaced.
+
+        Raises:
+            EnvironmentFault: The scheduler went away, or a call took down every worker that tried it.
+        """
+        from distributed import KilledWorker
+
+        asked = [self.executor.submit(*call) for call in calls]
+        try:
+            for one in asked:
+                yield one.result()
+        except (KilledWorker, CancelledError, OSError) as error:
+            why = str(error).partition("\n")[0][:200] or type(error).__name__
+            raise EnvironmentFault(
+                f"The workers of {self._name} did not finish: {why}. Nothing is half done."
+            ) from None
 
     def __exit__(self, *_exception: object) -> None:
         self._stack.close()

@@ -97,3 +97,18 @@ def running_redis(folder: Path, *options: str) -> Iterator[str]:
     finally:
         running.kill()
         running.wait()
+
+
+@contextmanager
+def running_cluster() -> Iterator[Any]:
+    """Start a Dask scheduler and two worker processes on the loopback address."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", protocol="tcp"
+    ) as running:
+        yield running
+
+
+def name_of(cluster: Any) -> str:
+    """Return a scheduler as a command names it."""
+    return str(cluster.scheduler_address).replace("tcp://", "dask://")

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, User, diagnostic, user_option
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SuggestingChoice,
+    User,
+    diagnostic,
+    executor_option,
+    user_option,
+)
 from memkit.cli.persons import require_person
 from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
@@ -102,6 +111,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="What FILE calls a field, as in text=memory."
 )
 @click.option("--user-label", type=click.IntRange(1), metavar="N", help="The label of a namespace that is the user.")
+@executor_option
 @click.pass_obj
 def import_command(
     front: Front,
@@ -114,6 +124,7 @@ def import_command(
     kind: str,
     pairs: tuple[str, ...],
     user_label: int | None,
+    executor: str | None,
 ) -> None:
     """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
     from memkit.use_cases.carry import import_memory, restore_memory
@@ -125,6 +136,8 @@ def import_command(
     workspace = front.workspace
     with _source(file) as source:
         if restore:
+            if executor:
+                raise UsageError("--restore writes one user's lines as they are: there is nothing for an executor.")
             if format_name not in (None, "memkit"):
                 raise UsageError("--restore brings back an export of memkit: it goes with --format memkit alone.")
             _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
@@ -138,7 +151,14 @@ def import_command(
         )
         name = format_name or _shown_format(front, source)
         imported = import_memory(
-            workspace, source, wishes, format=name, dry_run=dry_run, mine=mine, progress=_progress(front)
+            workspace,
+            source,
+            wishes,
+            format=name,
+            dry_run=dry_run,
+            mine=mine,
+            progress=_progress(front),
+            executor=executor,
         )
         if imported.total >= STEP and _shows_progress(front):
             click.echo(err=True)

@@ -687,9 +687,20 @@ class ArchiveReader:
     def rebuild(self) -> None:
         """Delete the index and make it anew."""
         self.drop_index()
+        self.fill(self.corpora())
+
+    def corpora(self) -> list[str]:
+        """Return the names of what is indexed apart: the records of each user, and those that are shared."""
         with self._reading():
-            for name in self._index.corpora():
-                self._index.corpus(name)
+            return self._index.corpora()
+
+    def fill(self, names: Iterable[str], vectors: "VectorIndex | None" = None) -> None:
+        """Let the index of some corpora, and of their vectors, take in everything that is live."""
+        with self._reading():
+            for name in names:
+                corpus = self._index.corpus(name)
+                if vectors is not None:
+                    vectors.nearest(corpus, "", 1)
 
     def record_count(self) -> int:
         """Return how many records there are, whatever became of them."""
@@ -700,12 +711,6 @@ class ArchiveReader:
         """Delete the index; the next question makes it anew."""
         with self._guard:
             self._index.remove()
-
-    def follow(self, vectors: "VectorIndex") -> None:
-        """Let an index of vectors take in every record that is live."""
-        with self._reading():
-            for name in self._index.corpora():
-                vectors.nearest(self._index.corpus(name), "", 1)
 
     def forget_index(self, user_id: str) -> None:
         """Delete the index of a user, which holds in clear what the shards may hold sealed; it is made anew."""
