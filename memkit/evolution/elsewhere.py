@@ -1,7 +1,8 @@
 """Work on other machines, through an engine that offers ``concurrent.futures``: today that is Dask.
 
-Of an evaluation, what travels is a program and where its evaluator lies, a path that the workers have to see as well; what comes back is
-what the evaluator said. Chance, selection and everything that is kept stay here, so the result is that of one worker.
+Of an evaluation, what travels is a program and where its evaluator lies, a path that the workers have to see as well;
+what comes back is what the evaluator said. Chance, selection and everything that is kept stay here, so the result is
+that of one worker.
 """
 
 from __future__ import annotations

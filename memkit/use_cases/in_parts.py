@@ -1,4 +1,4 @@
-"""Work about many users: here as one part, or in parts that an engine's workers carry out; what comes of it is the same.
+"""Work about many users: here as one part, or in parts that an engine's workers carry out, with the same result.
 
 A worker opens the store by its path, which it has to see as this process does, and hands back what came of its part;
 what is kept is written here. So a worker that dies in the middle has written nothing, and its part is done again.

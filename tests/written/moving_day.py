@@ -323,7 +323,7 @@ def exported(store: Path, user: str) -> list[str]:
         kept = {key: value for key, value in line.items() if key not in OWN}
         named = json.dumps(kept, sort_keys=True, ensure_ascii=False)
         for id, text in texts.items():
-            named = named.replace(id, f"<{text}>")
+            named = named.replace(id, json.dumps(f"<{text}>", ensure_ascii=False)[1:-1])
         told.append(named)
     return sorted(told)
 
