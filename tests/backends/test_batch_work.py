@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.index.catalogue import VECTORS
 from memkit.workspace import open_workspace
 from tests.backends.servers import name_of, running_cluster
 from tests.written.moving_day import exported
@@ -202,3 +203,57 @@ def test_wrong_words_are_told(memkit: Memkit, store: Path, file: Path, monkeypat
     assert code == 2
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
     assert memkit(store, "memory", "import", "-", "--format", "memkit", "--executor", "dask://h:1")[0] == 2
+
+
+@pytest.mark.timeout(600)
+def test_everything_is_embedded_elsewhere_as_here(memkit: Memkit, store: Path, tmp_path: Path, cluster: Any) -> None:
+    """Each user's vectors are there, bit for bit, without a question that asked for them, over a worker's death."""
+    from tests.embeddings.test_vectors import MEANINGS, make_model
+
+    lines = [{"user_id": user, "text": f"The {word} of {user}"} for user in USERS for word in MEANINGS]
+    file = tmp_path / "meant.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert memkit(store, "memory", "import", str(file), "--format", "memkit", "--mine")[0] == 0
+    assert memkit(store, "config", "set", "retrieval.vectors", str(make_model(tmp_path / "tiny")))[0] == 0
+
+    def vectors() -> dict[str, Any]:
+        with open_workspace(store) as workspace:
+            found = sorted(workspace.cache.rglob(f"users/*{VECTORS[0]}"))
+        rows = {}
+        for path in found:
+            with sqlite3.connect(path) as sql:
+                rows[path.name] = sql.execute("SELECT document, vector FROM vectors ORDER BY document").fetchall()
+        return rows
+
+    assert memkit(store, "index", "rebuild", "--vectors")[0] == 0
+    alone = vectors()
+    assert memkit(store, "index", "rebuild")[0] == 0 and vectors() != alone
+    killer = killing(cluster)
+
+    assert memkit(store, "index", "rebuild", "--vectors", "--executor", name_of(cluster))[0] == 0
+
+    killer.join()
+    assert vectors() == alone and len(alone) == len(USERS) and all(alone.values())
+
+
+@pytest.mark.timeout(600)
+def test_memory_on_a_server_is_worked_on_by_workers_as_well(
+    memkit: Memkit, store: Path, tmp_path: Path, file: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker reads its users' lines from the database; what comes of it is written from here, as on files."""
+    here, there = pair(store, tmp_path)
+    words = ["memory", "import", str(file), "--format", "memkit", "--mine"]
+    memkit(here, *words)
+    memkit(here, "memory", "consolidate", "--branch", "less")
+    with open_workspace(here) as workspace:
+        workspace.git.run("merge", "--quiet", "less")
+    monkeypatch.setenv("MEMORY_URL", url)
+    with running_cluster() as cluster:  # its workers find the variable too
+        assert memkit(there, "backend", "move", "--to", "$MEMORY_URL", "--yes")[0] == 0
+        assert memkit(there, *words, "--executor", name_of(cluster))[1]["data"]["counts"]["admitted"] > 100
+        code, done, _ = memkit(there, "memory", "consolidate", "--executor", name_of(cluster))
+        assert (code, len(done["data"]["summarised"])) == (0, len(USERS))
+        assert memkit(there, "index", "rebuild", "--executor", name_of(cluster))[1]["data"]["users"] == len(USERS)
+
+    assert told(there) == told(here)
+    assert memkit(there, "fsck")[0] == 0
