@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -20,8 +20,10 @@ import pytest
 import yaml
 
 from memkit.cli.main import run
+from memkit.runtime.backends.interface import BackendUnfit
 from memkit.runtime.backends.schema import migrate
 from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.store.tokens import ServerTokens
 from tests.backends.servers import ROLE, PostgresOfOurs, running_redis
 from tests.serving.clients import call, environment
@@ -253,3 +255,18 @@ def test_a_name_without_a_server_or_that_is_none_is_bad_usage(
     assert run(["serve", "--user", "ann", *words, "--store", str(store)]) == 2
     err = capsys.readouterr().err
     assert "--known-as" in err and err.count("\n") <= 2
+
+
+def test_an_instance_of_the_version_before_goes_on_with_the_connection_that_it_has(
+    open_at: Callable[..., Any], owner: str
+) -> None:
+    """While the new version is rolled out; whoever opens a connection then is told."""
+    before = open_at("before")
+    assert before.offer(Draft("Ann prefers espresso"), Origin("person", "ann")).decision == "admitted"
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("UPDATE memkit.store SET version = version + 1")
+
+    assert before.offer(Draft("Ann has a cat"), Origin("person", "ann")).decision == "admitted"
+    assert [hit.text for hit in before.search("cat", user_id="ann").hits] == ["Ann has a cat"]
+    with pytest.raises(BackendUnfit):
+        open_at("late").search("cat", user_id="ann")
