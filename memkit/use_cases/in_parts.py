@@ -37,8 +37,7 @@ def in_parts(
         size = max(1, ceil(len(names) / (PARTS * there.workers)))
         parts = [names[start : start + size] for start in range(0, len(names), size)]
         told = (str(workspace.root), workspace.clock())
-        for answer in there.answers([(_carried_out, work, *told, part, given) for part in parts]):
-            yield answer
+        yield from there.answers([(_carried_out, work, *told, part, given) for part in parts])
 
 
 def _carried_out(work: Callable[..., Answer], root: str, now: datetime, names: Sequence[str], given: Any) -> Answer:

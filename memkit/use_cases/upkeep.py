@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -523,9 +524,11 @@ def rebuild_index(workspace: Workspace, *, vectors: bool = False, executor: str 
         raise UsageError(
             "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
         )
+    opened: AbstractContextManager[Workspace] = nullcontext(workspace)
     if vectors:
         workspace.agree_on_model()
-    with open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice) as agreed:
+        opened = open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice)
+    with opened as agreed:
         agreed.archive.drop_index()
         for _ in in_parts(agreed, agreed.archive.corpora(), _filled, vectors, executor=executor):
             pass

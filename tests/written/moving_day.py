@@ -234,7 +234,7 @@ class Load:
         try:
             for number, thing in enumerate(THINGS):
                 self._tell(user, fact(user, thing), number)
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - raised again by who waits
             with self._count:
                 self._faults.append(error)
                 self._count.notify_all()
