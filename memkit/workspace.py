@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
 from memkit.runtime.host.persons import writer
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.archive.reader import ArchiveReader
+from memkit.runtime.memory.archive.reader import ArchiveReader, unobserved
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
-from memkit.runtime.memory.log.log import shard_writer
+from memkit.runtime.memory.log.log import Observe, shard_writer
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
-from memkit.store.layout import MANIFEST, find_store
+from memkit.store.layout import MANIFEST, find_store, manifest_state
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Workspace:
         self.root = root
         self.clock = clock
         self.notice = notice or _unheard
+        self._manifest = manifest_state(root)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
         if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
@@ -127,7 +128,21 @@ class Workspace:
             from memkit.runtime.backends.redis_state import SharedCounts
 
             archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
+        archive.moved = self._where_moved
         return archive
+
+    def _where_moved(self) -> Log | None:
+        """Return the log of the place that the store names since another process moved its memory there."""
+        changed = manifest_state(self.root)
+        if changed == self._manifest:
+            return None
+        self._manifest, before, settings = changed, self.settings["backends.archive"], load_settings(self.root)
+        place = settings["backends.archive"]
+        if place == before:
+            return None
+        self.settings = settings
+        vars(self).pop("trust", None)  # whoever moved it said that it may be asked there
+        return self.log_at(place, is_chosen=settings.is_chosen("backends.archive"))
 
     @property
     def server(self) -> PostgresLog | None:
@@ -155,7 +170,7 @@ class Workspace:
         where, limits = address(str(self.settings["backends.working"]), WORKING), self.memory_settings
         if not where.url:
             return None
-        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl}
+        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl, "counts": limits.forget.max_age}
         name = str(self.settings["name"] or "")
         return open_working(where, root=state_folder(self.root), name=name, ttl=lasts, note=self.notice)
 
@@ -227,9 +242,9 @@ class Workspace:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder, self._sealer(seals=False))
 
-    def archive_on(self, log: Log) -> ArchivalStore:
-        """Return an archive that reads and writes ``log``, with its index in memory, and of which nothing is told."""
-        return self._opened(None, self.sealer, log=log)
+    def archive_on(self, log: Log, *, observe: Observe = unobserved) -> ArchivalStore:
+        """Return an archive that reads and writes ``log``, with its index in memory, of which ``observe`` is told."""
+        return self._opened(None, self.sealer, log=log, observe=observe)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()

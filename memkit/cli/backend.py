@@ -32,7 +32,9 @@ def status(front: Front) -> None:
         f"archive  {_place(found.archive)}, {counted(found.archive.records or 0, 'record')}",
         f"working  {_place(found.working)}",
     ]
-    findings = [diagnostic("backend_away", fault) for fault in (found.archive.fault, found.working.fault) if fault]
+    findings = [diagnostic(fault.code, str(fault))] if (fault := found.working.fault) else []
+    if found.working.remark:
+        findings.append(diagnostic("eviction", found.working.remark, severity="warning"))
     front.answer(data, [*lines, *(one["message"] for one in findings)], ok=found.ok, diagnostics=findings)
 
 

@@ -309,6 +309,10 @@ agent_option = click.option(
     "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
 )
 
+executor_option = click.option(
+    "--executor", metavar="dask://HOST:PORT", help="Work on the workers of this scheduler; the same result."
+)
+
 
 class RecordId(click.ParamType[str]):
     """The id of a line of memory, or how it begins."""

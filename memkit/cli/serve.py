@@ -6,6 +6,7 @@ import importlib.util
 import json
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -40,10 +41,11 @@ from memkit.terminal import counted, one_line
 @click.option("--rate", type=click.IntRange(1, 100_000), help="Requests a second that one token may make; 100.")
 @click.option("--metrics", is_flag=True, help="Numbers at /metrics as Prometheus reads them, for who reaches it.")
 @click.option("--log", type=SuggestingChoice(["text", "json"]), help="Say each request to the page on standard error.")
+@click.option("--known-as", "names", multiple=True, metavar="NAME", help="A host name that a proxy calls it by.")
 @click.pass_obj
 def serve(
     front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None,
-    rate: int | None, metrics: bool, log: str | None,
+    rate: int | None, metrics: bool, log: str | None, names: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Serve this store to other programs by the Model Context Protocol, and over HTTP as a page to people.
 
@@ -54,9 +56,12 @@ def serve(
         raise UsageError("Give one of --stdio and --http.")
     if front.json and address is None:
         raise UsageError("On standard output the protocol is spoken. Leave out --json.")
-    for option, given in (("--metrics", metrics), ("--log", log), ("--rate", rate)):
+    for option, given in (("--metrics", metrics), ("--log", log), ("--rate", rate), ("--known-as", names)):
         if address is None and given:
             raise UsageError(f"{option} is for a server over HTTP: add --http HOST:PORT.")
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
+            raise UsageError(f"--known-as {name!r:.80} is no host name, such as memory.example.org.")
     if review or client_taint:
         require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
     if importlib.util.find_spec("mcp") is None:
@@ -83,7 +88,7 @@ def serve(
 
             # An agent with a shell reads the link as well: it may write in its own name, and vouch for nothing.
             operator = "review" if persons_only("") is None else "write"
-            where = Listening(address, bound, operator, metrics, rate or RATE, _logged(front, log))
+            where = Listening(address, bound, operator, metrics, rate or RATE, _logged(front, log), names)
             run_http(server, workspace, where, front.note)
     finally:
         workspace.end_batch()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from memkit.cli.output import (
     MemkitCommand,
     MemkitGroup,
     diagnostic,
+    executor_option,
     require_person,
     suggestion,
     with_trust,
@@ -330,15 +332,14 @@ def status(front: Front) -> None:
 @click.option(
     "--vectors", is_flag=True, help="Take the model of retrieval.vectors for good, and embed everything anew."
 )
+@executor_option
 @click.pass_obj
-def rebuild(front: Front, vectors: bool) -> None:
+def rebuild(front: Front, vectors: bool, executor: str | None) -> None:
     """Delete the index and build it from the archive's files."""
-    if vectors:
-        from memkit.use_cases.upkeep import rebuild_vectors
+    from memkit.use_cases.upkeep import rebuild_index
 
-        with_trust(front, lambda: rebuild_vectors(front.workspace))
-    else:
-        front.workspace.archive.rebuild()
+    rebuild_it = partial(rebuild_index, front.workspace, vectors=vectors, executor=executor)
+    with_trust(front, rebuild_it) if vectors else rebuild_it()
     _tell(front, "Rebuilt: ")
 
 

@@ -15,9 +15,10 @@ from typing import Any, Self
 
 from memkit.evolution.account import account_of, failures_of
 from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_proposers
+from memkit.evolution.elsewhere import Elsewhere, RemoteEvaluator, confining, sandbox_of
 from memkit.evolution.files import JudgedProgram, RunChanged
 from memkit.evolution.folder import RunFolder
-from memkit.evolution.judging import Elsewhere, Judging, RemoteEvaluator, confining, sandbox_of
+from memkit.evolution.judging import Judging
 from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord
 from memkit.evolution.task import EvolutionTask
 from memkit.llm.providers import StoreModels

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import json
 import math
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +55,8 @@ class Listening:
     """Requests a second that one token may make."""
     log: Callable[[Mapping[str, Any]], None] = lambda entry: None
     """Is told of each request to the page."""
+    names: tuple[str, ...] = ()
+    """Host names by which clients and proxies call it, besides its own."""
 
 
 def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell: Callable[[str], None]) -> None:
@@ -82,8 +83,10 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
         operator = Visit(where.user, where.operator) if local and where.user and where.operator else None
         visits = Visits(tokens, operator)
         site = Site(workspace, visits, server.desk, tell, where.log, where.metrics)
-        rates = Rates(where.rate)
-        door = Door(app, tokens, rates, hosts=hosts_of(host), open_without=local and where.user is not None, site=site)
+        door = Door(
+            app, tokens, Rates(where.rate), hosts=hosts_of(host, where.names),
+            open_without=local and where.user is not None, site=site,
+        )  # fmt: skip
         config = uvicorn.Config(
             door, log_config=None, access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=GRACE
         )
@@ -150,7 +153,7 @@ class Door:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts(_name_of(f"//{host}")):
             await _refusal(421, "This server does not go by that host.")(scope, receive, send)
-        elif origin is not None and not hmac.compare_digest(origin.lower(), f"http://{host}".lower()):
+        elif origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
             await _refusal(403, "No page of another origin may call this server.")(scope, receive, send)
         elif self._site is not None and scope["path"].rstrip("/") != PATH:
             await self._site(scope, receive, send)
@@ -246,14 +249,16 @@ def is_loopback(host: str) -> bool:
     return with_address is not None and with_address.is_loopback
 
 
-def hosts_of(host: str) -> Callable[[str], bool]:
+def hosts_of(host: str, names: Iterable[str] = ()) -> Callable[[str], bool]:
     """Return what says whether a request may name a host: one that a page of strangers cannot have pointed here.
 
     >>> here, everywhere = hosts_of("127.0.0.1"), hosts_of("0.0.0.0")
     >>> here("localhost"), here("example.org"), everywhere("192.0.2.7"), everywhere("example.org")
     (True, False, True, False)
     """
-    known = {host, *LOOPBACK} if is_loopback(host) else {host, *LOOPBACK, socket.gethostname(), socket.getfqdn()}
+    known = {host, *LOOPBACK, *(name.lower() for name in names)}
+    if not is_loopback(host):
+        known |= {socket.gethostname(), socket.getfqdn()}
     address = _as_address(host)
     everywhere = address is not None and address.is_unspecified
 

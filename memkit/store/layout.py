@@ -56,6 +56,15 @@ def find_store(given: Path | None = None) -> Path:
     )
 
 
+def manifest_state(root: Path) -> tuple[int, ...]:
+    """Return numbers that change when somebody changes ``memkit.yaml``; none where it is gone."""
+    try:
+        found = (root / MANIFEST).stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def checked_name(name: str, kind: str) -> str:
     """Return ``name`` if it can name a skill, policy or domain, and no path hides in it; raises ``UsageError``."""
     if not NAME.fullmatch(name):

@@ -14,6 +14,7 @@ from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
 from memkit.runtime.memory.log.witness import Witness
+from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.store.manifest import change_manifest
 from memkit.terminal import counted
 
@@ -38,7 +39,9 @@ class TierPlace:
     records: int = 0
     heads: Mapping[str, Any] | None = None
     """How far this clone is as a writer, by its names."""
-    fault: str = ""
+    fault: ArchiveError | None = None
+    remark: str = ""
+    """What of its settings a person may want to change."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class BackendStatus:
     @property
     def ok(self) -> bool:
         """Return whether everything is served."""
-        return not (self.archive.fault or self.working.fault)
+        return self.working.fault is None
 
 
 def backend_status(workspace: Workspace) -> BackendStatus:
@@ -63,21 +66,21 @@ def backend_status(workspace: Workspace) -> BackendStatus:
     working = place_of(workspace, "working")
     return BackendStatus(
         TierPlace(where.kind, where.shown if where.url else None, count, heads),
-        TierPlace(working.kind, working.shown if working.url else None, fault=_working_fault(working)),
+        _working_place(working),
     )
 
 
-def _working_fault(where: BackendAddress) -> str:
+def _working_place(where: BackendAddress) -> TierPlace:
     if not where.url:
-        return ""
-    from memkit.runtime.backends.interface import BackendAway
+        return TierPlace(where.kind, None)
     from memkit.runtime.backends.opening import open_working
 
+    server = open_working(where)
     try:
-        open_working(where).ping()
-    except BackendAway as error:
-        return str(error)
-    return ""
+        server.ping()
+    except ArchiveError as error:
+        return TierPlace(where.kind, where.shown, fault=error)
+    return TierPlace(where.kind, where.shown, remark=server.remark())
 
 
 def place_of(workspace: Workspace, tier: str) -> BackendAddress:
@@ -172,8 +175,8 @@ def move_archive(
             found = _digests(source)
             return Move(origin.shown, target.shown, found.records, len(found.users), verified=False)
         confirm(Move(origin.shown, target.shown, 0, len(workspace.archive.users()), verified=False))
-        brought = _brought(workspace, source, other, tell)
-        _settle(workspace, to, source, other)
+        brought = _brought(workspace, to, source, other, tell)
+        _settle(workspace, source, other)
     finally:
         other.close()
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
@@ -198,8 +201,8 @@ def _require_room(workspace: Workspace, other: Log) -> None:
         path.unlink()
 
 
-def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
-    """Bring everything while others write, and what they wrote meanwhile; then prove it and change over."""
+def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
+    """Bring everything while others write, and what they wrote meanwhile; then prove it and let the store name it."""
     from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
     from memkit.runtime.backends.postgres_sink import PostgresSink
 
@@ -221,6 +224,9 @@ def _brought(workspace: Workspace, source: Log, other: Log, tell: Callable[[int]
         if isinstance(sink, FilesSink):
             (staging / PUTTING).touch()
             sink.put(workspace.root / "archive")
+        workspace.archive.drop_index()
+        Witness(workspace.root).forget()
+        change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
     return said
 
 
@@ -234,11 +240,8 @@ def _writers_wait(workspace: Workspace, source: Log) -> Iterator[None]:
             yield
 
 
-def _settle(workspace: Workspace, to: str, source: Log, other: Log) -> None:
-    """Let the store name the new side, in git as well, and empty the old one: two places would be two truths."""
-    workspace.archive.drop_index()
-    Witness(workspace.root).forget()
-    change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
+def _settle(workspace: Workspace, source: Log, other: Log) -> None:
+    """Empty the old side, in git as well: two places would be two truths."""
     if isinstance(source, ShardLog):
         for shard in source.shards():
             path = workspace.root / "archive" / shard

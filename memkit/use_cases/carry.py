@@ -6,13 +6,15 @@ import json
 import secrets
 import shutil
 import tempfile
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
-from memkit.errors import NegativeAnswer, NotFound
+from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.interchange.containers import numbered_objects
 from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
@@ -21,9 +23,11 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, encode_data, is_sealed, parse_time
-from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data, is_sealed, parse_time
+from memkit.runtime.memory.record.record import SHARED, Draft, Origin, unplaced
+from memkit.store.chain_history import BranchLog
 from memkit.terminal import counted
+from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace
 
 # Write down everything that is held on a user.
@@ -92,6 +96,10 @@ Progress = Callable[[int], None]
 Judged = tuple[int, Decision]
 
 
+EVERYBODY = ""
+"""Stands for all users of a file, where they cannot be judged apart."""
+TOLD = ("write", "merge", "quarantine", "refusal", "supersede")
+"""What of a worker's account is kept here."""
 MOST_REPEATED = 200
 """So many records are asked where they came from, to say what is left to approve."""
 
@@ -121,6 +129,15 @@ class Imported:
         """Return how many memories there were."""
         return sum(self.counts.values())
 
+    def join(self, other: Imported) -> None:
+        """Add what became of another part of the file."""
+        for decision, count in other.counts.items():
+            self.counts[decision] += count
+        self.refused += other.refused
+        self.quarantined += other.quarantined
+        self.passed += other.passed
+        self.repeated = [*self.repeated, *other.repeated][:MOST_REPEATED]
+
     def refuse(self, unfit: Unfit) -> None:
         """Count a memory that was not taken."""
         self.counts["refused"] += 1
@@ -147,6 +164,7 @@ def import_memory(
     dry_run: bool = False,
     mine: bool = False,
     progress: Progress = lambda count: None,
+    executor: str | None = None,
 ) -> Imported:
     """Offer what ``source`` holds and return what became of it; some hundred memories are kept or lost together.
 
@@ -161,16 +179,28 @@ def import_memory(
         dry_run: Judge everything and keep nothing: the gate works on a copy of the store's memory.
         mine: Whether a person gives their word for all of it; without that it is tainted until somebody approves it.
         progress: Is told how many memories are through, from time to time.
+        executor: Whose workers judge, each some users of the file; what they admit is written here.
 
     Raises:
-        UsageError: The file cannot be read or is not in this format, or nobody says whose memories it holds.
+        UsageError: The file cannot be read or is not in this format, nobody says whose memories it holds, or nobody
+            knows the executor.
+        EnvironmentFault: The scheduler of ``executor`` cannot be reached.
     """
     if format in OWNERLESS:
         wishes = replace(wishes, user=workspace.user(wishes.user))
     imported = Imported(format, batch=f"{workspace.clock():%Y%m%d}-{secrets.token_hex(3)}", mine=mine)
     try:
-        with _archive(workspace, scratch=dry_run) as archive:
-            _offer_all(workspace, archive, source, wishes, imported, progress)
+        with _archive(workspace, scratch=dry_run and executor is None) as archive:
+            if executor is None:
+                _offer_all(workspace, archive, source, wishes, imported, progress)
+            else:
+                for part in _judged_elsewhere(workspace, source, wishes, imported, executor):
+                    if not dry_run:
+                        _keep(workspace, part)
+                    imported.join(part.imported)
+                    progress(imported.total)
+                imported.quarantined.sort(key=itemgetter(0))
+            imported.refused.sort(key=lambda unfit: unfit.line)
             stored = (archive.get(id) for id in dict.fromkeys(imported.repeated))
             origins = [one for found in stored if found for one in found.record.taint if one.startswith("import:")]
             imported.earlier = tuple(dict.fromkeys(origin.removeprefix("import:") for origin in origins))
@@ -188,7 +218,9 @@ def _offer_all(
     wishes: Wishes,
     imported: Imported,
     progress: Progress,
+    users: Collection[str] | None = None,
 ) -> None:
+    """Offer what the file holds of ``users``, or all that it holds, and note what became of it."""
     lines: deque[int] = deque()
     asks = workspace.settings["privacy.consent"] == "always"
     consents: dict[str, bool] = {}
@@ -196,20 +228,87 @@ def _offer_all(
     def pairs() -> Iterator[tuple[Draft, Origin]]:
         for item in open_reader(imported.format).read(source, wishes):
             if isinstance(item, FoundMemory):
+                if users is not None and item.user_id not in users:
+                    continue
                 if item.user_id not in consents:
                     consents[item.user_id] = not asks or archive.consent(item.user_id) is True
                 lines.append(item.line)
                 taint = () if imported.mine else (f"import:{imported.batch}",)
                 yield _in_place(archive, item), Origin(actor="import", user_id=item.user_id, taint=taint)
-            elif isinstance(item, Unfit):
-                imported.refuse(item)
-            else:
-                imported.passed.append(item)
+            elif users is None:
+                _set_aside(imported, item)
 
     for decision in archive.import_many(pairs(), consented=lambda user_id: consents[user_id]):
         imported.take(lines.popleft(), decision)
         progress(imported.total)
-    imported.refused.sort(key=lambda unfit: unfit.line)
+
+
+def _set_aside(imported: Imported, item: Unfit | Passed) -> None:
+    if isinstance(item, Unfit):
+        imported.refuse(item)
+    else:
+        imported.passed.append(item)
+
+
+class _ImportedPart(NamedTuple):
+    """What became of some users' memories, before any of it is written."""
+
+    imported: Imported
+    lines: Sequence[bytes]
+    """What is to be written, in its order."""
+    events: Sequence[Mapping[str, object]]
+    """What is to be told of it."""
+
+
+def _judged_elsewhere(
+    workspace: Workspace, source: ImportSource, wishes: Wishes, imported: Imported, executor: str
+) -> Iterator[_ImportedPart]:
+    """Yield what workers say of the users of a file; what belongs to nobody is noted here.
+
+    Whoever shares something is heard by everybody, so a file with shared memories is one part.
+    """
+    if source.path is None:
+        raise UsageError("--executor lets workers read FILE: name one that they see, and not standard input.")
+    users: dict[str, None] = {}
+    shares = False
+    for item in open_reader(imported.format).read(source, wishes):
+        if isinstance(item, FoundMemory):
+            users[item.user_id] = None
+            shares = shares or item.draft.scope == SHARED
+        else:
+            _set_aside(imported, item)
+    fresh = Imported(imported.format, batch=imported.batch, mine=imported.mine)
+    place = replace(source, name=str(Path(source.name).absolute()), path=source.path.absolute())
+    given = (tuple(users) if shares else None, place, wishes, fresh)
+    yield from in_parts(workspace, [EVERYBODY] if shares else [*users], _judged, *given, executor=executor)
+
+
+def _judged(
+    workspace: Workspace, users: Sequence[str], everybody: Sequence[str] | None, source: ImportSource, wishes: Wishes,
+    imported: Imported,
+) -> _ImportedPart:  # fmt: skip
+    """Let the gate judge what a file holds of some users, over what is known of them, and write nothing."""
+    users = users if everybody is None else everybody
+    known, events = workspace.archive.log, list[Mapping[str, object]]()
+    held = {shard: known.read(shard) for shard in known.shards(users)}
+    log = BranchLog(held, month=f"{workspace.clock():%Y-%m}", writer=f"imported-{imported.batch}")
+    with workspace.archive_on(log, observe=events.append) as archive:
+        _offer_all(workspace, archive, source, wishes, imported, lambda count: None, frozenset(users))
+    lines = [line for written in log.added.values() for line in written.splitlines()]
+    return _ImportedPart(imported, lines, [event for event in events if event["event"] in TOLD])
+
+
+def _keep(workspace: Workspace, part: _ImportedPart) -> None:
+    """Write what a worker's gate let in, as it is, and tell of it."""
+    by_user: dict[str, list[Mapping[str, JSON]]] = defaultdict(list)
+    for line in part.lines:
+        data = unplaced(decode_line(line))
+        by_user[str(data["user_id"])].append(data)
+    for user, lines in by_user.items():
+        for _ in workspace.archive.restore(user, lines, workspace.person(user)):
+            pass
+    for event in part.events:
+        workspace.audit.append(event)
 
 
 def _in_place(archive: ArchivalStore, item: FoundMemory) -> Draft:

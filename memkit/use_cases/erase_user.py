@@ -33,7 +33,7 @@ from memkit.privacy.scan import (
 from memkit.privacy.survey import FileChange, Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
-from memkit.runtime.memory.log.clone import cache_folder, lock_file
+from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.links import claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
@@ -331,7 +331,11 @@ def _change(
         Witness(workspace.root).forget()  # what goes is not missed
         journal.change()
     if server:
+        before = _links_in(server.held(survey.user_id))
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
+        for path, content in heads_without(workspace.root, before - _links_in(server.held(survey.user_id))):
+            require_writable_inside(workspace.root, path)
+            write_whole(path, content, beside=state_folder(workspace.root))
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
     if workspace.shared is not None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.llm.summaries import Concluding, Retelling
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.interface import Decision, ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
@@ -31,6 +34,7 @@ from memkit.store.repair import PutBack, damaged_sessions, find_problems, put_ba
 from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_edit import Clash, merge_yaml
 from memkit.terminal import counted
+from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -101,37 +105,98 @@ class Consolidation:
 
 
 def consolidate_memory(
-    workspace: Workspace, *, branch: str | None = None, user: str | None = None, dry_run: bool = False
+    workspace: Workspace,
+    *,
+    branch: str | None = None,
+    user: str | None = None,
+    dry_run: bool = False,
+    executor: str | None = None,
 ) -> Consolidation:
     """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
 
     What waits for a commit is committed first. Memory on a server is on no branch: there it is carried out at once, and
-    ``dry_run`` is what a person reviews. The result is prepared in memory, so the working tree, what is staged
-    and the branch that is checked out stay as they are, and a run that is killed leaves nothing.
+    ``dry_run`` is what a person reviews. The result is prepared in memory, on the workers of ``executor`` where one is
+    named, so the working tree, what is staged and the branch that is checked out stay as they are, and a run that is
+    killed leaves nothing.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
-        UsageError: The branch is there already, or the repository has no commit yet.
+        EnvironmentFault: The store lies in no repository, or the scheduler cannot be reached.
+        UsageError: The branch is there already, the repository has no commit yet, or nobody knows the executor.
     """
-    work = _OnBranch.begun(
-        workspace, branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}", "consolidated", dry_run
+    name = branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}"
+    work = _OnBranch.begun(workspace, name, "consolidated", dry_run, reads=False)
+    users = [user] if user is not None else _everybody(workspace.archive)
+    prefix = (work.base, work.log.name(1).partition("/")[0], work.log.writer)
+    draws = None if executor else not dry_run
+    parts = list(in_parts(workspace, users, _consolidated, *prefix, draws, executor=executor))
+    for part in parts:
+        for shard, lines in part.added.items():
+            work.log.added[shard] = work.log.added.get(shard, b"") + lines
+    done = Consolidated(
+        *(tuple(chain.from_iterable(field)) for field in zip(*(part.done for part in parts), strict=True))
     )
-    retelling = _retelling(workspace)
-    notes: tuple[str, ...] = ()
-    with workspace.archive_on(work.log) as archive:
-        drawn, told = _drawn(workspace, archive, user, marks=not dry_run)
-        plan = archive.consolidation(user_id=user, tell=retelling)
-        done = archive.consolidate(plan, note=work.base) if plan else Consolidated()
-        done = done._replace(drawn=drawn)
-        notes = (*told, *(retelling.refused if retelling else ()), *done.refused)
-        if dry_run and workspace.git.status("archive"):
-            notes += (UNCOMMITTED,)
-        summary = "\n".join(_told(done, archive))
+    summary = "\n".join(part.summary for part in parts if part.summary)
+    notes = (*(note for part in parts for note in part.notes), *done.refused)
+    if dry_run and workspace.git.status("archive"):
+        notes += (UNCOMMITTED,)
     if dry_run or not work.log.added:
         return Consolidation(done, summary=summary, notes=notes)
     commit = work.committed(_message(done))
     _account(workspace, done)
     return Consolidation(done, work.branch, commit, summary, notes)
+
+
+class _ConsolidatedPart(NamedTuple):
+    """What consolidating some users came to."""
+
+    done: Consolidated
+    added: Mapping[str, bytes]
+    """The new lines, by shard."""
+    summary: str
+    notes: tuple[str, ...]
+
+
+def _consolidated(
+    workspace: Workspace, users: Sequence[str], base: str, month: str, writer: str, draws: bool | None
+) -> _ConsolidatedPart:
+    """Consolidate what a commit, or the server, holds about each of some users, in memory.
+
+    Args:
+        workspace: The store.
+        users: Whose memory.
+        base: The commit; empty where a server holds the archive.
+        month: Of the shards that are added to.
+        writer: Of these shards.
+        draws: Whether sessions that ended unread are marked as read once what lasts is drawn from them; None leaves
+            them alone, as a worker has to: what it marks would be lost with it.
+    """
+    log = _log_of(workspace, users, base, month, writer)
+    retelling = _retelling(workspace)
+    dones, told, notes = [Consolidated()], list[str](), list[str]()
+    with workspace.archive_on(log) as archive:
+        for user in users:
+            drawn, said = _drawn(workspace, archive, user, marks=draws) if draws is not None else ((), [])
+            notes += said
+            plan = archive.consolidation(user_id=user, tell=retelling)
+            done = archive.consolidate(plan, note=base) if plan else Consolidated()
+            dones.append(done._replace(drawn=drawn))
+            told += _told(dones[-1], archive)
+    done = Consolidated(*(tuple(chain.from_iterable(field)) for field in zip(*dones, strict=True)))
+    notes += retelling.refused if retelling else ()
+    return _ConsolidatedPart(done, log.added, "\n".join(told), tuple(notes))
+
+
+def _everybody(archive: ArchivalStore) -> list[str]:
+    """Return everybody who has records, also those who have only what they share."""
+    return sorted({*archive.users(), *(record.user_id for record in archive.records(user_id=NOBODY))})
+
+
+def _log_of(workspace: Workspace, users: Sequence[str] | None, base: str, month: str, writer: str) -> BranchLog:
+    """Return a log on top of a commit, or of what the server holds about ``users``."""
+    if (server := workspace.server) is not None:
+        held = {shard: server.read(shard) for shard in server.shards(users)}
+        return BranchLog(held, month=month, writer=writer)
+    return BranchLog.at(GitObjects(workspace.git), base, month=month, writer=writer)
 
 
 @dataclass(frozen=True)
@@ -199,8 +264,11 @@ class _OnBranch:
     """Where the lines go instead, of memory that lies on no branch."""
 
     @classmethod
-    def begun(cls, workspace: Workspace, name: str, writer: str, dry_run: bool) -> _OnBranch:
-        """Return a log on top of the last commit, after committing what waits; raises where the branch is there."""
+    def begun(cls, workspace: Workspace, name: str, writer: str, dry_run: bool, *, reads: bool = True) -> _OnBranch:
+        """Return a log on top of the last commit, after committing what waits; raises where the branch is there.
+
+        With ``reads=False`` it is empty, for what others prepare.
+        """
         objects = GitObjects(workspace.git)
         base = objects.commit_id("HEAD")
         if objects.branch(name) is not None:
@@ -210,10 +278,8 @@ class _OnBranch:
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
         month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{_letters()}"
-        if (server := workspace.server) is not None:
-            held = {shard: server.read(shard) for shard in server.shards()}
-            return cls(objects, name, base, BranchLog(held, month=month, writer=writer), server)
-        return cls(objects, name, base, BranchLog.at(objects, base, month=month, writer=writer))
+        log = _log_of(workspace, None, base, month, writer) if reads else BranchLog({}, month=month, writer=writer)
+        return cls(objects, name, base, log, workspace.server)
 
     @property
     def branch(self) -> str | None:
@@ -239,7 +305,7 @@ def _retelling(workspace: Workspace) -> Retelling | None:
 
 
 def _drawn(
-    workspace: Workspace, archive: ArchivalStore, user: str | None, *, marks: bool
+    workspace: Workspace, archive: ArchivalStore, user: str, *, marks: bool
 ) -> tuple[tuple[str, ...], list[str]]:
     """Draw what lasts from sessions that ended without it; return the ids of what was kept, and what to know of it."""
     notes: list[str] = []
@@ -492,25 +558,34 @@ def _why_not(decision: Decision) -> str:
     return " ".join(reason.message for reason in decision.reasons) if decision.decision == "refused" else ""
 
 
-# Take the configured model for good and make every vector anew.
+# Make the index anew, where asked with vectors of the configured model, which is taken for good.
 
 
-def rebuild_vectors(workspace: Workspace) -> str:
-    """Let the store agree on the model of ``retrieval.vectors``, rebuild its index with vectors, and name the model.
+def rebuild_index(workspace: Workspace, *, vectors: bool = False, executor: str | None = None) -> None:
+    """Delete the index and make it anew, on the workers of ``executor`` where one is named.
+
+    With ``vectors`` the store agrees on the model of ``retrieval.vectors`` first, and everything is embedded by it.
 
     Raises:
-        UsageError: The store does not search by meaning.
-        EnvironmentFault: The model cannot be read, or the store not be written.
+        UsageError: The store does not search by meaning, or nobody knows the executor.
+        EnvironmentFault: The model cannot be read, the store not be written, or the scheduler not be reached.
     """
-    if workspace.settings["retrieval.vectors"] == "off":
+    if vectors and workspace.settings["retrieval.vectors"] == "off":
         raise UsageError(
             "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
         )
-    workspace.agree_on_model()
-    with open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice) as agreed:
-        agreed.archive.rebuild()
-        agreed.archive.follow(agreed.vectors)
-    return workspace.embedder.name
+    opened: AbstractContextManager[Workspace] = nullcontext(workspace)
+    if vectors:
+        workspace.agree_on_model()
+        opened = open_workspace(workspace.root, clock=workspace.clock, notice=workspace.notice)
+    with opened as agreed:
+        agreed.archive.drop_index()
+        for _ in in_parts(agreed, agreed.archive.corpora(), _filled, vectors, executor=executor):
+            pass
+
+
+def _filled(workspace: Workspace, names: Sequence[str], vectors: bool) -> None:
+    workspace.archive.fill(names, workspace.vectors if vectors else None)
 
 
 # Merge two versions of a shard, or of a file that people write, as git hands them to a merge driver.

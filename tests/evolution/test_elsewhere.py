@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from tests.backends.servers import name_of, running_cluster
 
 PROGRAM = "def answer(x):\n    # EVOLVE-BLOCK-START\n    return x * 3 + 1\n    # EVOLVE-BLOCK-END\n"
 EVALUATOR = """
@@ -33,10 +34,7 @@ def evaluate(path):
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """Start a scheduler and two worker processes on the loopback address."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", protocol="tcp"
-    ) as running:
+    with running_cluster() as running:
         yield running
 
 
@@ -55,11 +53,6 @@ def evolved(task: Path, capsys: pytest.CaptureFixture[str], out: str, *more: str
     words += ["--population", "6", "--seed", "5", "--out", str(task / out), "--json", *more]
     code = run(words)
     return code, json.loads(capsys.readouterr().out)
-
-
-def name_of(cluster: Any) -> str:
-    """Return the scheduler as the command names it."""
-    return str(cluster.scheduler_address).replace("tcp://", "dask://")
 
 
 def test_the_result_is_that_of_one_worker(task: Path, cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 mcp = pytest.importorskip("mcp")
@@ -49,3 +50,19 @@ async def stdio_client(store: Path, *options: str, era: str = "auto", asked: Ask
     info = mcp_types.Implementation(name="Test Client", version="1")
     async with mcp.Client(program, mode=era, elicitation_callback=callback, client_info=info) as client:
         yield client
+
+
+def call(
+    url: str, token: str, calls: list[tuple[str, dict[str, Any]]], era: str, asked: Asked | None = None
+) -> list[Any]:
+    """Return what each of ``calls`` came to, made with a token."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def talk() -> list[Any]:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
+            way = streamable_http_client(url, http_client=http)
+            async with mcp.Client(way, mode=era, elicitation_callback=asked) as client:
+                return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(talk)

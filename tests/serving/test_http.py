@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.serving.http import BURST_SECONDS, Rates
-from tests.serving.clients import ERAS, Asked, environment, mcp
+from tests.serving.clients import ERAS, Asked, call, environment
 
 Data = Callable[..., Any]
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -258,22 +258,6 @@ def test_a_port_that_is_taken_is_said(store: Path, capsys: pytest.CaptureFixture
         port = taken.getsockname()[1]
         assert run(["serve", "--http", f"127.0.0.1:{port}", "--user", "ada", "--store", str(store)]) == 3
     assert f"127.0.0.1:{port}" in capsys.readouterr().err
-
-
-def call(
-    url: str, token: str, calls: list[tuple[str, dict[str, Any]]], era: str, asked: Asked | None = None
-) -> list[Any]:
-    """Return what each of ``calls`` came to, made with a token."""
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-    async def talk() -> list[Any]:
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
-            way = streamable_http_client(url, http_client=http)
-            async with mcp.Client(way, mode=era, elicitation_callback=asked) as client:
-                return [await client.call_tool(name, arguments) for name, arguments in calls]
-
-    return anyio.run(talk)
 
 
 @pytest.mark.parametrize("era", ERAS)

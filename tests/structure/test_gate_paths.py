@@ -371,7 +371,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/runtime/memory/lifecycle/pieces.py:keep": (passed_over,),
     "memkit/use_cases/carry.py:_offer_all": (by_file,),
     "memkit/use_cases/memory.py:merge_records": (by_merging,),
-    "memkit/use_cases/upkeep.py:consolidate_memory": (by_hand(consolidated),),
+    "memkit/use_cases/upkeep.py:_consolidated": (by_hand(consolidated),),
     "memkit/runtime/host/command.py:consolidate": (by_hand(consolidated),),
     "memkit/equivalence/run.py:write_store": (lambda store, known, folder: write_store(store),),
     "memkit/runtime/memory/tiers/tools.py:_edit_core": (

@@ -58,10 +58,10 @@ MASKED = re.compile(
 class Day:
     """One day in a folder; collects the page as it goes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, head: str = HEAD) -> None:
         self.folder = folder
         self.store = folder / "notes"
-        self.page = [HEAD]
+        self.page = [head]
 
     def memkit(self, *words: str, shown: bool = True) -> str:
         """Run a command of Ada's in the store, put it on the page, and return what it printed."""
@@ -69,7 +69,7 @@ class Day:
         ran = subprocess.run(
             command,
             cwd=self.store,
-            env=_environment(),
+            env=environment(),
             capture_output=True,
             text=True,
             check=False,
@@ -80,7 +80,7 @@ class Day:
         if shown:
             quoted = " ".join(f'"{word}"' if " " in word else word for word in words)
             told = [line for line in ran.stdout.splitlines() if not line.startswith(STAND_IN)]
-            self.page.append(_block("\n".join([f"$ memkit {quoted}", *told])))
+            self.page.append(block("\n".join([f"$ memkit {quoted}", *told])))
         return ran.stdout
 
     def say(self, text: str) -> None:
@@ -94,14 +94,14 @@ class Day:
         else:
             answers = opencode(self.store, self.folder, calls, *options)
         told = [f"{_spelled(call)}\n{answer.strip()}" for call, answer in zip(calls, answers, strict=True)]
-        self.page.append(_block("\n".join(told)))
+        self.page.append(block("\n".join(told)))
         return answers
 
     def on_a_terminal(self, said: str, answer: str) -> None:
         """Say something in a chat on a terminal, where a policy's question is answered."""
         words = ["-m", "memkit", "chat", "--user", "ada", "-p", said]
         child = pexpect.spawn(
-            sys.executable, words, cwd=str(self.store), env=_environment(), encoding="utf-8", timeout=120
+            sys.executable, words, cwd=str(self.store), env=environment(), encoding="utf-8", timeout=120
         )
         child.setwinsize(40, 140)
         child.expect(r"\[n\] ")
@@ -110,12 +110,12 @@ class Day:
         child.expect(pexpect.EOF)
         shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", asked + child.before).replace("\r", "")
         told = [line for line in shown.strip().splitlines() if not line.startswith(STAND_IN)]
-        self.page.append(_block("\n".join([f'$ memkit chat --user ada -p "{said}"', *told])))
+        self.page.append(block("\n".join([f'$ memkit chat --user ada -p "{said}"', *told])))
 
 
 def play(folder: Path) -> str:
     """Play the day in ``folder`` and return its page."""
-    with _at_home(folder):
+    with at_home(folder):
         day = Day(folder)
         _morning(day)
         _forenoon(day)
@@ -134,7 +134,7 @@ def _morning(day: Day) -> None:
     day.memkit("consent", "grant", "--user", "ada", shown=False)
     day.memkit("commit", shown=False)
     day.memkit("git", "setup", shown=False)
-    subprocess.run(["git", "tag", "morning"], cwd=day.store, env=_environment(), check=True)
+    subprocess.run(["git", "tag", "morning"], cwd=day.store, env=environment(), check=True)
     day.say("## Morning: Ada talks\n")
     day.memkit("chat", "--user", "ada", "-p", "I prefer espresso over latte.")
     day.memkit("chat", "--user", "ada", "-p", "Remember that my office is in Lisbon.")
@@ -186,17 +186,19 @@ def _spelled(call: Mapping[str, Any]) -> str:
     return f"> {call['tool']}({given})"
 
 
-def _block(text: str) -> str:
+def block(text: str) -> str:
+    """Return a text as a block of the page."""
     lines = "\n".join(line.rstrip() for line in text.splitlines())
     return f"```text\n{lines}\n```\n"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return what every process of the day finds."""
     return {**os.environ, "PYTHONPATH": str(CHECKOUT), "NO_COLOR": "1", "COLUMNS": "120", "TERM": "xterm"}
 
 
 @contextmanager
-def _at_home(folder: Path) -> Iterator[None]:
+def at_home(folder: Path) -> Iterator[None]:
     """Live in a home of one's own, with a name for git, while the day lasts."""
     before, home = dict(os.environ), folder / "home"
     home.mkdir()

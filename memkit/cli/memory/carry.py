@@ -22,6 +22,7 @@ from memkit.cli.output import (
     SuggestingChoice,
     User,
     diagnostic,
+    executor_option,
     require_person,
     user_option,
 )
@@ -108,6 +109,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="What FILE calls a field, as in text=memory."
 )
 @click.option("--user-label", type=click.IntRange(1), metavar="N", help="The label of a namespace that is the user.")
+@executor_option
 @click.pass_obj
 def import_command(
     front: Front,
@@ -120,6 +122,7 @@ def import_command(
     kind: str,
     pairs: tuple[str, ...],
     user_label: int | None,
+    executor: str | None,
 ) -> None:
     """Offer the memories in FILE (a folder for claude and letta, - for standard input) to long-term memory."""
     from memkit.use_cases.carry import import_memory, restore_memory
@@ -131,6 +134,8 @@ def import_command(
     workspace = front.workspace
     with _source(file) as source:
         if restore:
+            if executor:
+                raise UsageError("--restore writes one user's lines as they are: there is nothing for an executor.")
             if format_name not in (None, "memkit"):
                 raise UsageError("--restore brings back an export of memkit: it goes with --format memkit alone.")
             _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
@@ -144,7 +149,14 @@ def import_command(
         )
         name = format_name or _shown_format(front, source)
         imported = import_memory(
-            workspace, source, wishes, format=name, dry_run=dry_run, mine=mine, progress=_progress(front)
+            workspace,
+            source,
+            wishes,
+            format=name,
+            dry_run=dry_run,
+            mine=mine,
+            progress=_progress(front),
+            executor=executor,
         )
         if imported.total >= STEP and _shows_progress(front):
             click.echo(err=True)

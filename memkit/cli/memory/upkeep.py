@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
-from memkit.cli.output import Front, MemkitCommand, User, diagnostic, record_argument
+from memkit.cli.output import Front, MemkitCommand, User, diagnostic, executor_option, record_argument
 from memkit.errors import UsageError
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
@@ -168,12 +168,13 @@ def _counted(found: Revocation) -> str:
 @click.option("--branch", help="The new branch (default: memkit/consolidate-<today>).")
 @click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and make no branch.")
+@executor_option
 @click.pass_obj
-def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:
+def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool, executor: str | None) -> None:
     """Merge what repeats, summarise what is old and small, drop what expired: on a branch, to review and merge."""
     from memkit.use_cases.upkeep import consolidate_memory
 
-    result = consolidate_memory(front.workspace, branch=branch, user=user, dry_run=dry_run)
+    result = consolidate_memory(front.workspace, branch=branch, user=user, dry_run=dry_run, executor=executor)
     done = result.done
     data = {
         "branch": result.branch,

@@ -8,27 +8,36 @@ flushed is filled again by whoever goes on, and one that is gone is said once, w
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from ..loop.journal_file import SessionInUse
 from ..memory.index.catalogue import AccessCounts, Use
 from ..memory.log.files import make_private, whole_file
 from ..memory.record.lines import to_text
-from .interface import BackendAway, masked, without_secrets
+from ..memory.tiers.sessions import session_digest
+from .interface import BackendAway, BackendUnfit, masked, without_secrets
 
 Answer = TypeVar("Answer")
 SECONDS = 2.0
 """How long an answer is waited for: a turn is not held up by what it can do without."""
+QUIET = 15.0
+"""Seconds for which one that gave no answer is not asked again: each step of a turn would wait for it."""
 LEASE = 120
 """Seconds for which a session belongs to the instance that wrote in it last."""
 CHECKPOINTS = "checkpoints"
 DAY = 86_400
+LASTS = {"checkpoint": 3600, "recall": 7 * DAY, "counts": 365 * DAY}
+"""Seconds that each kind stays, where nobody says otherwise."""
 
 
 class RedisState:
@@ -49,30 +58,59 @@ class RedisState:
             url: Where it is.
             root: The state folder, of which files are shared by their names.
             name: What the store is called: stores on one server do not see each other's.
-            ttl: Seconds that ``checkpoints``, and everything else as ``recall``, stay.
+            ttl: Seconds that each of ``LASTS`` stays.
             note: Told once when the server stays away.
         """
         self.shown = without_secrets(url)
         self._url = url
         self._root = root or Path()
         self._prefix = f"memkit:{name}:"
-        self._ttl = dict(ttl or {})
+        self._ttl = {**LASTS, **(ttl or {})}
         self._note = note
         self._is_told = False
-        self._tokens: dict[str, str] = {}
+        self._quiet_until = 0.0
+        self._tokens: dict[str, bytes] = {}
+        """What stands under the locks of this instance, by the digests of their sessions."""
         self._unsent: dict[Path, str] = {}
         """Files that could not be sent, and whose they are."""
+        again = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))  # one that was closed meanwhile
         try:
-            self._redis = redis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS)
+            self._redis = redis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=again)
         except ValueError as error:
             raise BackendAway(f"The address of Redis cannot be used: {masked(str(error), url)}.") from None
 
     def ping(self) -> None:
-        """Raise ``BackendAway`` where the server does not answer."""
+        """Raise ``BackendAway`` where the server does not answer, and ``BackendUnfit`` where it is one of a cluster."""
         try:
             self._redis.ping()
+            self._require_fit()
         except redis.RedisError as error:
             raise BackendAway(f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url)}.") from None
+
+    def remark(self) -> str:
+        """Return what of the server's settings lets things go before their time; empty where nothing does."""
+        found: dict[str, Any] = self._asked(self._told) or {}
+        policy = str(found.get("maxmemory_policy", "noeviction"))
+        if policy == "noeviction" or not found.get("maxmemory"):
+            return ""
+        return (
+            f"Redis at {self.shown} drops what it has no room for ({policy}): sessions may end before their time on "
+            "other instances. With 'maxmemory-policy noeviction' it says so instead."
+        )
+
+    def _told(self) -> dict[str, Any]:
+        """Return what the server says of itself; nothing where it may not be asked."""
+        with suppress(redis.ResponseError):
+            return dict(self._redis.info())
+        return {}
+
+    def _require_fit(self) -> bool:
+        if self._told().get("cluster_enabled"):
+            raise BackendUnfit(
+                f"Redis at {self.shown} is one of a cluster, and memkit speaks with one server. Name one without "
+                "'cluster-enabled'; a replica keeps it from being the only one."
+            )
+        return True
 
     # ---------------------------------------------------------------- files of sessions
 
@@ -81,26 +119,46 @@ class RedisState:
         self._unsent[path] = user_id
         while self._unsent:
             waiting = next(iter(self._unsent))
-            if self._asked(lambda waiting=waiting: self._sent(waiting, self._unsent[waiting])) is None:  # type: ignore[misc]
+            owner = self._unsent.pop(waiting)
+            if self._asked(lambda waiting=waiting, owner=owner: self._sent(waiting, owner)) is None:  # type: ignore[misc]
+                self._unsent[waiting] = owner
                 return
-            del self._unsent[waiting]
 
     def _sent(self, path: Path, user_id: str) -> bool:
         name = path.relative_to(self._root).as_posix()
         key, held = self._key("file", name), self._key("of", user_id)
         seconds = self._lasts(name)
+        ours = self._still_ours(path.stem)
         with self._redis.pipeline(transaction=True) as commands:
             if path.is_file():
                 commands.set(key, whole_file(path), ex=seconds)
                 commands.sadd(held, name)
-                commands.expire(held, max(seconds, self._lasts("")))
+                commands.expire(held, max(seconds, int(self._ttl["recall"])))
             else:
                 commands.delete(key)
                 commands.srem(held, name)
-            for lock, token in self._tokens.items():
-                commands.set(lock, token, ex=LEASE)
+            for lock in ours:
+                commands.expire(lock, LEASE)
             commands.execute()
         return True
+
+    def _still_ours(self, session: str) -> list[str]:
+        """Return the locks that this instance has, taken anew where the server lost one.
+
+        Raises:
+            SessionInUse: It lost that of ``session``, and another instance took it.
+        """
+        if not self._tokens:
+            return []
+        locks = {one: f"{self._prefix}lock:{one}" for one in self._tokens}
+        with self._redis.pipeline(transaction=True) as commands:
+            for one, lock in locks.items():
+                commands.set(lock, self._tokens[one], nx=True, ex=LEASE)
+                commands.get(lock)
+            standing = dict(zip(locks, commands.execute()[1::2], strict=True))
+        if standing.get(session, b"") not in (b"", self._tokens.get(session)):
+            raise SessionInUse("Another instance went on with this session meanwhile. Go on there, or begin another.")
+        return [lock for one, lock in locks.items() if standing[one] == self._tokens[one]]
 
     def pull(self, user_id: str) -> None:
         """Take over a user's files as they stand there; what is not there, such as after a flush, is sent."""
@@ -125,26 +183,34 @@ class RedisState:
 
         Raises:
             SessionInUse: Another instance wrote in it less than ``LEASE`` seconds ago.
+            BackendUnfit: The server is one of a cluster.
         """
-        lock = self._key("lock", f"{user_id}\n{session}")
-        token = self._tokens.get(lock) or os.urandom(8).hex()
-        taken = self._asked(lambda: bool(self._redis.set(lock, token, nx=True, ex=LEASE)))
-        if taken is False and self._asked(lambda: self._redis.get(lock)) not in (token.encode(), None):
-            raise SessionInUse("This session is open on another instance. Wait until it ends there, or begin another.")
-        self._tokens[lock] = token
+        self._asked(self._require_fit)
+        digest = session_digest(user_id, session)
+        is_new = digest not in self._tokens
+        self._tokens.setdefault(digest, os.urandom(8).hex().encode())
+        try:
+            self._asked(lambda: self._still_ours(digest))
+        except SessionInUse:
+            if is_new:
+                del self._tokens[digest]
+            raise SessionInUse(
+                "This session is open on another instance. Wait until it ends there, or begin another."
+            ) from None
         self.pull(user_id)
 
     def leave(self, user_id: str, session: str) -> None:
         """Let other instances have the session."""
-        lock = self._key("lock", f"{user_id}\n{session}")
-        token = self._tokens.pop(lock, None)
-        if token is not None and self._asked(lambda: self._redis.get(lock)) == token.encode():
+        digest = session_digest(user_id, session)
+        lock, token = f"{self._prefix}lock:{digest}", self._tokens.pop(digest, None)
+        if token is not None and self._asked(lambda: self._redis.get(lock)) == token:
             self._asked(lambda: self._redis.delete(lock))
 
     def drop(self, user_id: str) -> int:
         """Delete everything about a user, and return how many keys that were."""
         keys = [self._key("file", name) for name in self._names(user_id)]
         keys += [self._key(kind, user_id) for kind in ("of", "uses", "last")]
+        self._asked(lambda: self._redis.srem(self._prefix + "counted", self._digest(user_id)))
         return int(self._asked(lambda: self._redis.delete(*keys)) or 0)
 
     def held(self, user_id: str) -> int:
@@ -156,50 +222,71 @@ class RedisState:
 
     def count(self, user_id: str, uses: Mapping[str, int], moment: str) -> bool | None:
         """Add to how often a user recalled records; None where nobody counts."""
-        uses_key, last_key = self._key("uses", user_id), self._key("last", user_id)
+        uses_key, last_key, all_keys = self._key("uses", user_id), self._key("last", user_id), self._prefix + "counted"
 
         def counted() -> bool:
             with self._redis.pipeline(transaction=True) as commands:
                 for id, more in uses.items():
                     commands.hincrby(uses_key, id, more)
                     commands.hset(last_key, id, moment)
+                commands.sadd(all_keys, self._digest(user_id))
+                for key in (uses_key, last_key, all_keys):
+                    commands.expire(key, int(self._ttl["counts"]))
                 commands.execute()
             return True
 
-        return self._asked(counted)
+        return self._asked(counted) if uses else True
 
-    def counts(self, user_id: str) -> dict[str, Use] | None:
-        """Return how often, and when last, a user recalled each record; None where nobody knows."""
-        found = self._asked(lambda: (self._hash("uses", user_id), self._hash("last", user_id)))
-        if found is None:
-            return None
-        uses, last = found
-        return {id: Use(int(count), last.get(id, "")) for id, count in uses.items()}
+    def uses(self, user_id: str, ids: Sequence[str]) -> dict[str, int]:
+        """Return how often a user recalled each of ``ids``, as far as anybody counted here."""
+        found: Any = self._asked(lambda: self._redis.hmget(self._key("uses", user_id), list(ids))) if ids else None
+        return {id: int(count) for id, count in zip(ids, found or (), strict=False) if count}
+
+    def counts(self, user_id: str | None) -> dict[str, Use]:
+        """Return how often, and when last, a user or anybody recalled each record, as far as anybody counted here."""
+        if user_id is not None:
+            users = [self._digest(user_id)]
+        else:
+            held: Any = self._asked(lambda: self._redis.smembers(self._prefix + "counted"))
+            users = sorted(user.decode() for user in held or ())
+        totals: dict[str, Use] = {}
+        for user in users:
+            uses, last = self._hash("uses", user), self._hash("last", user)
+            for id, count in uses.items():
+                before = totals.get(id, Use(0, ""))
+                totals[id] = Use(before.uses + int(count), max(before.last, last.get(id, "")))
+        return totals
 
     def _names(self, user_id: str) -> list[str]:
         found: Any = self._asked(lambda: self._redis.smembers(self._key("of", user_id)))
         return sorted(name.decode() for name in found or ())
 
-    def _hash(self, kind: str, user_id: str) -> dict[str, str]:
-        found: Any = self._redis.hgetall(self._key(kind, user_id))
-        return {field.decode(): value.decode() for field, value in found.items()}
+    def _hash(self, kind: str, user: str) -> dict[str, str]:
+        found: Any = self._asked(lambda: self._redis.hgetall(f"{self._prefix}{kind}:{user}"))
+        return {field.decode(): value.decode() for field, value in (found or {}).items()}
 
     # ---------------------------------------------------------------- inside
 
     def _key(self, kind: str, name: str) -> str:
         """Return a key, which names nobody."""
-        told = name if kind == "file" else blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return f"{self._prefix}{kind}:{told}"
+        return f"{self._prefix}{kind}:{name if kind == 'file' else self._digest(name)}"
+
+    @staticmethod
+    def _digest(user_id: str) -> str:
+        return blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def _lasts(self, name: str) -> int:
-        kind = "checkpoint" if name.startswith(CHECKPOINTS) else "recall"
-        return max(1, int(self._ttl.get(kind, 7 * DAY)))
+        return max(1, int(self._ttl["checkpoint" if name.startswith(CHECKPOINTS) else "recall"]))
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer | None:
         """Return what the server says; None where it does not answer, which is told once."""
+        if time.monotonic() < self._quiet_until:
+            return None
         try:
             answer = ask()
         except redis.RedisError as error:
+            if isinstance(error, redis.ConnectionError | redis.TimeoutError):
+                self._quiet_until = time.monotonic() + QUIET
             if not self._is_told:
                 said = masked(str(error), self._url).rstrip(".")
                 self._note(f"Redis at {self.shown} does not serve: {said}. This goes on, on this machine alone.")
@@ -210,7 +297,7 @@ class RedisState:
 
 
 class SharedCounts(AccessCounts):
-    """Uses of records, counted over all instances; by this machine alone while the server is away."""
+    """Uses of records, counted over all instances; what this machine counted holds where the server lost more."""
 
     def __init__(self, folder: Path | None, shared: RedisState) -> None:
         super().__init__(folder)
@@ -218,11 +305,9 @@ class SharedCounts(AccessCounts):
 
     def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
         """Return how often this user recalled each of ``ids``, without those never recalled."""
-        wanted = set(ids)
-        known = self._shared.counts(user_id)
-        if known is None:
-            return super().uses(user_id, wanted)
-        return {id: use.uses for id, use in known.items() if id in wanted}
+        wanted = list(ids)
+        here, there = super().uses(user_id, wanted), self._shared.uses(user_id, wanted)
+        return {id: most for id in wanted if (most := max(here.get(id, 0), there.get(id, 0)))}
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
         """Count one more use of each of ``ids``, here and there."""
@@ -234,12 +319,15 @@ class SharedCounts(AccessCounts):
         """Count every use of ``sources`` as one of ``target``."""
         named: Sequence[str] = list(sources)
         super().carry_over(user_id, named, target)
-        known = self._shared.counts(user_id) or {}
+        known = self._shared.counts(user_id)
         moved = [known[id] for id in named if id in known]
         if moved:
             self._shared.count(user_id, {target: sum(use.uses for use in moved)}, max(use.last for use in moved))
 
     def totals(self, user_id: str | None = None) -> dict[str, Use]:
-        """Return how often and when last each record was recalled by a user; by anybody, what this machine knows."""
-        known = self._shared.counts(user_id) if user_id is not None else None
-        return super().totals(user_id) if known is None else known
+        """Return how often and when last each record was recalled by a user, or by anybody."""
+        totals = super().totals(user_id)
+        for id, use in self._shared.counts(user_id).items():
+            here = totals.get(id, use)
+            totals[id] = Use(max(here.uses, use.uses), max(here.last, use.last))
+        return totals

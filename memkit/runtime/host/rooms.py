@@ -256,7 +256,10 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     toolbox = _toolbox(settings, memory, consent, config, host)
     shared = settings.shared_state() if user is not None else None
     if shared is not None:
+        from ..backends.redis_state import SharedCounts
+
         memory.recall.share = shared.push
+        archive.count_in(SharedCounts(settings.state_folder / "access", shared))
     return Rooms(settings, archive, memory, toolbox, consent, config, host, shared)
 
 

@@ -122,7 +122,8 @@ class ProjectSettings:
         where = address(place, WORKING, self.environment)
         if not where.url:
             return None
-        lasts = {"checkpoint": self.limits.checkpoint.ttl, "recall": self.limits.recall.ttl}
+        limits = self.limits
+        lasts = {"checkpoint": limits.checkpoint.ttl, "recall": limits.recall.ttl, "counts": limits.forget.max_age}
         name = str(self.values.get("name") or "")
         return open_working(where, root=self.state_folder, name=name, ttl=lasts, note=_say)
 

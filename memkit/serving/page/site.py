@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
+from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.page.deeds import DEEDS, Done, say
 from memkit.serving.page.memory_rooms import picture
@@ -123,7 +124,7 @@ class Site:
         if room == "healthz":
             return PlainTextResponse("ok\n")
         if room == "readyz":
-            await self._at_desk(self.workspace.archive.refresh)
+            await self._at_desk(lambda: self.workspace.archive.refresh(NOBODY))  # a probe asks about no user
             return PlainTextResponse("ready\n")
         if room == "metrics" and self.metrics:
             return PlainTextResponse(self.numbers.text(), media_type="text/plain; version=0.0.4")

