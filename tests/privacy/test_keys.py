@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.privacy.keys import KeyRing, KeysElsewhere
-from memkit.store.allowances import allow
+from memkit.store.allowances import allow_keys
 from memkit.store.git import Git
 from memkit.store.layout import keys_home
 
@@ -100,7 +100,7 @@ def test_two_stores_of_one_machine_share_no_key(store: Path, home: Path, tmp_pat
 
     assert KeyRing(other, home).user_key("ada", create=True) != key
     assert KeyRing(clone, home).user_key("ada") is None
-    allow(clone, str(KeyRing(store, home).key_id))
+    allow_keys(clone, str(KeyRing(store, home).key_id))
     assert KeyRing(clone, home).user_key("ada") == key
 
 
