@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-room properties prove check outputs recording one-day matrix bench faults template-release clean
+.PHONY: help demo test test-room properties prove rivals check outputs recording one-day matrix bench faults template-release clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -26,7 +26,10 @@ properties: $(STAMPS)/test ## Run the tests of properties with examples that nob
 	MEMKIT_PROPERTIES=new $(BIN)/python -m pytest -m "hypothesis and not prove" -n $(WORKERS) --dist worksteal
 
 prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its own, test, lint and type-check it there
-	$(BIN)/python -m pytest -m prove tests/proof -n $(WORKERS) --dist worksteal --timeout 900
+	$(BIN)/python -m pytest -m "prove and not rivals" tests/proof -n $(WORKERS) --dist worksteal --timeout 900
+
+rivals: $(STAMPS)/prove ## Let other tools write the files that memkit imports, each installed apart (a gigabyte; one wants Python 3.12)
+	$(BIN)/python -m pytest -m rivals tests/proof -n 2 --timeout 900
 
 check: $(STAMPS)/check ## Run the linter, the type checker, the import contract and memkit's own lint
 	$(BIN)/ruff check .

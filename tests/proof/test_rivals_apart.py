@@ -53,6 +53,7 @@ def test_what_mem0_keeps(store: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.prove
+@pytest.mark.rivals
 @pytest.mark.timeout(900)
 def test_what_letta_keeps(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An agent file gives its blocks without the persona."""
@@ -61,6 +62,7 @@ def test_what_letta_keeps(store: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.prove
+@pytest.mark.rivals
 @pytest.mark.timeout(900)
 def test_what_basic_memory_keeps(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Observations and relations of a project's folder; the package wants a newer Python than ours."""
