@@ -38,8 +38,11 @@ class PostgresOfOurs:
         return int((self._data / "postmaster.pid").read_text().split()[0])
 
     def kill(self) -> None:
-        """End it as a power cut would."""
-        os.kill(self._process, signal.SIGKILL)
+        """End it as a power cut would, with its children: one of them could answer once more."""
+        children = Path(f"/proc/{self._process}/task/{self._process}/children").read_text(encoding="ascii").split()
+        for process in (self._process, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
     def start(self) -> None:
         """Start it again, once the last of its children has seen that it is gone."""

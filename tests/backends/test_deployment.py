@@ -268,5 +268,6 @@ def test_an_instance_of_the_version_before_goes_on_with_the_connection_that_it_h
 
     assert before.offer(Draft("Ann has a cat"), Origin("person", "ann")).decision == "admitted"
     assert [hit.text for hit in before.search("cat", user_id="ann").hits] == ["Ann has a cat"]
+    before.close()  # archives of one process share their connections
     with pytest.raises(BackendUnfit):
         open_at("late").search("cat", user_id="ann")
