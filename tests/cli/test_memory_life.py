@@ -361,3 +361,19 @@ def test_what_waits_says_why_wherever_it_is_looked_at(
     memkit("memory", "approve", held)
     assert "waits" not in memkit("memory", "get", held)["data"]
     assert "waiting" not in memkit("memory", "list", "--open")["data"]
+
+
+def test_a_correction_that_was_corrected_revives_nothing_when_it_is_rejected(memkit: Answers) -> None:
+    """What came in its place stays in the place of what it had replaced; without that, the first holds again."""
+    rome = memkit("memory", "add", "Ada lives in Rome", "--user", "ada")["data"]["id"]
+    paris = memkit("memory", "supersede", rome, "Ada lives in Paris")["data"]["id"]
+    madrid = memkit("memory", "supersede", paris, "Ada lives in Madrid")["data"]["id"]
+
+    told = memkit("memory", "reject", paris)
+
+    listed = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    assert [one["id"] for one in listed] == [madrid] and told["diagnostics"] == []
+    assert memkit("memory", "get", rome)["data"]["superseded_by"] == madrid
+    told = memkit("memory", "reject", madrid)
+    listed = memkit("memory", "list", "--user", "ada")["data"]["records"]
+    assert [one["id"] for one in listed] == [rome]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..log.log import Span
+from ..record.errors import InvalidRecord
 from ..record.events import (
     OPEN_TRUSTS,
     Event,
@@ -55,8 +56,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
     last: NumberedLine | None = None
     for last in lines:
         _, span, data = last
-        # What cannot be read is in no catalogue; ``check`` names it with its line.
-        id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
+        try:
+            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
+        except InvalidRecord:
+            continue  # no catalogue has such a line, but git may have one that stands in for another
         if id:
             touched[id] = None
     if entering:
@@ -327,7 +330,9 @@ def standing_for(sql: sqlite3.Connection, id: str) -> list[Record]:
     return _standing(sql, id, events_of(sql, id))
 
 
-def _standing(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:
+def _standing(
+    sql: sqlite3.Connection, id: str, events: Sequence[Event], seen: frozenset[str] = frozenset()
+) -> list[Record]:
     found = {}
     for one in _successors(sql, id, events):
         said = events_of(sql, one.id)
@@ -335,6 +340,9 @@ def _standing(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list
         # Two of which each was said to hold instead of the other both stay.
         if takes_places(state) and id not in successors_said(said) and not is_overtaken(sql, one):
             found[one.id] = state.record
+        elif state.status == "rejected" and one.id not in seen:
+            # A correction that was itself corrected before it was called false leaves its place to that one.
+            found |= {last.id: last for last in _standing(sql, one.id, said, seen | {id, one.id}) if last.id != id}
     return list(found.values())
 
 
