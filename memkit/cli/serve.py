@@ -20,6 +20,7 @@ from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoic
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
+from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.layout import require_writable_inside
 from memkit.store.tokens import SCOPES
@@ -209,7 +210,7 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
 
     root, known = front.root, CLIENTS[client]
     path = (config or known.place(Path.cwd(), Path.home())).absolute()
-    entry = None if remove else {**known.beside, **entry_of(root, user)}
+    entry = None if remove else {**known.beside, **entry_of(root, _bound_user(root, user))}
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
@@ -223,4 +224,22 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path.resolve(), after.encode(), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600)
     data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}
-    front.answer(data, diff or f"{path} says that already.")
+    if after == before:
+        told = f"{path} has no entry for memkit." if remove else f"{path} says that already."
+    elif dry_run:
+        told = "Nothing was written: leave out --dry-run to write it."
+    else:
+        done = "Taken out of" if remove else "Written to"
+        told = f"{done} {path}: start {client} anew{'' if remove else ', and it starts the server by itself'}."
+    front.answer(data, [*([diff] if diff else []), told])
+
+
+def _bound_user(root: Path, user: str | None) -> str | None:
+    """Return whom the entry names; None leaves it to ``memkit.yaml``. A client may not have our MEMKIT_USER."""
+    settings = load_settings(root)
+    named = user or settings["user"]
+    if not str(named or "").strip():
+        raise UsageError(
+            "Whose memory? Without a user the server cannot start: give --user, or 'memkit config set user NAME'."
+        )
+    return user if user or settings.is_chosen("user") else str(named)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memkit.errors import NegativeAnswer, NotFound, no_record
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ANYWHERE, accounted
+from memkit.runtime.memory.record.record import replaced_by
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
     from memkit.runtime.memory.record.record import Record
     from memkit.workspace import Workspace
+
+MOST_REPLACED = 20
+"""Records that are shown of those in whose place one text would stand."""
 
 # Search long-term memory.
 
@@ -172,6 +176,18 @@ def why_waiting(archive: ArchiveReader, one: Waiting) -> list[dict[str, str]]:
         stored = archive.get(one.id)
         return why_record_waits(stored) if stored else []
     return why_it_waits((one.text,), one.taint, one.kind)
+
+
+def what_it_is_about(archive: ArchiveReader, one: Waiting) -> list[Record]:
+    """Return the records that this would change: those in whose place it stands, or one that an agent wanted gone."""
+    if one.kind == "core":
+        return []
+    ids: Sequence[str] = (one.text,)
+    if one.kind == "record":
+        stored = archive.get(one.id, user_id=one.user_id)
+        ids = replaced_by(stored.record)[:MOST_REPLACED] if stored else ()
+    found = (archive.get(id, user_id=one.user_id) for id in ids)
+    return [stored.record for stored in found if stored]
 
 
 # Show the sections that are always in the prompt.

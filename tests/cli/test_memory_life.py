@@ -8,6 +8,8 @@ import pytest
 from test_memory import Answers
 
 from memkit.cli.main import run
+from memkit.runtime.memory.record.record import Origin
+from memkit.workspace import Workspace
 
 
 @pytest.fixture
@@ -377,3 +379,23 @@ def test_a_correction_that_was_corrected_revives_nothing_when_it_is_rejected(mem
     told = memkit("memory", "reject", madrid)
     listed = memkit("memory", "list", "--user", "ada")["data"]["records"]
     assert [one["id"] for one in listed] == [rome]
+
+
+def test_what_waits_shows_the_record_that_it_is_about(
+    memkit: Answers, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text of what an agent wanted forgotten, and of what another text would replace."""
+    tea, water = memkit.add("Ada likes tea")["id"], memkit.add("Ada likes water")["id"]
+    with Workspace(store) as workspace:
+        client = Origin("mcp:x", "ada", taint=("client:x",))
+        workspace.archive.mark("forget", tea, client)
+        workspace.archive.supersede(water, "Ada likes wine", client)
+
+    forget, replacing = memkit("memory", "list", "--open")["data"]["waiting"]
+
+    assert (forget["kind"], forget["about"]) == ("forget", [tea])
+    assert (replacing["kind"], replacing["about"]) == ("record", [water])
+    capsys.readouterr()
+    assert run(["memory", "list", "--open", "--store", str(store)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("  forget: ", "  in the "))]
+    assert [line.endswith(text) for line, text in zip(lines, ("likes tea", "likes water"), strict=True)] == [True, True]

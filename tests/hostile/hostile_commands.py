@@ -145,7 +145,10 @@ COMMANDS: dict[str, list[str]] = {
     "token new": ["token new --user ada"],
     "token list": ["token list"],
     "token revoke": ["token revoke nothing --yes"],
-    "mcp install": ["mcp install --client claude-code --config {out}/mcp.json", "mcp install --client cursor"],
+    "mcp install": [
+        "mcp install --client claude-code --user ada --config {out}/mcp.json",
+        "mcp install --client cursor --user ada",
+    ],
     "fake-llm": [],
     "completion": ["completion bash"],
 }

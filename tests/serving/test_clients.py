@@ -121,3 +121,39 @@ def test_install_shows_the_change_and_writes_it(
     assert run(words) == 0 and not json.loads(capsys.readouterr().out)["data"]["changed"]
     assert run([*words, "--remove"]) == 0
     assert "memkit" not in path.read_text("utf-8")
+
+
+def test_install_says_what_was_done(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last line: that nothing was written, where, or what to do next."""
+    path = tmp_path / "mcp.json"
+    words = ["mcp", "install", "--client", "cursor", "--user", "ada", "--config", str(path), "--store", str(store)]
+
+    def last(*more: str) -> str:
+        assert run([*words, *more]) == 0
+        return capsys.readouterr().out.splitlines()[-1]
+
+    assert last("--dry-run") == "Nothing was written: leave out --dry-run to write it." and not path.exists()
+    assert last() == f"Written to {path}: start cursor anew, and it starts the server by itself."
+    assert last() == last("--dry-run") == f"{path} says that already."
+    assert last("--remove") == f"Taken out of {path}: start cursor anew."
+    assert last("--remove") == f"{path} has no entry for memkit."
+
+
+def test_install_without_a_user_is_refused(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No entry is written with which the server cannot start; a user that only a variable names is written out."""
+    path = tmp_path / "mcp.json"
+    words = ["mcp", "install", "--client", "cursor", "--config", str(path), "--store", str(store)]
+
+    assert run(words) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "--user" in told and "'memkit config set user NAME'" in told and not path.exists()
+    assert run([*words, "--remove"]) == 0
+    monkeypatch.setenv("MEMKIT_USER", "ada")
+    assert run(words) == 0
+    assert json.loads(path.read_text("utf-8"))["mcpServers"]["memkit"]["args"][-2:] == ["--user", "ada"]
+    monkeypatch.delenv("MEMKIT_USER")
+    assert run(["config", "set", "user", "ada", "--store", str(store)]) == 0
+    assert run(words) == 0
+    assert "--user" not in json.loads(path.read_text("utf-8"))["mcpServers"]["memkit"]["args"]

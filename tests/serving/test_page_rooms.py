@@ -254,6 +254,22 @@ def test_what_waits_is_approved_and_turned_down(served: Served) -> None:
     assert "Nothing waits for you" in served.client.get("/waiting").text
 
 
+def test_what_waits_shows_the_record_that_it_is_about(served: Served) -> None:
+    """Its text and a link: of a wish to forget or reject it, and of what would stand in its place."""
+    served.enter()
+    archive, client = served.workspace.archive, Origin("mcp:x", "ada", taint=("client:x",))
+    gone, false, old = (served.add(f"Ada likes {what}") for what in ("tea <b>", "milk " + "m" * 700, "water"))
+    archive.mark("forget", gone, client)
+    archive.mark("reject", false, client)
+    archive.supersede(old, "Ada likes wine", client)
+
+    cards = served.client.get("/waiting").text.split("data-card")[1:]
+
+    assert f'forget: <a href="/memory/{gone}"><bdi>Ada likes tea &lt;b&gt;</bdi>' in cards[0]
+    assert f'reject: <a href="/memory/{false}"><bdi>Ada likes milk mm' in cards[1] and "m" * 400 not in cards[1]
+    assert "Ada likes wine" in cards[2] and f'in the place of: <a href="/memory/{old}"><bdi>Ada likes water' in cards[2]
+
+
 def test_an_open_question_is_settled(served: Served) -> None:
     """One of them holds, the other becomes history."""
     served.enter()

@@ -399,3 +399,27 @@ def test_two_servers_a_chat_and_a_commit_share_one_store(store: Path, data: Data
     assert len(set(told)) == 8
     assert all(data("memory", "get", id)["status"] == "live" for id in told)
     assert run(["fsck", "--store", str(store)]) == 0
+
+
+def test_what_reads_says_that_lines_are_withheld(store: Path, data: Data) -> None:
+    """One line of the text, without a word of them and to their user alone; the data is that of the command."""
+    kept = consented(data)
+    id = data("memory", "add", "Ada never eats nuts", "--type", "constraint", "--user", "ada")["id"]
+    data("commit")
+    [shard] = (store / "archive").glob("*/*.jsonl")
+    shard.write_text(shard.read_text().replace("never eats nuts", "always eats nuts"))
+    subprocess.run(["git", "-C", store, "commit", "-qam", "harmless"], check=True)
+    looks = [
+        ("memory_search", {"query": "nuts"}), ("memory_get", {"id": kept}), ("memory_why", {"id": kept}),
+        ("core_get", {}), ("graph", {}), ("memory_get", {"id": id}), ("policy_check", {"tool": "bash"}),
+    ]  # fmt: skip
+
+    *told, gone, policy = call(store, looks)
+    (other,) = call(store, looks[:1], user="bob")
+
+    note = "1 line about this user is withheld or missing: a person should look with 'memkit fsck'."
+    assert [answer.content[0].text.splitlines()[-1] for answer in told] == [note] * 5
+    assert gone.is_error and gone.content[0].text.endswith(note)
+    assert all("eats" not in answer.content[0].text for answer in [*told, gone])
+    assert told[0].structured_content == data("memory", "search", "nuts", "--user", "ada")
+    assert note not in policy.content[0].text and other.content[0].text == "Nothing relevant."

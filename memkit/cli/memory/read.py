@@ -150,7 +150,7 @@ def _answer_open(
     front: Front, archive: ArchiveReader, questions: Sequence[OpenQuestion], waiting: Sequence[Waiting]
 ) -> None:
     """Print what stands open, what waits for a person and why, and what to run to settle it."""
-    from memkit.use_cases.recall import why_waiting
+    from memkit.use_cases.recall import what_it_is_about, why_waiting
 
     lines: list[str] = []
     for question in questions:
@@ -162,11 +162,14 @@ def _answer_open(
         lines += [""]
     lines = lines[:-1] or ["No open questions."]
     notes = [diagnostic("waiting", _waits(one), severity="info") for one in waiting]
-    held: list[dict[str, Any]] = [
-        {"id": one.id, "kind": one.kind, "waits": why_waiting(archive, one)} for one in waiting
-    ]
-    for note, one in zip(notes, held, strict=True):
-        lines += ["", str(note["message"]), *(f"  {_reason(reason)}" for reason in one["waits"])]
+    held: list[dict[str, Any]] = []
+    for note, one in zip(notes, waiting, strict=True):
+        waits, about = why_waiting(archive, one), what_it_is_about(archive, one)
+        named = {"about": [each.id for each in about]} if about else {}
+        held.append({"id": one.id, "kind": one.kind, **named, "waits": waits})
+        what = "in the place of" if one.kind == "record" else one.kind
+        lines += ["", str(note["message"]), *(f"  {what}: {record_line(each)}" for each in about)]
+        lines += [f"  {_reason(reason)}" for reason in waits]
     if notes:
         lines += ["  it may stay: memkit memory approve ID; it may not: memkit memory reject ID"]
     data = {"open": [question.to_data() for question in questions]} | ({"waiting": held} if held else {})

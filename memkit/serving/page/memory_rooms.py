@@ -24,7 +24,7 @@ from memkit.serving.page.visits import Visit
 from memkit.terminal import one_line
 from memkit.use_cases.accounts import blame_record, explain_record
 from memkit.use_cases.health import KINDS, examine_health, health_course
-from memkit.use_cases.recall import core_sections, find_record, record_data, why_waiting
+from memkit.use_cases.recall import core_sections, find_record, record_data, what_it_is_about, why_waiting
 from memkit.use_cases.review import BranchDraft, list_drafts
 from memkit.workspace import Workspace
 
@@ -203,6 +203,7 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
                 "kind": one.kind,
                 "text": shortened(one.text, 2000),
                 "taint": one.taint,
+                "about": [brief(each) for each in what_it_is_about(archive, one)],
                 "waits": why_waiting(archive, one),
                 "mark": digest_of(one.kind, one.text),
             }
