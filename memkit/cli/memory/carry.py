@@ -216,6 +216,8 @@ def _shows_progress(front: Front) -> bool:
 
 
 def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:
+    from memkit.use_cases.memory import HOW_TO_AGREE
+
     counts = imported.counts
     data = {
         "counts": counts,
@@ -232,6 +234,8 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     }
     lines = [", ".join(f"{count:,} {word}" for word, count in counts.items()) + (" (dry run)." if dry_run else ".")]
     lines += _refused_lines(imported.refused)
+    if any(reason.code == "consent" for unfit in imported.refused for reason in unfit.reasons):
+        lines.append(f"  {HOW_TO_AGREE}")
     lines += [
         f"  line {line}: quarantined {decision.id}: {decision.reasons[0].message}"
         for line, decision in imported.quarantined[:SHOWN]
