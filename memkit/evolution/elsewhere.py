@@ -49,7 +49,9 @@ class Elsewhere(AbstractContextManager["Elsewhere"]):
         try:
             import distributed
         except ImportError:
-            raise MissingExtra(f"{name} needs the extra dask: pip install 'memkit-agent[dask]'.") from None
+            raise MissingExtra(
+                f"{name} needs a package: pip install distributed (the extra memkit-agent[dask])."
+            ) from None
         self._stack = ExitStack()
         try:
             connect: Any = distributed.Client

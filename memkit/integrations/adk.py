@@ -18,7 +18,9 @@ try:
     from google.adk.sessions import Session
     from google.genai import types
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise MissingExtra("MemkitMemoryService needs the ADK: pip install 'memkit-agent[adk]'") from error
+    raise MissingExtra(
+        "MemkitMemoryService needs the ADK: pip install google-adk (the extra memkit-agent[adk])"
+    ) from error
 
 
 class MemkitMemoryService(BaseMemoryService):

@@ -37,7 +37,9 @@ try:
         BetaMemoryTool20250818ViewCommand,
     )
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise MissingExtra("MemkitMemoryTool needs Anthropic's SDK: pip install 'memkit-agent[anthropic]'") from error
+    raise MissingExtra(
+        "MemkitMemoryTool needs Anthropic's SDK: pip install anthropic (the extra memkit-agent[anthropic])"
+    ) from error
 
 if TYPE_CHECKING:
     from claude_agent_sdk import SdkMcpTool
@@ -313,7 +315,9 @@ def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
     try:
         from claude_agent_sdk import tool
     except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-        raise MissingExtra("agent_sdk_tool needs the Claude Agent SDK: pip install 'memkit-agent[claude]'") from error
+        raise MissingExtra(
+            "agent_sdk_tool needs the Claude Agent SDK: pip install claude-agent-sdk (the extra memkit-agent[claude])"
+        ) from error
 
     @tool("memory", TOLD, {"type": "object", "required": ["command"], "properties": PARAMETERS})
     async def called(command: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
 from memkit.runtime.memory.record.errors import Reason, Refused
 from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin, Record
+from memkit.terminal import shell_word
 
 Answer = TypeVar("Answer")
 
@@ -104,7 +105,7 @@ class Plug:
             decisions = workspace.archive.keep(documents, self.origin(user), consented=self.agreed(user))
             self.store.note_write()
             workspace.commit_memory(added=len(documents))
-        require_admitted(decisions)
+        require_admitted(decisions, user)
         return decisions
 
     def add(self, user: str, text: str, tags: Sequence[str] = ()) -> Decision:
@@ -131,7 +132,7 @@ class Plug:
             self.store.note_write()
             self.store.workspace.commit_memory()
         if waits is not None:
-            require_admitted([Decision("quarantined", waits, (TAINTED,))])
+            require_admitted([Decision("quarantined", waits, (TAINTED,))], user)
 
     def derive(self, user: str, session: str, pieces: Sequence[DrawnPiece]) -> None:
         """Offer what was drawn from what a user said in a session.
@@ -147,7 +148,7 @@ class Plug:
             self.store.workspace.commit_memory(added=len(decisions))
         for one in decisions:
             if one.decision in ("refused", "quarantined"):
-                _log.warning("What was said in %.60r is %s: %s", session, one.decision, Refused(one.reasons))
+                _log.warning("What was said in %.60r is %s: %s", session, one.decision, refusal(one.reasons, user))
 
     def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
         """Retire records of a session whose words are gone, unless a person said something of them since."""
@@ -168,12 +169,12 @@ class Plug:
             if decision.decision != "refused":
                 self.store.note_write()
                 self.store.workspace.commit_memory()
-        require_admitted([decision])
+        require_admitted([decision], user)
         return decision
 
     def _require_agreed(self, user: str) -> None:
         if not self.agreed(user):
-            raise Refused([Reason("consent", "The user has not agreed to long-term memory. Ask first.")])
+            raise refusal([Reason("consent", "The user has not agreed to long-term memory. Ask first.")], user)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -195,14 +196,23 @@ class Plug:
         self.close()
 
 
-def require_admitted(decisions: Sequence[Decision]) -> None:
+def refusal(reasons: Sequence[Reason], user: str) -> Refused:
+    """Return the error for what the gate does not take; where consent is missing it says how a person gives it."""
+    said = f"Once they agree: memkit consent grant --user {shell_word(user)}"
+    return Refused([
+        reason._replace(message=f"{reason.message} {said}") if reason.code == "consent" else reason
+        for reason in reasons
+    ])  # fmt: skip
+
+
+def require_admitted(decisions: Sequence[Decision], user: str) -> None:
     """Raise ``Refused`` where something was refused or waits for a person: the caller gets no decision to look at."""
     for decision in decisions:
         if decision.decision == "quarantined":
             waits = Reason(HELD_BACK, f"It is held back for a person: memkit memory approve {decision.id}.")
             raise Refused((*decision.reasons, waits))
         if decision.decision == "refused":
-            raise Refused(decision.reasons)
+            raise refusal(decision.reasons, user)
 
 
 def text_of(value: Any) -> str | None:

@@ -48,7 +48,9 @@ try:
         validate_op_namespace,
     )
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise MissingExtra("MemkitStore needs LangGraph: pip install 'memkit-agent[langgraph]'") from error
+    raise MissingExtra(
+        "MemkitStore needs LangGraph: pip install langgraph (the extra memkit-agent[langgraph])"
+    ) from error
 
 from memkit.integrations.langgraph_saver import MemkitSaver
 

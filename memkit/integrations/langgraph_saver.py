@@ -31,11 +31,10 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
-from memkit.integrations.interface import Plug
+from memkit.integrations.interface import Plug, refusal
 from memkit.library import Place, Store, twin
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.log.files import open_regular
-from memkit.runtime.memory.record.errors import Refused
 from memkit.runtime.memory.record.lines import shown
 from memkit.runtime.memory.tiers.sessions import session_digest
 
@@ -333,7 +332,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         )
         reasons, _ = gate.judge_document(fresh, self.plug.origin(user), consented=self.plug.agreed(user))
         if reasons:
-            raise Refused(reasons)
+            raise refusal(reasons, user)
         if len(self._scanned) > MOST_SCANNED:
             self._scanned.clear()
         self._scanned.update(map(hash, fresh))

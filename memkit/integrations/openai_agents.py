@@ -32,7 +32,9 @@ try:
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
     from agents.run_config import CallModelData, ModelInputData
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise MissingExtra("MemkitSession needs the Agents SDK: pip install 'memkit-agent[openai-agents]'") from error
+    raise MissingExtra(
+        "MemkitSession needs the Agents SDK: pip install openai-agents (the extra memkit-agent[openai-agents])"
+    ) from error
 
 Answer = TypeVar("Answer")
 NAME = "openai-agents"

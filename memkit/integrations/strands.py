@@ -12,7 +12,9 @@ from memkit.library import Place, Store
 try:
     from strands.memory.types import MemoryEntry, SearchOptions
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise MissingExtra("MemkitMemoryStore needs Strands: pip install 'memkit-agent[strands]'") from error
+    raise MissingExtra(
+        "MemkitMemoryStore needs Strands: pip install strands-agents (the extra memkit-agent[strands])"
+    ) from error
 
 
 class MemkitMemoryStore:

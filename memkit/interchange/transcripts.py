@@ -9,6 +9,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.interchange.containers import whole_document
 from memkit.interchange.interface import ImportSource, Item, Passed, Wishes, foreign
+from memkit.runtime.memory.gate.secrets import kinds
 from memkit.runtime.memory.gate.statements import is_doubtful, read_statements, sentences_of
 from memkit.runtime.memory.record.lines import to_text
 
@@ -22,7 +23,7 @@ class ChatGPTReader:
 
     def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory for each statement of the user's."""
-        place, answered = 0, 0
+        place, answered, secret = 0, 0, 0
         for conversation in _conversations(source, "mapping"):
             nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
             for message in (node.get("message") for node in nodes if isinstance(node, Mapping)):
@@ -33,10 +34,11 @@ class ChatGPTReader:
                 text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
                 id = conversation.get("conversation_id") or conversation.get("id")
                 said = {"session_id": id, "created_at": _moment(message.get("create_time"))}
+                secret += _untaken_secrets(text)
                 for memory in _stated(text, said, f"chatgpt:{id}#{message.get('id')}"):
                     place += 1
                     yield foreign(place, memory, wishes)
-        yield from _left(answered)
+        yield from _left(answered, secret)
 
 
 class ClaudeExportReader:
@@ -44,7 +46,7 @@ class ClaudeExportReader:
 
     def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         """Yield one memory for each statement of the user's."""
-        place, answered = 0, 0
+        place, answered, secret = 0, 0, 0
         for conversation in _conversations(source, "chat_messages"):
             messages = conversation["chat_messages"] if isinstance(conversation["chat_messages"], list) else ()
             for message in messages:
@@ -53,10 +55,12 @@ class ClaudeExportReader:
                     continue
                 said = {"session_id": conversation.get("uuid"), "created_at": message.get("created_at")}
                 address = f"claude.ai:{conversation.get('uuid')}#{message.get('uuid')}"
-                for memory in _stated(str(message.get("text") or ""), said, address):
+                text = str(message.get("text") or "")
+                secret += _untaken_secrets(text)
+                for memory in _stated(text, said, address):
                     place += 1
                     yield foreign(place, memory, wishes)
-        yield from _left(answered)
+        yield from _left(answered, secret)
         if source.path is not None and (source.path / MEMORIES).is_file():
             yield Passed(MEMORIES, "It is Claude's own summary. Read it, and import what is true with --format text.")
 
@@ -83,9 +87,16 @@ def _stated(text: str, said: Mapping[str, Any], address: str) -> Iterator[dict[s
         yield {"text": statement.text, "source_url": f"{address}.{number}", **kept}
 
 
-def _left(answered: int) -> Iterator[Item]:
+def _untaken_secrets(text: str) -> int:
+    """Return how many sentences of a message give a secret away and state nothing that is offered."""
+    return sum(1 for one in sentences_of(text) if kinds([one]) and not any(_stated(one, {}, "")))
+
+
+def _left(answered: int, secret: int) -> Iterator[Item]:
     if answered:
         yield Passed("message", "Only what the user said is taken.", count=answered)
+    if secret:
+        yield Passed("sentence", "It holds a secret, such as a password, and no secret is kept.", count=secret)
 
 
 def _at(message: Mapping[str, Any], *keys: str) -> Any:

@@ -53,6 +53,12 @@ class Subject:
             not self.called or any(map(self.is_named, said(self.opened(data))))
         )
 
+    def naming(self, data: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the texts in a line that speak of them; of a document, which is JSON within a text, those in it."""
+        for text in said(self.opened(data)):
+            if self.is_named(text):
+                yield from filter(self.is_named, _inner_texts(text))
+
     def is_named(self, text: str) -> bool:
         """Return whether a text speaks of them."""
         told = [SAME_ROLE.get(word, word) for word in words(text)]
@@ -188,6 +194,15 @@ def holds_lines(path: str) -> bool:
 def said(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a line that somebody said: text, tags, reason, address, and what unknown keys hold."""
     yield from _strings(data)
+
+
+def _inner_texts(text: str) -> Iterator[str]:
+    """Yield the texts in what a program kept as JSON; any other text is its own."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    yield from _strings(value, only_said=False) if isinstance(value, dict | list) else (text,)
 
 
 def _strings(value: Any, *, only_said: bool = True) -> Iterator[str]:

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,14 @@ class LocalState:
             for data in _objects(path):
                 if self._is_own(path, data):
                     yield from filter(self._is_about, _words_of(self._opened(data)))
+
+    def told(self) -> Iterator[str]:
+        """Yield what was said in sessions, by whomever, and searched for that speaks of whom the erasure is about."""
+        for path in _files(self._folder):
+            for data in filter(partial(self._is_own, path), _objects(path)):
+                opened = self._opened(data)
+                spoken = (text for text in (opened.get("text"), opened.get("said")) if isinstance(text, str))
+                yield from filter(self._subject.is_named, chain(_words_of(opened), spoken))
 
     def texts_of_others(self) -> Iterator[str]:
         """Yield what the others said there."""

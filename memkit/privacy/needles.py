@@ -361,6 +361,8 @@ class Census:
     """Everything the person said or was said of them."""
     values: set[str] = field(default_factory=set)
     """What their records state, whose return a tombstone bars."""
+    told: set[str] = field(default_factory=set)
+    """What else speaks of them in lines that go: messages, notes, sections of core memory."""
     in_clear: bool = False
     """Whether a text of theirs was ever written without a seal."""
     _lines: set[bytes] = field(default_factory=set)
@@ -412,6 +414,8 @@ class Census:
         self.texts.update(() if by_program else said(data))
         if "op" not in data and isinstance(data.get("text"), str):
             self.values.add(data["text"])
+        elif self.subject.called:
+            self.told.update(self.subject.naming(data))
 
 
 def needles_of(

@@ -129,6 +129,13 @@ class Survey:
             counted[change.kind] = counted.get(change.kind, 0) + 1
         return counted
 
+    def told(self) -> tuple[str, ...]:
+        """Return what goes of somebody of whom memory tells, as it reads: records first; nothing of a user."""
+        if not self.subject.called:
+            return ()
+        elsewhere = self.census.told.union(*(state.told() for state in self.states))
+        return (*sorted(self.census.values), *sorted(elsewhere - self.census.values))
+
     def files(self) -> Iterator[Path]:
         """Yield every file of the work tree outside of ``.git`` and ``.memkit``."""
         return files_below(self.top, without=(self.top / ".git", self.store / ".memkit"))

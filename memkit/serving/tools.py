@@ -179,7 +179,10 @@ def _own(workspace: Workspace, caller: Caller, id: str) -> StoredRecord:
 def _decided(decision: Decision, caller: Caller, about: str, **more: Any) -> Answer:
     lines = decision_lines(decision)
     if decision.decision == "admitted" and not caller.clean:
-        lines.append(f"  Recall leaves it out until a person approves it: memkit memory approve {decision.id}")
+        lines.append(
+            "  Searches show it as tainted; prompts leave it out until a person approves it: "
+            f"memkit memory approve {decision.id}"
+        )
     waiting = decision.id if decision.decision == "quarantined" else None
     return Answer(decision_data(decision, **more), "\n".join(lines), waiting, about)
 

@@ -61,7 +61,7 @@ class ErasurePlan:
     about: str | None = None
     """Whom of those that the user's memory tells of; None where it is the user."""
     told: tuple[str, ...] = ()
-    """What is remembered of them, to look at before it goes."""
+    """What is remembered of them, and what was said that names them, to look at before it goes."""
     commits: int = 0
     """Of the whole history; those that hold something are made anew, with all that follow them."""
     refs: tuple[str, ...] = ()
@@ -270,7 +270,7 @@ def _plan(survey: Survey, *, only_key: bool) -> ErasurePlan:
     repository = survey.repository
     is_part = bool(survey.subject.called)
     plan = ErasurePlan(
-        survey.user_id, survey.removed(), told=tuple(sorted(survey.census.values)) if is_part else (),
+        survey.user_id, survey.removed(), told=survey.told(),
         quotes=() if is_part else tuple(survey.quotes), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip

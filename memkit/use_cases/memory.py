@@ -52,6 +52,8 @@ def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decis
 
 # Say what the write gate decided.
 
+HOW_TO_AGREE = "Once the user agrees: memkit consent grant --user NAME"
+
 
 def decision_data(decision: Decision, **more: Any) -> dict[str, Any]:
     """Return a decision as ``--json`` prints it, with ``more`` beside it."""
@@ -69,6 +71,8 @@ def decision_lines(decision: Decision) -> list[str]:
             f"  Nobody sees it until a person approves it: memkit memory approve {one_line(decision.id or '')}"
         )
     codes = {reason.code for reason in decision.reasons}
+    if "consent" in codes:
+        lines.append(f"  {HOW_TO_AGREE}")
     if "tombstone" in codes:
         lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
     if "contradiction" in codes and ok:

@@ -495,5 +495,5 @@ def test_a_checkpoint_with_a_secret_is_refused(store: Path) -> None:
     config: Any = {"configurable": {"thread_id": "t"}}
     with MemkitSaver(store, user="ada", consent=True) as saver, pytest.raises(Refused, match="personal_data"):
         counting(saver).invoke({"n": 1, "said": "4111 1111 1111 1111"}, config)
-    with MemkitSaver(store, user="ada") as saver, pytest.raises(Refused, match="consent"):
+    with MemkitSaver(store, user="ada") as saver, pytest.raises(Refused, match="consent grant --user ada"):
         counting(saver).invoke({"n": 1, "said": "hello"}, config)

@@ -32,7 +32,7 @@ def test_strands_finds_and_adds(store: Path) -> None:
         assert found.metadata["trust"] == "candidate"
         with pytest.raises(Refused, match="personal_data"):
             await memory.add("card 4111 1111 1111 1111")
-        with pytest.raises(Refused, match="consent"):
+        with pytest.raises(Refused, match="memkit consent grant --user bob"):
             await MemkitMemoryStore(store, user="bob").add("Bob rows")
 
     asyncio.run(talk())

@@ -410,6 +410,23 @@ def test_a_chatgpt_export_gives_what_the_user_stated(memkit: Memkit, tmp_path: P
     assert memkit("memory", "import", str(folder), "--user", "ada")["data"]["counts"]["admitted"] == 0
 
 
+@pytest.mark.parametrize("name", ["chatgpt", "claude-export"])
+def test_a_sentence_left_out_for_its_secret_is_counted(name: str, tmp_path: Path) -> None:
+    """Who imports learns that something was not taken, and the secret is not repeated."""
+    text = "My password is hunter2xyz. I live in Porto. My API key is sk-abcdefghijklmnopqrstuvwxyz123456. Hello there."
+    message = {"id": "m1", "author": {"role": "user"}, "content": {"parts": [text]}}
+    exported = {
+        "chatgpt": {"conversation_id": "c1", "mapping": {"a": {"message": message}}},
+        "claude-export": {"uuid": "c1", "chat_messages": [{"uuid": "m1", "sender": "human", "text": text}]},
+    }
+    (tmp_path / "conversations.json").write_text(json.dumps([exported[name]]), encoding="utf-8")
+
+    found, _, passed = read(tmp_path, name, user="ada")
+
+    assert [one.draft.text for one in found] == ["I live in Porto"]
+    assert [(one.what, one.count) for one in passed] == [("sentence", 2)] and "secret" in passed[0].why
+
+
 def test_a_claude_export_gives_what_the_user_stated(tmp_path: Path) -> None:
     """What Claude remembers itself is named, and left to a person to read."""
     said = {"uuid": "m1", "sender": "human", "text": "My dog is called Rex.", "created_at": "2025-05-01T10:00:00Z"}

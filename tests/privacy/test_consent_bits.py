@@ -72,6 +72,19 @@ def test_a_correction_needs_the_consent_as_well(store: Path, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS_IN)
+def test_who_is_refused_for_want_of_consent_reads_how_to_give_it(
+    store: Path, ask: Ask, exported: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command stands below the refusal, once."""
+    ask("config", "set", "privacy.consent", "always")
+    capsys.readouterr()
+
+    run([*(word.format(file=exported) for word in WAYS_IN[way]), "--store", str(store)])
+
+    assert "".join(capsys.readouterr()).count("memkit consent grant --user NAME") == 1
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
 def test_a_store_without_long_term_memory_stores_nothing(store: Path, ask: Ask, exported: Path, way: str) -> None:
     """Whoever offers it, with consent or without."""
     ask("consent", "grant", "--user", USER)

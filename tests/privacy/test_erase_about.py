@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -10,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from memkit import open_store
 from memkit.cli.main import run
+from memkit.integrations.interface import Plug
+from memkit.runtime.memory.archive.keeping import KeptDocument
 from tests.privacy.traces import commit, erase, git, leaking, remember
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
@@ -100,6 +104,50 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(family: Path, capsys:
     shown = capsys.readouterr().out
     assert "My brother keeps ferrets" in shown and "Nothing was changed." in shown and ANNA[0] not in shown
     assert git(family, "rev-parse", "HEAD") == head
+
+
+def test_a_dry_run_shows_the_messages_that_go_with_them(
+    store: Path, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was said in a chat or through a drop-in goes whole where it names them, and is read before."""
+    kept = "I live in Porto. My sister is called Eva. Where is the lynx?"
+    spoken = "My sister Eva sends her love."
+    with open_store(store) as opened, Plug(opened, "notes", user="ada", consent=True, taint="clean") as plug:
+        value = {"role": "user", "content": kept}
+        plug.keep(
+            "ada", [KeptDocument("transcript", "chat", "1", value), KeptDocument("transcript", "chat", "2", "Hm")]
+        )
+    assert run(["core", "set", "human", "Sister: Eva", "--user", "ada", "--store", str(store)]) == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{spoken}\nI like green tea.\n"))
+    assert run(["chat", "--user", "ada", "--jsonl", "--consent", "--session", "c", "--store", str(store)]) == 0
+    wanted = ["memory", "erase", "--user", "ada", "--about", "Eva"]
+    capsys.readouterr()
+
+    run([*wanted, "--dry-run", "--store", str(store)])
+    shown = capsys.readouterr().out
+    told = ask(*wanted, "--dry-run")[1]["data"]["told"]
+    gone = ask(*wanted, "--yes")[1]["data"]
+
+    assert {kept, spoken, "Sister: Eva"} <= set(told) and not any("tea" in one for one in told)
+    assert all(f"\n  {one}\n" in shown for one in (kept, spoken, "Sister: Eva"))
+    assert gone["told"] == [] and leaking(store, (b"eva.", b"lynx")) == []
+
+
+def test_a_dry_run_shows_twenty_statements_and_counts_the_rest(
+    store: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A screen is enough for a person; a program gets all of them."""
+    for number in range(23):
+        remember(store, f"Zoltan went curling in {number + 1980}", "ada", "--type", "event")
+    wanted = ["memory", "erase", "--user", "ada", "--about", "Zoltan", "--dry-run"]
+    capsys.readouterr()
+
+    run([*wanted, "--store", str(store)])
+    shown = capsys.readouterr().out
+    told = ask(*wanted)[1]["data"]["told"]
+
+    assert len(told) == 23 and shown.count("curling") == 20
+    assert "… and 3 more: --dry-run --json has all of them." in shown
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,9 @@ def test_what_a_client_writes_is_a_tainted_candidate_of_its_own(store: Path, dat
         era=era,
     )
 
+    (shown,) = call(store, [("memory_search", {"query": "lynx"})], era=era)
+    assert "Searches show it as tainted; prompts leave it out" in added.content[0].text
+    assert "tainted=client:Test-Client" in shown.content[0].text
     record = data("memory", "get", added.structured_content["id"])
     assert (record["actor"], record["trust"], record["taint"]) == (
         "mcp:Test-Client",
@@ -139,6 +142,7 @@ def test_consent_is_asked_of_a_person_and_nothing_is_kept_without(store: Path, d
 
     for answer in (told, *refused):
         assert [reason["code"] for reason in answer.structured_content["reasons"]] == ["consent"]
+        assert "memkit consent grant --user" in answer.content[0].text
     assert len(no.questions) == len(yes.questions) == 1 and "ada" in no.questions[0]
     assert kept.structured_content["decision"] == "admitted"
     assert data("consent", "list")["consents"] == [{"user_id": "ada", "granted": True}]

@@ -54,7 +54,7 @@ COUNTED = {
 }
 """What an export holds, as one and as several."""
 SHOWN = 20
-"""How many refused memories a person is shown; ``--json`` has all of them."""
+"""How many refused memories, or statements that an erasure takes, a person is shown; ``--json`` has all of them."""
 
 
 @click.command("export", cls=MemkitCommand)
@@ -216,6 +216,8 @@ def _shows_progress(front: Front) -> bool:
 
 
 def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:
+    from memkit.use_cases.memory import HOW_TO_AGREE
+
     counts = imported.counts
     data = {
         "counts": counts,
@@ -232,6 +234,8 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     }
     lines = [", ".join(f"{count:,} {word}" for word, count in counts.items()) + (" (dry run)." if dry_run else ".")]
     lines += _refused_lines(imported.refused)
+    if any(reason.code == "consent" for unfit in imported.refused for reason in unfit.reasons):
+        lines.append(f"  {HOW_TO_AGREE}")
     lines += [
         f"  line {line}: quarantined {decision.id}: {decision.reasons[0].message}"
         for line, decision in imported.quarantined[:SHOWN]
@@ -407,6 +411,7 @@ def erase(
         "unprovable": [dict(item) for item in erasure.unprovable],
         "certificate": str(erasure.certificate) if erasure.certificate else None,
         "commits": dict(erasure.commit_map),
+        "told": [] if erasure.done else list(erasure.plan.told),
         "dry_run": dry_run,
     }
     front.answer(data, _lines(erasure), ok=erasure.proven, diagnostics=findings)
@@ -418,7 +423,9 @@ def _whose(plan: ErasurePlan) -> str:
 
 def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     yield f"To be removed of {_whose(plan)}: {_counted(plan.removed)}."
-    yield from (f"  {one_line(text, 100)}" for text in plan.told)
+    yield from (f"  {one_line(text, 100)}" for text in plan.told[:SHOWN])
+    if (more := len(plan.told) - SHOWN) > 0:
+        yield f"  … and {more:,} more: --dry-run --json has all of them."
     if plan.quotes:
         yield f"Lines of others that repeat a text, and stay: {listed(plan.quotes)}."
     if plan.quoting:
