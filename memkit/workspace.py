@@ -136,7 +136,11 @@ class Workspace:
         changed = manifest_state(self.root)
         if changed == self._manifest:
             return None
-        self._manifest, before, settings = changed, self.settings["backends.archive"], load_settings(self.root)
+        self._manifest, before = changed, self.settings["backends.archive"]
+        try:
+            settings = load_settings(self.root)
+        except MemkitError:
+            return None  # in the middle of a merge or an edit it names no place, and memory stays where it is
         place = settings["backends.archive"]
         if place == before:
             return None

@@ -81,7 +81,7 @@ def test_a_scheduler_that_is_away_and_an_executor_that_nobody_knows(
 ) -> None:
     """The one is exit 3, the other exit 2, each in one line."""
     pytest.importorskip("distributed")
-    monkeypatch.setattr("memkit.evolution.judging.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("memkit.evolution.elsewhere.CONNECT_SECONDS", 1)
 
     for name, expected in (("dask://127.0.0.1:1", 3), ("spark://h:1", 2), ("dask://nowhere", 2), ("dask://h:x", 2)):
         code, envelope = evolved(task, capsys, "away", "--executor", name)

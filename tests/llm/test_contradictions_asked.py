@@ -32,7 +32,7 @@ def test_an_answer_that_cannot_be_read_is_noted_and_nothing_else(view: Any, answ
     """The record is admitted as if nobody had been asked, with a code that says so."""
     gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([answer])))
 
-    judged = gate.judge(Draft(text="Alice eats steak on Sundays"), PERSON, view)
+    judged = gate.judge(Draft(text="Alice grills every Sunday"), PERSON, view)
 
     assert (judged.decision, [reason.code for reason in judged.reasons]) == ("admitted", ["unreadable_answer"])
     assert "contradicts" not in judged.record_fields
@@ -42,7 +42,7 @@ def test_a_model_that_cannot_be_asked_stops_nothing(view: Any) -> None:
     """A provider that fails leaves the decision to the wording."""
     gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([])))
 
-    judged = gate.judge(Draft(text="Alice eats steak on Sundays"), PERSON, view)
+    judged = gate.judge(Draft(text="Alice grills every Sunday"), PERSON, view)
 
     assert [reason.code for reason in judged.reasons] == ["unreadable_answer"]
 

@@ -342,27 +342,6 @@ def test_an_episode_keeps_so_much_and_no_more(steps: list[tuple[str, bool]]) -> 
         assert str(episode.steps[-1]["action"]).startswith(f"{len(steps) - 1} ")
 
 
-@pytest.mark.parametrize(
-    ("steps", "success", "worth"),
-    [
-        ([("deploy", True)], True, 0.7),
-        ([("deploy", False), ("deploy", True)], True, 0.9),
-        ([("deploy", False)], False, 0.8),
-        ([], False, 0.8),
-    ],
-)
-def test_an_episode_is_worth_what_it_teaches(steps: list[tuple[str, bool]], success: bool, worth: float) -> None:
-    """What failed and then worked is worth most, a failure more than what went as usual; the record says so."""
-    kept: list[float] = []
-    tasks = TaskMemory(WorkingMemory(), lambda outcome, taint: kept.append(outcome.importance))
-    tasks.start_task("ship")
-    for action, succeeded in steps:
-        tasks.record_step(action, "ok" if succeeded else "no", succeeded=succeeded)
-    tasks.end_task(success, "done")
-
-    assert kept == [worth]
-
-
 @given(st.lists(st.tuples(st.integers(), st.floats(0, 1)), max_size=60))
 def test_what_is_known_in_general_is_bounded(told: list[tuple[int, float]]) -> None:
     """Of too many statements the least important go, and never the one that was just told."""

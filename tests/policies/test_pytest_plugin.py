@@ -41,11 +41,13 @@ def test_a_failure_says_what_was_decided_and_why(store: Path) -> None:
     path = store / "policies" / "destructive_command_approval.yaml"
     path.write_text(path.read_text().replace('"rm -fr /srv"}}, expect: ask', '"rm -fr /srv"}}, expect: deny'))
 
+    line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if "blocks rm -fr" in text)
+
     done = run_pytest(store, "-q", "policies/destructive_command_approval.yaml", "-k", "blocks")
 
     assert done.returncode == 1
     for words in (
-        "policies/destructive_command_approval.yaml:251: blocks rm -fr",
+        f"policies/destructive_command_approval.yaml:{line}: blocks rm -fr",
         "expected deny, decided ask",
         "rm -fr /srv",
         "args.command: shell program rm in",

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy
-
 from ..memory.record.record import SHARED, Record
 from .schema import SCHEMA, SETTING, neighbours_of
 
@@ -63,6 +61,8 @@ class PostgresVectors:
         query = f"""SELECT id, vector_send(vector) FROM {SCHEMA}.vectors
                     WHERE user_id = ANY(%s) AND model = %s AND id = ANY(%s)"""
         rows = self._log.asked(lambda one: self._log.rows(one, owners[0], query, [owners, model, ids]))
+        import numpy
+
         return {id: numpy.frombuffer(data, ">f4", offset=4).astype("f4") for id, data in rows}
 
     def keep(self, model: str, records: Sequence[Record], rows: Sequence[Any]) -> bool:

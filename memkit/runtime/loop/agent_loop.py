@@ -280,6 +280,6 @@ class AgentLoop:
         with self.toolbox.repeatable(key):
             kept: str | None = memory.remember_outcome(
                 outcome.text, outcome.succeeded, outcome.used,
-                action=outcome.action, outcome=outcome.outcome, lesson=outcome.lesson, importance=outcome.importance,
+                action=outcome.action, outcome=outcome.outcome, lesson=outcome.lesson,
             )  # fmt: skip
         return kept

@@ -27,8 +27,6 @@ class TaskOutcome:
     succeeded: bool
     used: tuple[str, ...] = ()
     """Ids of the records that it relied on."""
-    importance: float = 0.7
-    """How much it is worth to remember, from 0 to 1."""
 
     @property
     def text(self) -> str:

@@ -17,8 +17,6 @@ EXCERPT = 300
 """Characters of an action and of its result that an episode keeps."""
 MOST_STEPS, MOST_ERRORS, MOST_USED = 100, 20, 200
 """So much is kept of an episode, the newest of each."""
-MENDED, BROKEN = 0.9, 0.8
-"""How much an episode is worth in which something failed and then worked, and one that failed."""
 
 BESIDE = ("used", "attempt")
 """What is kept beside working memory."""
@@ -66,8 +64,7 @@ class Episode:
         else:
             steps = ", ".join(str(step["action"]) for step in self.steps if step["succeeded"])
             lesson = f"done by: {excerpt(steps, EXCERPT)}" if steps and success else told
-        worth = MENDED if solved else TaskOutcome.importance if success else BROKEN
-        return TaskOutcome(self.task, told, lesson.rstrip("."), success, tuple(self.used)[-MOST_USED:], worth)
+        return TaskOutcome(self.task, told, lesson.rstrip("."), success, tuple(self.used)[-MOST_USED:])
 
 
 class TaskMemory:

@@ -36,7 +36,7 @@ LONGEST = 300
 """Characters of one piece."""
 MOST = 40
 """Pieces of one extraction; a model that says more was not asked for a list."""
-SHARED = 0.3
+SHARED = 0.28
 """Share of the telling words of a piece that its turns have to hold: fewer are a guess, or about something else."""
 ASIDE = regex(
     r"^(?:(?:please )?(?:help|let me know|show|give|explain|list|find|make|suggest|recommend|summari[sz]e|check|look)\b"

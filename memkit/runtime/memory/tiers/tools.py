@@ -389,7 +389,6 @@ class MemoryTools:
 
     def remember_outcome(
         self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str,
-        importance: float = OUTCOME_IMPORTANCE,
     ) -> str | None:  # fmt: skip
         """Offer what came of a task, told by ``text`` and in three keys, and let it move what the task relied on.
 
@@ -405,7 +404,7 @@ class MemoryTools:
         if decision is None:
             tag = "succeeded" if succeeded else "failed"
             draft = Draft(
-                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=importance,
+                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
                 source="learned", extra=told,
             )  # fmt: skip
             if origin.actor == "agent":
