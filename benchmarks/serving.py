@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -46,7 +47,10 @@ def http_server(words: list[str]) -> Iterator[str]:
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
-            yield next(line for line in server.stderr if line.startswith("ready ")).split()[1]
+            url = next(line for line in server.stderr if line.startswith("ready ")).split()[1]
+            # What it logs has to be read, or it waits for that.
+            threading.Thread(target=server.stderr.read, daemon=True).start()
+            yield url
         finally:
             server.terminate()
 
