@@ -22,8 +22,8 @@ test-room: $(STAMPS)/test ## Run the tests of one room (ROOM=htn) with nothing b
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 HYPOTHESIS_NO_PLUGINS=1 PYTHONPATH=tests $(BIN)/python -m pytest \
 		-p pytest_timeout -p _hypothesis_pytestplugin -p alone tests/$(ROOM)
 
-properties: $(STAMPS)/test ## Run the tests of properties with examples that nobody has tried yet
-	MEMKIT_PROPERTIES=new $(BIN)/python -m pytest -m "hypothesis and not prove" -n $(WORKERS) --dist worksteal
+properties: $(STAMPS)/test ## Run the tests of properties with examples that nobody has tried yet, and all cases of the sampled ones
+	MEMKIT_PROPERTIES=new $(BIN)/python -m pytest -m "(hypothesis or sampled) and not prove" -n $(WORKERS) --dist worksteal
 
 prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its own, test, lint and type-check it there
 	$(BIN)/python -m pytest -m "prove and not rivals" tests/proof -n $(WORKERS) --dist worksteal --timeout 900

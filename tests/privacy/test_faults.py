@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import runpy
 import shutil
@@ -11,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sampled import ALL, tried
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-EACH = 6
+EACH = tried(6, 2)
 """Faults of a kind in a command; ``benchmarks/faults.py`` tries all of them."""
-SEED = random.randrange(1 << 32) if os.environ.get("MEMKIT_PROPERTIES") == "new" else 18
+SEED = random.randrange(1 << 32) if ALL else 18
 
-pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace here, which injects faults")
+pytestmark = [
+    pytest.mark.sampled,
+    pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace here, which injects faults"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,21 @@ import signal
 from pathlib import Path
 
 import pytest
+from sampled import tried
 
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.killed import run_killed
 from tests.privacy.traces import BOB, erase, git, leaking
 
-POINTS = 10
+POINTS = tried(10, 4)
 """Kills, spread evenly over all changes of names on the disk."""
 
 
 ERASE = ["memory", "erase", "--user", "alice", "--yes", "--store"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["at-once", "in-two-renames"])
 def test_a_kill_leaves_the_old_store_or_the_new_one(
     how: str, peopled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+
+from tests.forked import program
 
 mcp = pytest.importorskip("mcp")
 ROOT = Path(__file__).parents[2]
@@ -44,11 +45,11 @@ async def stdio_client(store: Path, *options: str, era: str = "auto", asked: Ask
     import mcp_types
     from mcp.client.stdio import StdioServerParameters
 
-    words = ["-m", "memkit", "serve", "--user", user, "--store", str(store), *options]
-    program = StdioServerParameters(command=sys.executable, args=words, env=environment())
+    words = ["serve", "--user", user, "--store", str(store), *options]
+    server = StdioServerParameters(command=str(program()), args=words, env=environment())
     callback = asked if asked is not None and asked.answer is not None else None
     info = mcp_types.Implementation(name="Test Client", version="1")
-    async with mcp.Client(program, mode=era, elicitation_callback=callback, client_info=info) as client:
+    async with mcp.Client(server, mode=era, elicitation_callback=callback, client_info=info) as client:
         yield client
 
 

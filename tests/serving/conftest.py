@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memkit.cli.main import run
+from tests.forked import program
 from tests.serving.clients import environment
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def http_server() -> Iterator[Callable[..., str]]:
     with ExitStack() as running:
 
         def start(store: Path, *options: str, address: str = "127.0.0.1:0") -> str:
-            words = [sys.executable, "-m", "memkit", "serve", "--http", address, "--store", str(store), *options]
+            words = [program(), "serve", "--http", address, "--store", store, *options]
             server = running.enter_context(
                 subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True, cwd=store.parent)
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.testing import FakeServer
+from tests.forked import program
 from tests.serving.clients import environment
 
 MODULES = Path(__file__).parent / "others" / "node_modules"
@@ -55,7 +55,7 @@ def codex(store: Path, folder: Path, calls: Sequence[Call], *options: str) -> li
     home, work = _folders(folder, "codex")
     with FakeServer("responses", [*calls, {"text": "done"}]) as server:
         words = {
-            "command": sys.executable, "args": _serving(store, *options),
+            "command": str(program()), "args": _serving(store, *options),
             "path": environment()["PYTHONPATH"], "home": os.environ["HOME"],
         }  # fmt: skip
         quoted = {name: json.dumps(word) for name, word in words.items()}
@@ -84,7 +84,7 @@ def opencode(store: Path, folder: Path, calls: Sequence[Call], *options: str) ->
             "mcp": {
                 "memkit": {
                     "type": "local",
-                    "command": [sys.executable, *_serving(store, *options)],
+                    "command": [str(program()), *_serving(store, *options)],
                     "environment": serving,
                     "timeout": 120_000,
                 }
@@ -102,7 +102,7 @@ def opencode(store: Path, folder: Path, calls: Sequence[Call], *options: str) ->
 
 
 def _serving(store: Path, *options: str) -> list[str]:
-    return ["-m", "memkit", "serve", "--stdio", "--user", "ada", "--store", str(store), *options]
+    return ["serve", "--stdio", "--user", "ada", "--store", str(store), *options]
 
 
 def _folders(folder: Path, name: str) -> Iterator[Path]:

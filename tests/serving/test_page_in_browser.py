@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sampled import ALL
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -27,6 +27,7 @@ from memkit.store.tokens import ServerTokens
 from memkit.use_cases.health import examine_health, note_health
 from memkit.workspace import Workspace
 from tests.evolution.made_runs import make_run
+from tests.forked import program
 from tests.serving.clients import environment
 
 pytest.importorskip("starlette")
@@ -55,6 +56,7 @@ ROOMS = (
 )
 PICTURES = os.environ.get("MEMKIT_PICTURES")
 """The folder to write pictures of a newcomer's way into, as ``tests.written.pictures`` names it."""
+WIDTHS = (390, 768, 1280)
 WIDE = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
@@ -117,7 +119,7 @@ def running(store: Path) -> Iterator[Running]:
         objects = GitObjects(workspace.git)
         objects.commit("memkit/skill-other", {"skills/other.md": b"Other"}, "Other", parent=objects.commit_id("HEAD"))
     make_run(runs_folder(store) / "toy")
-    words = [sys.executable, "-m", "memkit", "serve", "--http", "127.0.0.1:0", "--store", str(store), "--user", "ada"]
+    words = [program(), "serve", "--http", "127.0.0.1:0", "--store", store, "--user", "ada"]
     with subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True, cwd=store.parent) as server:
         assert server.stderr is not None
         assert server.stderr.readline().startswith("ready http://")
@@ -386,9 +388,10 @@ def test_nothing_runs_and_nothing_is_asked_of_anybody_else(browser: Chrome, runn
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everybody_can_use_it(browser: Chrome, running: Running, theme: str) -> None:
-    """No serious finding of axe in any room, at three widths; no room needs scrolling to the side."""
+    """No serious finding of axe in any room, at three widths, one of them at each run; none scrolls to the side."""
     if not AXE.is_file():
         pytest.skip("axe-core is not here: npm install --prefix tests/serving/others --no-package-lock")
     enter(browser, running)
@@ -398,12 +401,14 @@ def test_everybody_can_use_it(browser: Chrome, running: Running, theme: str) -> 
     with Workspace(running.store) as workspace:
         id = workspace.archive.browse("ada")[0].id
     source, found = AXE.read_text("utf-8"), []
-    for width in (390, 768, 1280):
+    for turn, width in enumerate(WIDTHS):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for room in (*ROOMS, f"memory/{id}?commits=1", "nowhere"):
+        for number, room in enumerate((*ROOMS, f"memory/{id}?commits=1", "nowhere")):
             browser.get(running.home + room)
             assert browser.execute_script(WIDE), (room, width)
+            if not (ALL or number % len(WIDTHS) == turn):
+                continue
             browser.execute_script(source)
             seen = browser.execute_async_script(
                 "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import anyio
 import pytest
 
 from memkit.cli.main import run
+from tests.forked import program
 from tests.serving.clients import ERAS, Asked, environment, stdio_client
 
 Data = Callable[..., Any]
@@ -327,7 +327,7 @@ def test_lines_that_are_no_requests_stop_nothing(store: Path) -> None:
     lines = [b"nonsense", b"[1, 2]", b'"text"', b"\xff\xfe", b"x" * 5_000_000, b"{}"]
     lines += [json.dumps({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": hello}).encode()]
 
-    command = [sys.executable, "-m", "memkit", "serve", "--user", "ada", "--store", str(store)]
+    command = [program(), "serve", "--user", "ada", "--store", store]
     done = subprocess.run(command, input=b"\n".join(lines) + b"\n", capture_output=True, env=environment(), check=False)
 
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -395,7 +395,7 @@ def test_two_servers_a_chat_and_a_commit_share_one_store(store: Path, data: Data
             tasks.start_soon(serve, "Amadeus")
             tasks.start_soon(serve, "Beatrix")
             for words in (["chat", "-p", "I live in Lisbon.", "--user", "ada"], ["commit"]):
-                command = [sys.executable, "-m", "memkit", *words, "--store", str(store)]
+                command = [str(program()), *words, "--store", str(store)]
                 tasks.start_soon(lambda one=command: anyio.run_process(one, env=environment()))
 
     anyio.run(at_once)

@@ -24,6 +24,7 @@ import pexpect
 
 from memkit.workspace import open_workspace
 from tests.backends.servers import ROLE, PostgresOfOurs, running_redis
+from tests.forked import program
 from tests.serving.clients import call
 
 from . import CHECKOUT
@@ -306,7 +307,7 @@ def _chat(store: Path) -> Iterator[Callable[[str], str]]:
 
 
 def _memkit(store: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "memkit", *words]
+    command = [program(), *words]
     ran = subprocess.run(command, cwd=store, env=environment(), capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 1):
         raise RuntimeError(f"{words}: {ran.stderr}")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pexpect
 
+from tests.forked import program
 from tests.serving.programs import Call, codex, opencode
 
 from . import CHECKOUT
@@ -65,7 +66,7 @@ class Day:
 
     def memkit(self, *words: str, shown: bool = True) -> str:
         """Run a command of Ada's in the store, put it on the page, and return what it printed."""
-        command = [sys.executable, "-m", "memkit", *words]
+        command = [program(), *words]
         ran = subprocess.run(
             command,
             cwd=self.store,
