@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.forked import program
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 WALKS = ("evolution", "execution", "learned-methods")
@@ -34,14 +36,15 @@ def matches(expected: list[str], printed: list[str]) -> bool:
     return re.fullmatch("".join(shown), "".join(f"{line}\n" for line in printed)) is not None
 
 
-def run(commands: list[str], folder: Path, *, programs: Path = Path(sys.executable).parent) -> list[list[str]]:
+def run(commands: list[str], folder: Path, *, programs: Path | None = None) -> list[list[str]]:
     """Run commands in one shell and return what each printed, its exit code in brackets at the end unless it is 0.
 
-    ``programs`` is the folder from which memkit is run.
+    ``programs`` is the folder from which memkit is run; else each is forked from one that is loaded.
     """
     keys = {"HOME": str(folder), "MEMKIT_KEYS": str(folder / "keys"), "LC_ALL": "C.UTF-8"}
     identity = {f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    path = f"{programs}:{os.environ['PATH']}"
+    found = [programs] if programs else [program().parent, Path(sys.executable).parent]
+    path = os.pathsep.join([*map(str, found), os.environ["PATH"]])
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMKIT_")}
     script = "".join(f'{command}\necho "{DONE}$?"\n' for command in commands)
     done = subprocess.run(

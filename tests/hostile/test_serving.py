@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,8 @@ from link_attacks import LINKS
 from store_attacks import STORES
 from traps import World
 
-ROOT = Path(__file__).parents[2]
+from tests.forked import program
+
 ATTACKS = GIT | LINKS | STORES
 INITIALIZED = '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -39,11 +38,10 @@ REQUESTS = [
 
 def served(store: Path) -> tuple[list[Any], int, str]:
     """Return what a server answered to everything that a client can ask for, its exit code and its standard error."""
-    command = [sys.executable, "-P", "-m", "memkit", "serve", "--user", "ada"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [program(), "serve", "--user", "ada"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     answers = []
-    with subprocess.Popen(command, bufsize=0, cwd=store, env=environment, **pipes) as server:
+    with subprocess.Popen(command, bufsize=0, cwd=store, **pipes) as server:
         assert server.stdin and server.stdout and server.stderr
         with suppress(BrokenPipeError):  # it may refuse the store
             for id, (method, params) in enumerate(REQUESTS):
