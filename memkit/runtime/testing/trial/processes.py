@@ -9,6 +9,7 @@ when they are first used; what one run had to load, the next is forked with.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import ipaddress
@@ -135,6 +136,7 @@ def serve() -> None:
         order = json.loads(line)
         imported = Path(order["folder"], "imported")
         imported.unlink(missing_ok=True)
+        gc.freeze()  # a fork that looked for garbage among what was loaded would copy all of it
         child = os.fork()
         if child == 0:
             _carry_out(order, project)
