@@ -48,6 +48,17 @@ def test_no_test_decides_by_itself_how_its_examples_are_chosen() -> None:
                 assert not any(ast.unparse(one).startswith("seed(") for one in node.decorator_list), path
 
 
+def test_what_a_run_leaves_out_is_tried_each_week() -> None:
+    """A file that tries a part of its cases marks the tests that do, and the scheduled run asks for the mark."""
+    properties = (TESTS.parent / "Makefile").read_text(encoding="utf-8").partition("\nproperties:")[2]
+    asked = re.search(r'MEMKIT_PROPERTIES=new .* -m "([^"]*)"', properties)
+    parts = [path for path in sorted(TESTS.rglob("test_*.py")) if "from sampled import" in path.read_text("utf-8")]
+
+    assert asked and "sampled" in asked[1] and len(parts) > 3
+    for path in parts:
+        assert "pytest.mark.sampled" in path.read_text(encoding="utf-8"), path
+
+
 def test_no_test_judges_how_long_something_took() -> None:
     """A busy machine takes its time: ``tests/growth.py`` counts, and only that something was waited for is asserted."""
     clock = re.compile(r"assert .*(perf_counter|process_time|monotonic|thread_time|time\.time)\(\) - \w+ <")
