@@ -43,12 +43,6 @@ DEAR = "claude-agent-sdk"
 """Each of its turns starts a program of its vendor, so it plays the long conversation in ``make properties`` alone."""
 
 
-@pytest.fixture(scope="module")
-def expected() -> Mapping[str, Account]:
-    """Play the transcript on the reference agent."""
-    return reference_accounts()
-
-
 def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
     """Return a result in which only the parts in ``told`` differ."""
     return ColumnResult(column, {part.name: told.get(part.name, ()) for part in PARTS})
@@ -56,14 +50,14 @@ def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
-def test_a_target_ends_where_the_reference_agent_ends(column: Column, expected: Mapping[str, Account]) -> None:
+def test_a_target_ends_where_the_reference_agent_ends(column: Column, reference: Mapping[str, Account]) -> None:
     """What differs has a reason in ``target.yaml``, and the matrix says of this target what the run shows."""
     if column.missing:
         pytest.skip(f"not installed: {', '.join(column.missing)}")
 
     parts = [part for part in PARTS if ALL or column.target.name != DEAR or part is not FORTY_TURNS]
 
-    result = compared(column, expected, accounts_of(column, parts))
+    result = compared(column, reference, accounts_of(column, parts))
 
     assert result.faults == []
     result = replace(result, differences={part.name: () for part in PARTS} | dict(result.differences))

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from memkit.equivalence.interface import Account
-from memkit.equivalence.run import FORGED, STRANGE, ReferenceSide, play, write_store
+from memkit.equivalence.run import FORGED, STRANGE
 from memkit.equivalence.transcript import HOSTILE, PARTS, RAIN
-
-
-@pytest.fixture(scope="module")
-def accounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Account]]:
-    """Play the transcript on the reference agent once."""
-    store = write_store(tmp_path_factory.mktemp("transcript"))
-    yield play(ReferenceSide(store), store, PARTS)
 
 
 def decided(account: Account) -> list[str]:
@@ -142,18 +135,18 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_a_part_shows_what_its_row_claims(part: Any, accounts: Mapping[str, Account]) -> None:
+def test_a_part_shows_what_its_row_claims(part: Any, reference: Mapping[str, Account]) -> None:
     """On the reference agent, in so many words."""
     shown, expected = SHOWS[part.name]
 
-    assert shown(accounts[part.name]) == expected
+    assert shown(reference[part.name]) == expected
 
 
-def test_recalled_text_lies_in_one_fence_that_it_cannot_forge(accounts: Mapping[str, Account]) -> None:
+def test_recalled_text_lies_in_one_fence_that_it_cannot_forge(reference: Mapping[str, Account]) -> None:
     """The marks in the text are not the fence's; where it came from is said."""
-    (fenced,) = results(accounts["hostile"], 3)
+    (fenced,) = results(reference["hostile"], 3)
 
     assert fenced.count("<memory-data ‹mark›>") == fenced.count("</memory-data ‹mark›>") == 1
     (line,) = [line for line in fenced.splitlines() if line.startswith("| ")]
     assert "espresso" in line and FORGED not in line
-    assert STRANGE in results(accounts["trust"], 1)[0] and "trust=candidate" in results(accounts["trust"], 1)[0]
+    assert STRANGE in results(reference["trust"], 1)[0] and "trust=candidate" in results(reference["trust"], 1)[0]
