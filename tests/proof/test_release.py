@@ -1,4 +1,4 @@
-"""A release as its users meet it: installed from an index by pip, pipx and uv, and put in the place of the one before."""
+"""A release as its users meet it: installed from an index by pip, pipx and uv, and in the place of the one before."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_an_upgrade_keeps_a_store_a_project_and_a_script_working(index: str, tmp
 
 @pytest.mark.parametrize("installer", ["pipx", "uv"])
 def test_a_program_of_its_own_is_installed_and_upgraded(installer: str, index: str, tmp_path: Path) -> None:
-    """``pipx install`` and ``uv tool install`` put ``memkit`` on the PATH, with the version before and with this one."""
+    """``pipx install`` and ``uv tool install`` put ``memkit`` on the PATH, in the place of the version before."""
     tool = [sys.executable, "-m", installer, *(["tool"] if installer == "uv" else [])]
     pip = ("--pip-args", f"--extra-index-url {index}") if installer == "pipx" else ("--index", index)
     places: dict[str, str | Path] = {

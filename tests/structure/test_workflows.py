@@ -50,7 +50,7 @@ def test_nothing_is_built_where_something_may_be_handed_out() -> None:
 
 
 def test_an_auditor_of_workflows_finds_nothing() -> None:
-    """zizmor looks for what others have been attacked by: injected text, kept tokens, caches, actions that move."""
+    """An auditor, zizmor, looks for what others have been attacked by: injected text, kept tokens, moved actions."""
     auditor = Path(sys.executable).with_name("zizmor")
     if not auditor.exists():
         pytest.skip("zizmor is not here: pip install zizmor")

@@ -1,9 +1,9 @@
 """Build what a release of memkit hands out, in one folder.
 
-``python -m tests.written.distributions`` writes to ``dist/``: memkit's wheel and its source distribution, the runtime's
-wheel as projects carry it, and a bill of what memkit's wheel installs (CycloneDX). Two runs on one commit write the same
-bytes of each but the bill, which tells what the index offers today. Where ``MEMKIT_RELEASE`` names a tag, nothing is
-built until the checkout is what that tag promises.
+``python -m tests.written.distributions`` writes to ``dist/``: memkit's wheel and its source distribution, the wheel of
+the runtime as projects carry it, and a bill of what memkit's wheel installs (CycloneDX). Two runs on one commit write
+the same bytes of each but the bill, which tells what the index offers today. Where ``MEMKIT_RELEASE`` names a tag,
+nothing is built until the checkout is what that tag promises.
 """
 
 from __future__ import annotations
