@@ -68,9 +68,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def index(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve an index of this release and of the one before, and yield its address."""
-    before = tmp_path_factory.mktemp("before")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve an index of the release before and of this checkout as the next one, and yield its address."""
+    before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
     packed = subprocess.run(["git", "-C", CHECKOUT, "archive", COMMIT], capture_output=True, check=False)
     if packed.returncode:
         pytest.skip("this clone has no history of memkit: git fetch --unshallow")
@@ -78,12 +78,19 @@ def index(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         archive.extractall(before, filter="data")
     version = before / "memkit" / "__init__.py"
     version.write_text(version.read_text("utf-8").replace(f'"{memkit.__version__}"', f'"{BEFORE}"'), encoding="utf-8")
-    folder = tmp_path_factory.mktemp("index")
-    project = folder / "simple" / "memkit-agent"
+    for name in run("git", "ls-files", "-z", cwd=CHECKOUT).split("\0"):
+        if name and (CHECKOUT / name).is_file():
+            (after / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(CHECKOUT / name, after / name)
+    project = tmp_path_factory.mktemp("index") / "simple" / "memkit-agent"
     project.mkdir(parents=True)
-    build(before, before / "dist")
-    for path in (*(before / "dist").iterdir(), *dist.glob("memkit_agent-*")):
-        shutil.copy(path, project)
+    for tree in (before, after):  # as a release does: its templates are kept, and the next one carries them along
+        run(sys.executable, "-m", "tests.written.template_release", cwd=tree, PYTHONPATH=tree)
+        shutil.copytree(tree / "templates" / "_releases", after / "templates" / "_releases", dirs_exist_ok=True)
+        build(tree, tree / "dist")
+        for path in (tree / "dist").iterdir():
+            shutil.copy(path, project)
+    folder = project.parents[1]
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/simple/"
