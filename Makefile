@@ -54,9 +54,10 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 site: $(STAMPS)/test ## Build the documents as a site into build/site/html; a warning is an error
 	$(BIN)/python -m tests.written.site
 
-recording: $(STAMPS)/test ## Play the session of docs/chat.md and the tour on a terminal; write the page and README's picture
+recording: $(STAMPS)/test ## Play the session of docs/chat.md and the tour on a terminal, plan and evolve; write page and pictures
 	$(BIN)/python tests/chat/recording.py
 	$(BIN)/python -m tests.written.tour_picture
+	$(BIN)/python -m tests.written.drawings
 
 one-day: $(STAMPS)/test ## Play one day with the vendors' programs (npm install --prefix tests/serving/others) and write its page
 	$(BIN)/python -m tests.written.one_day
