@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from sphinx.application import Sphinx
 
 import memkit
 
@@ -19,6 +22,7 @@ suppress_warnings = ["misc.highlighting_failure"]  # consoles show "…" for wha
 autodoc_mock_imports = ["strands", "google.adk", "google.genai"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+toc_object_entries = False  # the navigation is copied for each page, entry by entry
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False
@@ -32,9 +36,10 @@ html_theme_options = {"navigation_with_keys": False}
 html_baseurl = ""
 
 
-def as_restructured_text(app, what, name, obj, options, lines):
+def as_restructured_text(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Turn what docstrings borrow from Markdown, fenced programs, into what Sphinx reads."""
-    told, fenced = [], False
+    told: list[str] = []
+    fenced = False
     for line in lines:
         fence = re.fullmatch(r"( *)```(\w*)", line)
         if fence:
@@ -45,6 +50,24 @@ def as_restructured_text(app, what, name, obj, options, lines):
     lines[:] = told
 
 
-def setup(app):
-    """Have docstrings read as they are written."""
+NAVIGATION: dict[tuple[object, ...], str] = {}
+
+
+def share_navigation(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Draw the navigation once for all pages of a folder that are not in it; drawing it is most of a build."""
+    draw = context.get("toctree")
+
+    def drawn(**how: Any) -> str:
+        key = (pagename.rpartition("/")[0], *sorted(how.items()))
+        if key not in NAVIGATION:
+            NAVIGATION[key] = draw(**how)
+        return NAVIGATION[key]
+
+    if draw and "orphan" in app.env.metadata.get(pagename, {}):
+        context["toctree"] = drawn
+
+
+def setup(app: Sphinx) -> None:
+    """Have docstrings read as they are written, and pages by the hundred written soon."""
     app.connect("autodoc-process-docstring", as_restructured_text)
+    app.connect("html-page-context", share_navigation, priority=100)  # before the theme asks for it

@@ -1,6 +1,6 @@
 """Draw what the pages on planning and evolution show: a plan, and the way from a seed to the best program.
 
-``python -m tests.written.drawings`` plans, evolves, and writes ``plan.svg`` and ``evolution.svg`` into ``docs/pictures``.
+``python -m tests.written.drawings`` writes ``plan.svg`` and ``evolution.svg`` into ``docs/pictures``.
 """
 
 from __future__ import annotations

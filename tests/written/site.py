@@ -24,6 +24,8 @@ SITE = CHECKOUT / "docs" / "site"
 APART = ("docs/site", "docs/examples")
 LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)#\s]*)(#[^)\s]*)?(?=\))")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.M | re.S)
+UNLISTED = "---\norphan: true\n---\n\n"
+"""What keeps a page out of the navigation."""
 DOORS = {
     "memkit": "The front door for code",
     "memkit.integrations.langgraph": "LangGraph and LangMem",
@@ -39,6 +41,8 @@ DOORS = {
     "memkit.runtime.testing": "Scripted model servers",
 }
 """The modules that programs import from, and what their pages are called."""
+INNER = "open, note_write, named_user, in_thread"
+"""What of a store only memkit's own drop-ins call."""
 
 
 def pages() -> Iterator[Path]:
@@ -64,7 +68,7 @@ def lay_out(source: Path) -> None:
 def _unlisted(path: Path) -> str:
     """Return what keeps a page out of the navigation, which every page shows: one of hundreds that a list leads to."""
     many = path.parent.name in ("rules", "decisions") and path.name != "README.md"
-    return "---\norphan: true\n---\n\n" if many else ""
+    return UNLISTED if many else ""
 
 
 def _write(source: Path, path: Path, text: str) -> None:
@@ -83,7 +87,7 @@ def _write(source: Path, path: Path, text: str) -> None:
         if target.suffix != ".md":
             _copy(source, target)
         elif target not in set(pages()) and target.name != LOG:
-            _write(source, target, target.read_text(encoding="utf-8"))
+            _write(source, target, UNLISTED + target.read_text(encoding="utf-8"))
         return link[0]
 
     at.write_text(LINK.sub(led_on, text), encoding="utf-8")
@@ -107,8 +111,8 @@ def _list(source: Path, folder: Path) -> None:
         _copy(source, path)
     titles = [(path.name, path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")) for path in inner]
     told = "\n".join(f"- [{title}]({name})" for name, title in [*titles, *((path.name, path.name) for path in files)])
-    orphan = "" if inner else "---\norphan: true\n---\n\n"
-    page.write_text(f"{orphan}# {folder.name.capitalize()}\n\n{told}\n", encoding="utf-8")
+    unlisted = "" if inner else UNLISTED
+    page.write_text(f"{unlisted}# {folder.name.capitalize()}\n\n{told}\n", encoding="utf-8")
 
 
 def _reference(folder: Path) -> None:
@@ -116,7 +120,7 @@ def _reference(folder: Path) -> None:
     (folder / "python").mkdir()
     rows = []
     for page in command_pages():
-        (folder / "commands" / f"{page.name}.md").write_text(f"---\norphan: true\n---\n\n{page.text}", encoding="utf-8")
+        (folder / "commands" / f"{page.name}.md").write_text(UNLISTED + page.text, encoding="utf-8")
         rows.append((page.name, page.summary))
     table = "\n".join(f"| [`memkit {name}`]({name}.md) | {summary} |" for name, summary in rows)
     (folder / "commands" / "README.md").write_text(
@@ -166,7 +170,11 @@ def python_page(door: str, title: str, told: dict[object, str]) -> str:
         if kind != "data" and told.setdefault(one, door) != door:
             lines.append(f"``{name}`` is that of :doc:`{told[one]}`.\n")
             continue
-        members = "   :members:\n   :show-inheritance:\n" if kind in ("class", "exception") else ""
+        members = (
+            f"   :members:\n   :exclude-members: {INNER}\n   :show-inheritance:\n"
+            if kind in ("class", "exception")
+            else ""
+        )
         lines.append(f".. auto{kind}:: {door}.{name}\n{members}")
     body = "\n".join(lines)
     return f"# {title}\n\n```{{eval-rst}}\n{body}\n```\n"
