@@ -29,6 +29,7 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "memkit"
+html_search_scorer = "scorer.js"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

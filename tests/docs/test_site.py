@@ -34,7 +34,7 @@ SOUGHT = {
     "merge conflict": "docs/teams",
     "encrypt": "docs/sealing",
     "test agent without key": "docs/testing",
-    "upgrade": "docs/update",
+    "upgrade memkit": "docs/faq",
 }
 """What a stranger wants, in the words that came to mind before any page was opened, and the page that tells it."""
 FIRST = 5
