@@ -7,7 +7,8 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-room properties prove rivals check outputs recording one-day matrix bench faults template-release clean
+.PHONY: help demo test test-room properties prove rivals check outputs site recording one-day matrix bench faults \
+	template-release changelog dist release-check clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -50,15 +51,28 @@ outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas ag
 	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
 
-recording: $(STAMPS)/test ## Play the session of docs/chat.md and the tour on a terminal; write the page and README's picture
+site: $(STAMPS)/test ## Build the documents as a site into build/site/html; a warning is an error
+	$(BIN)/python -m tests.written.site
+
+recording: $(STAMPS)/test ## Play the session of docs/chat.md and the tour on a terminal, plan and evolve; write page and pictures
 	$(BIN)/python tests/chat/recording.py
 	$(BIN)/python -m tests.written.tour_picture
+	$(BIN)/python -m tests.written.drawings
 
 one-day: $(STAMPS)/test ## Play one day with the vendors' programs (npm install --prefix tests/serving/others) and write its page
 	$(BIN)/python -m tests.written.one_day
 
 template-release: $(STAMPS)/test ## Keep the templates with a release of memkit, so that its projects can be updated
 	$(BIN)/python -m tests.written.template_release
+
+changelog: $(STAMPS)/test ## Gather .changes/ into CHANGELOG.md under memkit's version; only when memkit is released
+	$(BIN)/python -m tests.written.changelog
+
+dist: $(STAMPS)/prove ## Build what a release hands out into dist/: wheels, sources, and a bill of what they install
+	$(BIN)/python -m tests.written.distributions
+
+release-check: $(STAMPS)/prove ## Install a release from an index by pip, pipx and uv, and upgrade the one before, with data kept
+	$(BIN)/python -m pytest -m prove tests/proof/test_release.py --timeout 900
 
 matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md

@@ -1,8 +1,12 @@
-"""Time ``memkit --help`` against a bare click application with as many commands, as whole processes, in turn."""
+"""Time ``memkit --help`` against a bare click application with as many commands, as whole processes, in turn.
+
+And ``import memkit`` against a package that holds a docstring: processor time, in turn, in one process.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import statistics
 import subprocess
@@ -13,6 +17,7 @@ from pathlib import Path
 
 from table import print_rows
 
+import memkit
 from memkit.cli.main import COMMANDS
 
 # Installed programs have their bytecode; a variable that forbids it would time the compiler.
@@ -39,6 +44,28 @@ def seconds(command: list[str]) -> float:
     return time.perf_counter() - started
 
 
+def imported(name: str) -> int:
+    """Import a module as if for the first time and return its processor time in nanoseconds."""
+    sys.modules.pop(name, None)
+    started = time.process_time_ns()
+    importlib.import_module(name)
+    return time.process_time_ns() - started
+
+
+def import_row(folder: Path, runs: int = 2000) -> dict[str, object]:
+    """Return what importing memkit takes, and what an empty package takes."""
+    (folder / "nothing").mkdir()
+    (folder / "nothing" / "__init__.py").write_text('"""Empty."""\n', encoding="utf-8")
+    root = str(Path(memkit.__file__).parents[1])  # each is found behind as many other places
+    sys.path.insert(sys.path.index(root) + 1 if root in sys.path else len(sys.path), str(folder))
+    kept = {name: module for name, module in sys.modules.items() if name.startswith("memkit")}
+    pairs = [(imported("memkit"), imported("nothing")) for _ in range(runs)]
+    sys.modules.update(kept)
+    ours, theirs = (statistics.median(column) / 1000 for column in zip(*pairs, strict=True))
+    row: dict[str, object] = {"case": "import memkit against an empty package, µs", "ours": round(ours, 1)}
+    return row | {"peer": round(theirs, 1), "ratio": round(ours / theirs, 2)}
+
+
 def main() -> None:
     """Run both in turn and print the medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -46,6 +73,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=25)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        imports = import_row(Path(folder))
         peer = Path(folder) / "peer.py"
         peer.write_text(PEER.format(names=list(COMMANDS)), encoding="utf-8")
         ours_command = [sys.executable, "-m", "memkit", "--help"]
@@ -56,7 +84,7 @@ def main() -> None:
     ours, theirs = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
     row = {"case": "memkit --help against bare click, ms", "ours": round(ours, 1), "peer": round(theirs, 1)}
     row["ratio"] = round(statistics.median(a / b for a, b in pairs), 2)
-    print_rows([row], as_json=options.json)
+    print_rows([row, imports], as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,17 @@ from typing import Any
 
 
 class MemkitError(Exception):
-    """Say in one line what happened, where, and what to do next."""
+    """Say in one line what happened, where, and what to do next.
+
+    ```python
+    from memkit import MemkitError
+
+    try:
+        store.search("tea", user="ada", as_of="yesterday")
+    except MemkitError as error:
+        assert "yesterday" in str(error)
+    ```
+    """
 
     exit_code = 2
     code = "error"
@@ -45,7 +55,17 @@ class NegativeAnswer(MemkitError):
 
 
 class NotFound(NegativeAnswer):
-    """Report that what was asked for is not there."""
+    """Report that what was asked for is not there.
+
+    ```python
+    from memkit import NotFound
+
+    try:
+        store.get("no-such-id", user="ada")
+    except NotFound as error:
+        assert "no-such-id" in str(error)
+    ```
+    """
 
     code = "not_found"
 
@@ -64,7 +84,17 @@ class StoreFault(EnvironmentFault):
 
 
 class StoreNotFound(StoreFault):
-    """Report that there is no store where one was looked for."""
+    """Report that there is no store where one was looked for.
+
+    ```python
+    from memkit import StoreNotFound, open_store
+
+    try:
+        open_store("no-such-folder")
+    except StoreNotFound as error:
+        assert "memkit.yaml" in str(error)
+    ```
+    """
 
 
 class NotTrusted(EnvironmentFault):

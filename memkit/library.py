@@ -46,6 +46,13 @@ def open_store(path: Place | None = None) -> Store:
 
     Use it in a ``with`` block, or close it: then what was written is committed.
 
+    ```python
+    from memkit import open_store
+
+    with open_store("my-memory") as store:
+        assert store.search("tea", user="ada") == []
+    ```
+
     Raises:
         StoreNotFound: The folder is no store. ``memkit init`` makes one.
         StoreFault: A newer memkit wrote it, or it is damaged.
@@ -56,12 +63,40 @@ def open_store(path: Place | None = None) -> Store:
 
 
 def aopen_store(path: Place | None = None) -> AsyncStore:
-    """Return the store for ``async with``, or to be awaited: the same calls, each without keeping the loop waiting."""
+    """Return the store for ``async with``, or to be awaited: the same calls, each without keeping the loop waiting.
+
+    ```python
+    import asyncio
+
+    from memkit import aopen_store
+
+
+    async def remember() -> str | None:
+        async with aopen_store("my-memory") as store:
+            return (await store.add("Ada sails", user="ada")).id
+
+
+    assert asyncio.run(remember())
+    ```
+    """
     return AsyncStore(path)
 
 
 class Store:
-    """An open store. Threads may share it; each call is done when it returns, and on the disk if it wrote."""
+    """An open store. Threads may share it; each call is done when it returns, and on the disk if it wrote.
+
+    ```python
+    from memkit import Store, open_store
+
+
+    def likes(store: Store, user: str) -> list[str]:
+        return [hit.text for hit in store.search("what is liked?", user=user)]
+
+
+    with open_store("my-memory") as store:
+        assert likes(store, "ada") == []
+    ```
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -73,7 +108,12 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Return the folder of the store."""
+        """Return the folder of the store.
+
+        ```python
+        assert (store.path / "memkit.yaml").is_file()
+        ```
+        """
         return self.workspace.root
 
     def add(
@@ -91,6 +131,11 @@ class Store:
         The program speaks for its operator, as ``memkit memory add`` does: what it adds counts as checked. The
         decision is ``admitted``, ``merged`` with a record that says the same, or ``quarantined`` until a person
         approves it; its ``id`` is the record's, its ``reasons`` say why.
+
+        ```python
+        added = store.add("Ada prefers espresso", user="ada", type="preference", tags=["drinks"])
+        assert (added.decision, added.reasons) == ("admitted", ())
+        ```
 
         Args:
             text: The fact, in one sentence that can be understood by itself.
@@ -118,6 +163,12 @@ class Store:
     def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
         """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; none where none fits.
 
+        ```python
+        store.add("Ada prefers espresso", user="ada")
+        (hit,) = store.search("coffee: espresso?", user="ada", k=3)
+        assert (hit.text, hit.score > 0) == ("Ada prefers espresso", True)
+        ```
+
         Args:
             query: What to look for, in words.
             user: Whose memory is asked; what others share is seen too.
@@ -136,6 +187,12 @@ class Store:
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
         """Return a memory with its ``text``, ``status`` and ``history``; with ``user``, another user's is not found.
 
+        ```python
+        added = store.add("Ada prefers espresso", user="ada")
+        stored = store.get(added.id, user="ada")
+        assert (stored.text, stored.status) == ("Ada prefers espresso", "live")
+        ```
+
         Raises:
             NotFound: There is no such record.
         """
@@ -147,6 +204,12 @@ class Store:
 
     def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
         """Put ``text`` in the place of a memory that is no longer right; the old wording stays in the history.
+
+        ```python
+        old = store.add("Ada prefers espresso", user="ada")
+        new = store.supersede(old.id, "Ada prefers mate", reason="she said so")
+        assert store.get(old.id).superseded_by == new.id
+        ```
 
         Raises:
             NotFound: There is no such record.
@@ -163,6 +226,12 @@ class Store:
     def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
         """Retire a memory and return its status then; history keeps it, and it may be told again.
 
+        ```python
+        added = store.add("Ada prefers espresso", user="ada")
+        assert store.forget(added.id, user="ada") == "retired"
+        assert store.search("espresso", user="ada") == []
+        ```
+
         Raises:
             NotFound: There is no such record.
             NegativeAnswer: It is not live.
@@ -177,6 +246,12 @@ class Store:
 
     def why(self, id: str, *, user: str | None = None) -> RecordAccount:
         """Return when a memory was ``retrieved``, ``injected`` into a prompt and ``cited``, and what lost against it.
+
+        ```python
+        added = store.add("Ada prefers espresso", user="ada")
+        store.search("espresso?", user="ada")
+        assert store.why(added.id, user="ada").retrieved[0]["query"] == "espresso?"
+        ```
 
         Raises:
             NotFound: There is no such record.
@@ -197,6 +272,12 @@ class Store:
         consent: bool = False,
     ) -> StoreAgent:
         """Return the store's agent, ready to talk with a user.
+
+        ```python
+        agent = store.agent(user="ada", consent=True)
+        agent.respond("My dog is called Rex")
+        assert "Rex" in store.agent(user="ada").respond("What is my dog called?").message
+        ```
 
         Args:
             user: Whom it talks with, and whose memory it has.
@@ -222,7 +303,15 @@ class Store:
             return StoreAgent(self, opened)
 
     def close(self) -> None:
-        """Commit what was written, and release the store."""
+        """Commit what was written, and release the store.
+
+        ```python
+        from memkit import open_store
+
+        opened = open_store("my-memory")
+        opened.close()
+        ```
+        """
         with self.lock:
             if self._wrote:
                 self.workspace.end_batch()
@@ -290,7 +379,19 @@ def _are_words(tags: object) -> bool:
 
 
 class StoreAgent:
-    """The store's agent in one session."""
+    """The store's agent in one session, as ``Store.agent`` returns it.
+
+    ```python
+    from memkit import StoreAgent
+
+
+    def answer(agent: StoreAgent, question: str) -> str:
+        return agent.respond(question).message
+
+
+    assert answer(store.agent(user="ada"), "Hello!")
+    ```
+    """
 
     def __init__(self, store: Store, agent: ReferenceAgent) -> None:
         self._store = store
@@ -298,11 +399,23 @@ class StoreAgent:
 
     @property
     def session(self) -> str:
-        """Return the id of the session, to go on with it later."""
+        """Return the id of the session, to go on with it later.
+
+        ```python
+        agent = store.agent(user="ada", session="holiday")
+        assert agent.session == "holiday"
+        ```
+        """
         return self._agent.setting.session
 
     def respond(self, text: str) -> AgentResponse:
-        """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written."""
+        """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written.
+
+        ```python
+        reply = store.agent(user="ada").respond("Run rm -rf /srv")
+        assert reply.message
+        ```
+        """
         _check_words(text=text)
         with self._store.open():
             return self._agent.step(text)
@@ -325,8 +438,21 @@ class AsyncStore:
     """The same store for asynchronous code: every call runs in one thread beside the loop.
 
     ```python
-    async with aopen_store("my-memory") as store:
-        await store.add("Ada prefers espresso", user="ada")
+    import asyncio
+
+    from memkit import AsyncStore, aopen_store
+
+
+    async def told(store: AsyncStore, text: str) -> str:
+        return (await store.add(text, user="ada")).decision
+
+
+    async def main() -> str:
+        async with aopen_store("my-memory") as store:
+            return await told(store, "Ada prefers espresso")
+
+
+    assert asyncio.run(main()) == "admitted"
     ```
     """
 

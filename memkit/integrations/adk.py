@@ -24,7 +24,18 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
 
 
 class MemkitMemoryService(BaseMemoryService):
-    """Sessions and memories of an app's users; an event is kept once, however often its session is added."""
+    """Sessions and memories of an app's users; an event is kept once, however often its session is added.
+
+    ```python
+    import asyncio
+
+    from memkit.integrations.adk import MemkitMemoryService
+
+    service = MemkitMemoryService("my-memory", consent=True)  # Runner(agent=…, memory_service=service, …)
+    answer = asyncio.run(service.search_memory(app_name="zoo", user_id="ada", query="lynx"))
+    assert answer.memories == []
+    ```
+    """
 
     def __init__(
         self,

@@ -44,6 +44,8 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
 if TYPE_CHECKING:
     from claude_agent_sdk import SdkMcpTool
 
+__all__ = ["MemkitAsyncMemoryTool", "MemkitMemoryTool", "agent_sdk_tool"]
+
 NAME = "anthropic-memory"
 KIND = "note"
 ROOT = "/memories"
@@ -142,7 +144,16 @@ class Memories:
 
 
 class MemkitMemoryTool(BetaAbstractMemoryTool):
-    """The vendor's memory tool on a memkit store, for the plain client's ``tool_runner``."""
+    """The vendor's memory tool on a memkit store, for the plain client's ``tool_runner``.
+
+    ```python
+    from memkit.integrations.anthropic import MemkitMemoryTool
+
+    tool = MemkitMemoryTool("my-memory", user="ada", consent=True)  # client.beta.messages.tool_runner(tools=[tool], …)
+    tool.call({"command": "create", "path": "/memories/trip.md", "file_text": "Ada flies to Oslo."})
+    assert "Oslo" in str(tool.call({"command": "view", "path": "/memories/trip.md"}))
+    ```
+    """
 
     def __init__(
         self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
@@ -279,7 +290,17 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
 
 
 class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for the asynchronous client."""
+    """The same for the asynchronous client.
+
+    ```python
+    import asyncio
+
+    from memkit.integrations.anthropic import MemkitAsyncMemoryTool
+
+    tool = MemkitAsyncMemoryTool("my-memory", user="ada", consent=True)  # AsyncAnthropic().beta.messages.tool_runner
+    assert asyncio.run(tool.call({"command": "view", "path": "/memories"}))
+    ```
+    """
 
     def __init__(
         self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None,
@@ -305,8 +326,13 @@ def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
     """Return the memory tool for the Claude Agent SDK, whose tools are those of a server in the process.
 
     ```python
+    from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server
+
+    from memkit.integrations.anthropic import MemkitMemoryTool, agent_sdk_tool
+
     server = create_sdk_mcp_server("memkit", tools=[agent_sdk_tool(MemkitMemoryTool("my-memory", user="ada"))])
     options = ClaudeAgentOptions(mcp_servers={"memkit": server}, allowed_tools=["mcp__memkit__memory"])
+    assert options.mcp_servers["memkit"]["type"] == "sdk"
     ```
 
     Raises:

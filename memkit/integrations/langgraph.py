@@ -119,6 +119,14 @@ class MemkitStore(BaseStore):
     A put at the same key supersedes, a delete retires, and the value comes back whole. What a person corrects, forgets
     or rejects is corrected or gone here as well. A search without ``index`` finds by memkit's own retrieval; with the
     host's embedding its cosine decides. The filter ``$as_of`` gives what stood at a day or a moment.
+
+    ```python
+    from memkit.integrations.langgraph import MemkitStore
+
+    items = MemkitStore("my-memory", consent=True)
+    items.put(("ada", "prefs"), "drink", {"text": "Ada prefers espresso"})
+    assert items.get(("ada", "prefs"), "drink").value == {"text": "Ada prefers espresso"}
+    ```
     """
 
     supports_ttl = True

@@ -72,7 +72,23 @@ class _Thread:
 
 
 class MemkitSaver(BaseCheckpointSaver[int]):
-    """A checkpointer on a memkit store, which every process on this machine shares and a kill does not harm."""
+    """A checkpointer on a memkit store, which every process on this machine shares and a kill does not harm.
+
+    ```python
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    from memkit.integrations.langgraph import MemkitSaver
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", lambda state: {"messages": [("ai", "Hello!")]})
+    graph.add_edge(START, "answer")
+    graph.add_edge("answer", END)
+    app = graph.compile(checkpointer=MemkitSaver("my-memory", user="ada", consent=True))
+    thread = {"configurable": {"thread_id": "holiday"}}
+    app.invoke({"messages": [("user", "Hi!")]}, thread)
+    assert len(app.get_state(thread).values["messages"]) == 2
+    ```
+    """
 
     def __init__(
         self, store: Store | Place | None = None, *, user: str | None = None, consent: bool | None = None

@@ -51,6 +51,16 @@ class MemkitSession:
     What the user plainly states is offered to long-term memory as well, and goes when its item goes. What is popped or
     cleared is gone here, and in the history of the archive until its user is erased. Sessions of other users are never
     seen, whatever they are called.
+
+    ```python
+    import asyncio
+
+    from memkit.integrations.openai_agents import MemkitSession
+
+    session = MemkitSession("holiday", "my-memory", user="ada", consent=True)  # Runner.run(…, session=session)
+    asyncio.run(session.add_items([{"role": "user", "content": "I sail on Sundays."}]))
+    assert asyncio.run(session.get_items()) == [{"role": "user", "content": "I sail on Sundays."}]
+    ```
     """
 
     session_settings: SessionSettings | None = None

@@ -18,7 +18,18 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
 
 
 class MemkitMemoryStore:
-    """What a user's memory holds, searched for and added to; a refused or held back write raises ``Refused``."""
+    """What a user's memory holds, searched for and added to; a refused or held back write raises ``Refused``.
+
+    ```python
+    import asyncio
+
+    from memkit.integrations.strands import MemkitMemoryStore
+
+    memory = MemkitMemoryStore("my-memory", user="ada", consent=True)  # MemoryManager(stores=[memory])
+    asyncio.run(memory.add("Ada prefers espresso", {"tags": ["drinks"]}))
+    assert [found.content for found in asyncio.run(memory.search("espresso"))] == ["Ada prefers espresso"]
+    ```
+    """
 
     description = "Long-term memory of one user, kept as text that people review."
     extraction = None

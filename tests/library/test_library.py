@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_reference import NAMES
 
 from memkit import MemkitError, NotFound, Refused, StoreNotFound, aopen_store, open_store
 from memkit.cli.main import run
@@ -245,47 +248,121 @@ def test_importing_memkit_loads_nothing(store: Path) -> None:
     assert said == "module 'memkit' has no attribute 'nothing'"
 
 
-def test_a_consumer_of_every_call_is_checked_strictly(tmp_path: Path) -> None:
-    """A program that uses the whole reference passes ``mypy --strict``."""
-    pytest.importorskip("mypy")
-    (tmp_path / "consumer.py").write_text(
-        textwrap.dedent("""
-        from memkit import Refused, StoreNotFound, aopen_store, open_store
+CONSUMER = """
+from pathlib import Path
 
-        def remember(text: str) -> str | None:
-            try:
-                with open_store("my-memory") as store:
-                    decision = store.add(text, user="ada", tags=["prefs"], confidence=0.9, valid_until="2027-01-01")
-                    texts: list[str] = [hit.text for hit in store.search("coffee", user="ada", k=3)]
-                    scores: list[float] = [hit.score for hit in store.search("coffee", user="ada", as_of="2026-01-01")]
-                    if decision.id is None or not (texts and scores):
-                        return None
-                    status: str = store.get(decision.id, user="ada").status
-                    changed = store.supersede(decision.id, status, reason="typo")
-                    store.forget(changed.id or "", user="ada")
-                    recalls: int = len(store.why(decision.id).retrieved)
-                    message: str = store.agent(user="ada", consent=True).respond("Hi!").message
-                    return message * recalls
-            except Refused as refused:
-                return ", ".join(reason.code for reason in refused.reasons)
-            except StoreNotFound as missing:
-                return str(missing)
+from memkit import AsyncStore, MemkitError, NotFound, Refused, Store, StoreAgent, StoreNotFound, aopen_store, open_store
 
-        async def wait() -> str:
-            async with aopen_store("my-memory") as store:
-                await store.add("Ada sails", user="ada")
-                hits = await store.search("sails", user="ada")
-                agent = await store.agent(user="ada")
-                return hits[0].text + (await agent.respond("Hi!")).message
-        """),
-        encoding="utf-8",
+
+def remember(store: Store, text: str) -> str | None:
+    decision = store.add(
+        text, user="ada", type="preference", tags=["prefs"], confidence=0.9, valid_until="2027-01-01"
     )
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", "consumer.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, "MYPYPATH": os.fspath(Path(__file__).parents[2])},
-    )  # fmt: skip
-    assert checked.returncode == 0, checked.stdout
+    told: list[str] = [decision.decision, *(f"{reason.code}: {reason.message}" for reason in decision.reasons)]
+    texts: list[str] = [hit.text for hit in store.search("coffee", user="ada", k=3)]
+    scores: list[float] = [hit.score for hit in store.search("coffee", user="ada", as_of="2026-01-01")]
+    if decision.id is None or not (told and texts and scores):
+        return None
+    stored = store.get(decision.id, user="ada")
+    words: list[str] = [stored.text, stored.status, stored.superseded_by or "", *(str(e["op"]) for e in stored.history)]
+    changed = store.supersede(decision.id, words[0], user="ada", reason="typo")
+    status: str = store.forget(changed.id or "", user="ada", reason="moved")
+    account = store.why(decision.id, user="ada")
+    seen: int = len(account.retrieved) + len(account.injected) + len(account.cited)
+    folder: Path = store.path
+    return f"{status} {seen} {folder}"
+
+
+def talk(agent: StoreAgent) -> str:
+    reply = agent.respond("Hi!")
+    return f"{agent.session}: {reply.message} {len(reply.citations)} {len(reply.tool_calls)}"
+
+
+def main() -> str:
+    try:
+        with open_store("my-memory") as store:
+            remember(store, "Ada sails")
+            return talk(store.agent(user="ada", session="s", provider="reference", model="m", consent=True))
+    except Refused as refused:
+        return ", ".join([*refused.codes, *(reason.code for reason in refused.reasons)])
+    except (StoreNotFound, NotFound) as missing:
+        return str(missing)
+    except MemkitError as error:
+        return str(error)
+    finally:
+        open_store(Path("other")).close()
+
+
+async def wait(store: AsyncStore) -> str:
+    decision = await store.add("Ada sails", user="ada", tags=("sport",))
+    hits = await store.search("sails", user="ada", k=1)
+    record = await store.get(decision.id or "", user="ada")
+    changed = await store.supersede(decision.id or "", "Ada rows", user="ada", reason="she said so")
+    status: str = await store.forget(changed.id or "", user="ada")
+    account = await store.why(decision.id or "", user="ada")
+    agent = await store.agent(user="ada", session="s", consent=True)
+    reply = await agent.respond("Hi!")
+    return f"{hits[0].text} {record.text} {status} {len(account.retrieved)} {agent.session} {reply.message}"
+
+
+async def both() -> str:
+    async with aopen_store("my-memory") as store:
+        said = await wait(store)
+    opened = await aopen_store()
+    await opened.close()
+    return said
+"""
+"""Every documented call, and every field that the reference names."""
+WRONG = """
+from memkit import open_store
+
+with open_store("my-memory") as store:
+    count: int = store.add("Ada sails", user="ada")
+    store.search("sails", users="ada")
+"""
+HOME = os.environ.get("HOME", "")
+"""Where pyright keeps its program; a test has a home of its own."""
+
+
+def faults(checker: str, folder: Path, **programs: str) -> dict[str, list[str]]:
+    """Let a type checker judge programs of somebody else's as strictly as it can, and return its errors on each."""
+    root = os.fspath(Path(__file__).parents[2])
+    for name, program in programs.items():
+        (folder / f"{name}.py").write_text(program, encoding="utf-8")
+    files = [f"{name}.py" for name in programs]
+    if checker == "mypy":
+        words = ["-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", *files]
+        variables = {"MYPYPATH": root}
+    else:
+        strict = {"typeCheckingMode": "strict", "extraPaths": [root], "include": files}
+        (folder / "pyrightconfig.json").write_text(json.dumps(strict), encoding="utf-8")
+        words, variables = ["-m", "pyright", "--pythonpath", sys.executable], {"HOME": HOME}
+        if subprocess.run([sys.executable, *words[:2], "--version"], env=os.environ | variables).returncode:
+            pytest.skip("pyright's program is not here: run 'pyright --version' once with a network")
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, env=os.environ | variables
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    errors = [line for line in done.stdout.splitlines() if re.search(r"\.py:\d+.*\berror\b", line)]
+    return {name: [line for line in errors if f"{name}.py:" in line] for name in programs}
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_consumer_of_every_call_is_checked_strictly(checker: str, tmp_path: Path) -> None:
+    """A program that uses the whole reference passes without an error, and one that misuses it does not."""
+    pytest.importorskip(checker)
+
+    found = faults(checker, tmp_path, consumer=CONSUMER, wrong=WRONG)
+
+    assert found["consumer"] == []
+    assert len(found["wrong"]) == 2, found
+
+
+def test_the_consumer_uses_every_call_of_the_reference() -> None:
+    """A call that is added to the front door is added to what the checkers judge."""
+    calls = {name.partition(".")[2] or name for name in NAMES if not name.startswith("AsyncStore.")}
+
+    assert {call for call in calls if not re.search(rf"\b{call}\b", CONSUMER)} == set()
 
 
 def test_what_code_wrote_is_reviewed_at_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTED = "tests/integrations/test_small_frameworks.py"
+TESTED = ("tests/integrations/test_small_frameworks.py", "tests/integrations/test_drop_in_examples.py")
+WANTED = "strands or adk or MemkitMemoryStore or MemkitMemoryService"
 
 
 @pytest.mark.prove
@@ -22,8 +23,8 @@ def test_strands_and_adk_keep_their_memory_in_a_store(tmp_path: Path) -> None:
     subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, str(python.parents[1])], check=True)
     wanted = ["--editable", f"{ROOT}[strands,adk]", "pytest", "pytest-timeout", "hypothesis"]
     subprocess.run([*uv, "pip", "install", "--quiet", "--python", str(python), *wanted], check=True)
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", TESTED]
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "-k", WANTED, *TESTED]
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     ran = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
-    assert ran.returncode == 0 and "2 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert ran.returncode == 0 and "4 passed" in ran.stdout, ran.stdout + ran.stderr

@@ -43,8 +43,14 @@ def imported(store: Path, capsys: pytest.CaptureFixture[str], file: Path) -> dic
 @pytest.mark.prove
 @pytest.mark.timeout(900)
 def test_what_mem0_keeps(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it returns and the history beside it tell the same: nothing that it was told to delete."""
+    """What it returns and the history beside it tell the same: nothing that it was told to delete, and nothing twice.
+
+    Both are there, as docs/comparison.md says: a text that was added twice, and the text of what was deleted.
+    """
     files = made(tmp_path, "mem0_files.py", "mem0ai==2.2.1")
+    kept = [one["memory"] for one in json.loads((files / "mem0.json").read_text("utf-8"))["results"]]
+    assert sorted(kept) == ["Ada lives in Oslo", "Ada prefers espresso", "Ada prefers espresso"]
+    assert b"Ada owns a boat" in (files / "history.db").read_bytes()
     assert imported(store, capsys, files / "mem0.json") == {
         "Ada prefers espresso": ["drinks"], "Ada lives in Oslo": []
     }  # fmt: skip

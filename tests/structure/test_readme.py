@@ -74,6 +74,14 @@ def test_a_row_on_a_group_names_all_of_its_commands() -> None:
             assert commands == {each for each, command in found.items() if command and not command.hidden}, name
 
 
+def test_the_readme_is_read_in_one_go() -> None:
+    """At most 900 words: what it is, a picture, two commands, the tour, a key, own code, and where to go."""
+    assert len(README.split()) <= 900
+    for part in ("](docs/pictures/tour.svg)", "## Two commands", "## The tour", "## I have a key", "## Your own code"):
+        assert part in README
+    assert re.search(r"^from memkit import open_store$", README, re.M)
+
+
 def test_the_readme_names_every_target() -> None:
     """Who looks for an SDK finds it there; what each can is the matrix's to say."""
     told = README.partition("## Targets")[2].partition("\n## ")[0]

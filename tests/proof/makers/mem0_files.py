@@ -26,4 +26,5 @@ def added(text: str, **more: object) -> str:
 added("Ada prefers espresso", metadata={"category": "drinks"}, run_id="s1", agent_id="waiter")
 memory.update(added("Ada lives in Rome"), data="Ada lives in Oslo")
 memory.delete(added("Ada owns a boat"))
+added("Ada prefers espresso", metadata={"category": "drinks"}, run_id="s1", agent_id="waiter")
 Path(FOLDER, "mem0.json").write_text(json.dumps(memory.get_all(filters={"user_id": "ada"})), encoding="utf-8")

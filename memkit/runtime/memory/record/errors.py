@@ -94,7 +94,17 @@ class NothingOfItsOwn(ArchiveError):
 
 
 class Refused(ArchiveError):
-    """Say why the write gate did not take something; ``reasons`` holds codes and sentences."""
+    """Say why the write gate did not take something; ``reasons`` holds codes and sentences.
+
+    ```python
+    from memkit import Refused
+
+    try:
+        store.add("the card is 4111 1111 1111 1111", user="ada")
+    except Refused as refused:
+        assert refused.codes == ("personal_data",)
+    ```
+    """
 
     exit_code = 1
     code = "refused"
