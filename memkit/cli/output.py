@@ -9,10 +9,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from memkit.cli.display import is_drawn, show
 from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
@@ -110,10 +111,29 @@ class Front:
         if self.json:
             click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
         else:
-            lines = text if isinstance(text, str) else "\n".join(text)
-            if lines:
-                click.echo(harmless(lines))
+            lines = [text] if isinstance(text, str) else list(text)
+            if is_drawn():
+                self._draw(lines)
+            elif any(lines) or len(lines) > 1:
+                click.echo(harmless("\n".join(lines)))
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
+
+    def _draw(self, lines: Sequence[str]) -> None:
+        """Print an answer as a terminal shows it best; with ``--no-input`` nothing waits for a key."""
+        import shutil
+        from datetime import UTC, datetime
+
+        from memkit.cli.display import Presentation, is_coloured
+
+        opened = self._workspace
+        text = Presentation(
+            width=shutil.get_terminal_size().columns,
+            colour=is_coloured(),
+            now=opened.clock() if opened else datetime.now(UTC),
+            shorten=opened.archive.shortened if opened else lambda _ids: {},
+        ).text(lines)
+        if text:
+            show(text, may_wait=not self.no_input)
 
     def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
         """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
@@ -455,15 +475,6 @@ def require_person(deed: str) -> None:
 
 GOES_ON = "\\"
 """At the end of a line it says that another one follows."""
-
-
-def is_able_terminal(stream: TextIO | None = None) -> bool:
-    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
-
-    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
-    """
-    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
-    return able and (stream or sys.stdout).isatty()
 
 
 def typed_line(question: str) -> str:
