@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, agent_option, user_option
+from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
@@ -67,17 +68,27 @@ def rollback(front: Front, section: str, version: str, user: str | None, agent: 
 
 @core.command("history")
 @user_option
+@tail_option
 @click.pass_obj
-def history(front: Front, user: str | None) -> None:
+def history(front: Front, user: str | None, tail: int | None) -> None:
     """Print every version of every section of USER and of each agent of theirs, oldest first."""
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
-    lines = [
-        f"{event['id']}  {event['at']}  {_named(event)}  by {event['actor']}, {event['trust']}: "
-        f"{one_line(str(event['text']))}"
-        for event in versions
-    ]
+    versions = versions[-tail:] if tail else versions
+    lines = [_version_row(event) for event in versions]
     front.answer({"versions": versions}, lines or ["No edits."])
+
+
+def _version_row(event: Mapping[str, Any]) -> ListRow:
+    by, text = f"by {event['actor']}, {event['trust']}:", one_line(str(event["text"]))
+    return ListRow(
+        ListCell(str(event["id"]), "id"),
+        ListCell(str(event["at"]), "time"),
+        ListCell(_named(event), "name"),
+        ListCell(by, "aside"),
+        ListCell(text),
+        plain=f"{event['id']}  {event['at']}  {_named(event)}  {by} {text}",
+    )
 
 
 def _named(event: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -131,7 +131,8 @@ class Presentation:
             pieces = [
                 self._aligned(text, cell, width) for text, cell, width in zip(texts, row.head, widths, strict=False)
             ]
-            drawn += self._lines_of(row, pieces, widths)
+            words = [(word, cell.meaning) for cell in row.tail for word in self._shown(cell, short).split()]
+            drawn += self._lines_of(row.indent, pieces, widths, words)
         return drawn
 
     def _aligned(self, text: str, cell: ListCell, width: int) -> str:
@@ -139,11 +140,12 @@ class Presentation:
         right = cell.meaning == "number" or cell.plain != cell.plain.lstrip()
         return gap + self.painted(text, cell.meaning) if right else self.painted(text, cell.meaning) + gap
 
-    def _lines_of(self, row: RowParts, pieces: Sequence[str], widths: Sequence[int]) -> list[str]:
+    def _lines_of(
+        self, inset: int, pieces: Sequence[str], widths: Sequence[int], words: Sequence[tuple[str, Meaning]]
+    ) -> list[str]:
         """Return a row: its text beside the columns, or below them where there is no room."""
-        indent = " " * row.indent
+        indent = " " * inset
         start = len(indent) + sum(widths[: len(pieces)]) + 2 * len(pieces)
-        words = [(word, cell.meaning) for cell in row.tail for word in _words(cell)]
         if not words:
             return self._filled([(piece, "text") for piece in pieces], indent, indent + BELOW, gap="  ")
         if self.width - start >= NARROWEST or not pieces:
@@ -154,17 +156,22 @@ class Presentation:
 
     def _filled(self, words: Sequence[tuple[str, Meaning]], first: str, below: str, gap: str = " ") -> list[str]:
         """Return words in lines of the terminal's width; one that is longer stays whole, so that it can be copied."""
-        lines, used = [first], columns_of(first)
-        start = used
+        lines: list[list[tuple[str, Meaning]]] = [[(first, "text")]]
+        start = used = columns_of(first)
         for word, meaning in words:
             size = columns_of(word)
             if used > start and used + len(gap) + size > self.width:
-                lines.append(below)
+                lines.append([(below, "text")])
                 start = used = columns_of(below)
             between = gap if used > start else ""
-            lines[-1] += between + self.painted(word, meaning)
+            lines[-1].append((between + word, meaning))
             used += len(between) + size
-        return [line.rstrip() for line in lines]
+        return ["".join(self._runs(line)).rstrip() for line in lines]
+
+    def _runs(self, pieces: Sequence[tuple[str, Meaning]]) -> Iterator[str]:
+        """Yield the pieces of a line, those that mean the same in one colour."""
+        for meaning, run in groupby(pieces, key=lambda piece: piece[1]):
+            yield self.painted("".join(text for text, _ in run), meaning)
 
     def _shown(self, cell: ListCell, short: Mapping[str, str]) -> str:
         text = harmless(cell.plain.strip())
@@ -192,10 +199,6 @@ def _cells(line: str) -> tuple[ListCell, ...]:
 
 def _id(cell: ListCell) -> str:
     return cell.plain.strip(" []")
-
-
-def _words(cell: ListCell) -> list[str]:
-    return harmless(cell.plain).split()
 
 
 def columns_of(text: str) -> int:

@@ -334,6 +334,11 @@ executor_option = click.option(
 )
 
 
+tail_option = click.option(
+    "--tail", type=click.IntRange(min=1), metavar="N", help="Only the newest N, the newest of them last."
+)
+
+
 class RecordId(click.ParamType[str]):
     """The id of a line of memory, or how it begins."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import (
     MOST_SHOWN,
     Front,
@@ -206,7 +207,15 @@ def doctor(front: Front, call: bool) -> None:
 
     checks = examine(front.store, call=call)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
-    lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
+    lines = [
+        ListRow(
+            ListCell("ok", "good") if check.ok else ListCell("NO", "bad"),
+            ListCell(check.name, "name"),
+            ListCell(one_line(check.detail)),
+            plain=f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}",
+        )
+        for check in checks
+    ]
     findings = [diagnostic("doctor", f"{check.name}: {check.detail}") for check in checks if not check.ok]
     front.answer(data, lines, ok=not findings, diagnostics=findings)
 
@@ -265,7 +274,7 @@ def fsck(
     ]
     seals = {"lines": report.sealed, "unreadable": report.unreadable}
     data = {"records": report.records, "problems": problems, "sealed": seals}
-    front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+    front.answer(data, signed(lines), ok=not report.problems, diagnostics=findings)
 
 
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
@@ -385,7 +394,14 @@ def show(front: Front, key: str | None) -> None:
     settings = [item._replace(value=shown(item.key, item.value)) for item in settings]
     data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
     width = max(len(item.key) for item in settings)
-    lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
+    lines: list[str] = [
+        ListRow(
+            ListCell(f"{item.key:<{width}}", "name"),
+            ListCell(json.dumps(item.value, ensure_ascii=False)),
+            ListCell(f"({item.origin})", "aside" if item.origin == "default" else "care"),
+        )
+        for item in settings
+    ]
     lines.append("What one means, and which values it takes: memkit config show KEY")
     front.answer({"settings": data}, lines)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
@@ -54,7 +55,8 @@ def list_command(front: Front) -> None:
     from memkit.use_cases.domains import list_domains
 
     found = list_domains(front.root)
-    lines = [_line(each) for each in found] or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
+    lines: list[str] = [_line(each) for each in found]
+    lines = lines or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
     front.answer({"domains": [_summary(each) for each in found]}, lines)
 
 
@@ -85,13 +87,18 @@ def _summary(found: ListedDomain) -> dict[str, Any]:
     }
 
 
-def _line(found: ListedDomain) -> str:
+def _line(found: ListedDomain) -> ListRow:
     domain = found.domain
     counted = f"{len(domain.methods)} methods, {len(domain.operators)} operators, {found.problems} problems"
     learned = f", {found.learned} learned" if found.learned else ""
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
-    return f"{domain.name}{marks}  {counted}{learned}  {one_line(domain.description, 90)}".rstrip()
+    about = one_line(domain.description, 90)
+    return ListRow(
+        ListCell(f"{domain.name}{marks}", "name"),
+        ListCell(f"{counted}{learned}", "aside"),
+        *([ListCell(about)] if about else []),
+    )
 
 
 def _tasks(domain: Domain) -> dict[str, list[Method]]:

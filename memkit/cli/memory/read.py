@@ -28,6 +28,7 @@ from memkit.cli.output import (
     agent_option,
     diagnostic,
     record_argument,
+    tail_option,
     user_option,
 )
 from memkit.errors import UsageError
@@ -104,6 +105,7 @@ def get_value(front: Front, key: str, user: str | None) -> None:
     "--open", "unsettled", is_flag=True, help="What cannot be true together, what waits, and how to settle it."
 )
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
+@tail_option
 @click.pass_obj
 def list_command(
     front: Front,
@@ -117,12 +119,15 @@ def list_command(
     at: str | None,
     unsettled: bool,
     limit: int | None,
+    tail: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
-    if unsettled and (status or as_of or limit):
-        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit.")
+    if unsettled and (status or as_of or limit or tail):
+        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit, --tail.")
+    if limit and tail:
+        raise UsageError("--limit takes the oldest, --tail the newest. Give one of them.")
     workspace = front.workspace
     archive, owner = workspace.archive_at(at), user or workspace.settings["user"]
     if unsettled:
@@ -146,7 +151,7 @@ def list_command(
     records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
     records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
     truncated = limit is not None and len(records) > limit
-    shown = records[:limit] if limit is not None else records
+    shown = records[-tail:] if tail else records[:limit]
     doubtful = in_question(archive, owner, [record.id for record in shown])
     data: dict[str, Any] = {"records": [record.to_data() for record in shown], "open": doubtful}
     if limit is not None:

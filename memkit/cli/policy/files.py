@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow, Meaning, signed
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -69,7 +70,8 @@ def new(front: Front, name: str) -> None:
 def list_command(front: Front) -> None:
     """List the store's policies."""
     policies = list_policies(front.root)
-    lines = [_line(*found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
+    lines: list[str] = [_line(*found) for found in policies]
+    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
     front.answer({"policies": [{**_summary(found), "version": version} for found, version in policies]}, lines)
 
 
@@ -89,7 +91,8 @@ def show(front: Front, name: str) -> None:
 def search(front: Front, query: str, limit: int) -> None:
     """Search the policies for the words of QUERY, best first."""
     hits = find_policies(front.root, query, limit)
-    lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
+    lines: list[str] = [_line(hit.policy, score=hit.score) for hit in hits]
+    lines = lines or ["No policy shares a word with that."]
     front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
 
 
@@ -101,7 +104,8 @@ def stats(front: Front, name: str | None) -> None:
     found = count_verdicts(front.workspace, name)
     if name is not None:
         front.answer(_usage(found[0]), _usage_line(found[0]))
-    lines = [_usage_line(one) for one in found] or ["No policies yet: policies/ holds no *.yaml."]
+    lines: list[str] = [_usage_line(one) for one in found]
+    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
     front.answer({"policies": [_usage(one) for one in found]}, lines)
 
 
@@ -114,13 +118,16 @@ def _usage(used: Usage) -> dict[str, Any]:
     }
 
 
-def _usage_line(used: Usage) -> str:
+def _usage_line(used: Usage) -> ListRow:
+    name = ListCell(f"{one_line(used.name)}:", "name")
     if not used.matched:
-        return f"{one_line(used.name)}: matched no call yet"
+        return ListRow(name, ListCell("matched no call yet"), plain=f"{name.plain} matched no call yet")
     said = ", ".join(
         f"{used.decisions[decision]} {decision}" for decision in reversed(EFFECTS) if used.decisions[decision]
     )
-    return f"{one_line(used.name)}: {said}; last at {used.last_used}"
+    last = str(used.last_used)
+    cells = (name, ListCell(last, "time"), ListCell(said))
+    return ListRow(*cells, plain=f"{name.plain} {said}; last at {last}")
 
 
 def _summary(found: PolicyFile) -> dict[str, Any]:
@@ -138,13 +145,23 @@ def _summary(found: PolicyFile) -> dict[str, Any]:
     }
 
 
-def _line(found: PolicyFile, version: str | None = None) -> str:
+def _line(found: PolicyFile, version: str | None = None, score: float | None = None) -> ListRow:
     shown = _summary(found)
     kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
     marks = f" {version}" if version else ""
     marks += "" if shown["active"] else " (off)"
     marks += " (deprecated)" if shown["deprecated"] else ""
-    return f"{found.name}{marks}  {kind}  {one_line(shown['description'], 90)}"
+    scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
+    return ListRow(
+        *scored,
+        ListCell(f"{found.name}{marks}", "name"),
+        ListCell(kind, _MEANS.get(shown["effect"] or "", "aside")),
+        ListCell(one_line(shown["description"], 90)),
+    )
+
+
+_MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "allow": "good"}
+"""What an effect's colour says."""
 
 
 # ``memkit policy commit``, ``history`` and ``rollback``.
@@ -203,7 +220,7 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
         raise UsageError("--tool is empty. Name the tool that would be called.")
     root = front.root
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
-    front.answer(checked_data(checked), checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
+    front.answer(checked_data(checked), signed(checked_lines(checked)), ok=checked.verdict.decision not in _STOPS)
 
 
 # ``memkit policy export``.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.policies.analysis.conflicts import PolicyConflict
@@ -124,7 +125,7 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: b
     ok = not failed and not (require_coverage and gaps)
     data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
     lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
-    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
+    front.answer(data, signed(lines), ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
 
 
 def _mutations(proof: SetProof) -> list[MutationReport]:
@@ -260,7 +261,9 @@ def _finding(conflict: PolicyConflict) -> dict[str, Any]:
 def _lines(found: PolicyConflicts) -> Iterator[str]:
     analysis = found.analysis
     for conflict in analysis.conflicts:
-        yield f"{conflict.kind}: {', '.join(conflict.policies) or (conflict.witness and conflict.witness.tool)}"
+        about = ", ".join(conflict.policies) or str(conflict.witness and conflict.witness.tool)
+        kind = f"{conflict.kind}:"
+        yield ListRow(ListCell(kind, "bad"), ListCell(about), plain=f"{kind} {about}")
         yield f"  {conflict.proof}"
         if conflict.witness:
             yield f"  {check_line(conflict.witness)}"
@@ -340,16 +343,21 @@ def _coverage_lines(
     opaque: int,
 ) -> Iterator[str]:
     width = max(map(len, [*categories, "all"]))
-    yield f"{'':{width}}  " + "".join(f"{effect:>7}" for effect in counts)
+    yield _count_row("", list(counts), width)
     for name, decided in sorted(categories.items()):
-        yield f"{name or '-':{width}}  " + "".join(f"{number:>7}" for number in decided.values())
-    yield f"{'all':{width}}  " + "".join(f"{number:>7}" for number in counts.values())
+        yield _count_row(name or "-", list(map(str, decided.values())), width)
+    yield _count_row("all", list(map(str, counts.values())), width)
     if opaque:
         yield f"{opaque} of them because the command could not be read (opaque)."
     for call in wrong[:_MOST_LISTED]:
         yield f"line {call.line}: expected {' or '.join(call.expected)}, decided {call.decision}"
     if len(wrong) > _MOST_LISTED:
         yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected"
+
+
+def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:
+    plain = f"{name:{width}}  " + "".join(f"{number:>7}" for number in numbers)
+    return ListRow(ListCell(name, "name"), *(ListCell(number, "number") for number in numbers), plain=plain)
 
 
 _MOST_LISTED = 20
@@ -382,7 +390,7 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(
         _data(compared),
-        _comparison_lines(compared),
+        signed(_comparison_lines(compared)),
         ok=not compared.weakens_hard,
         diagnostics=_comparison_diagnostics(compared),
     )

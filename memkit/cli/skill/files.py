@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -41,11 +42,13 @@ def summary(found: Skill) -> dict[str, Any]:
     }
 
 
-def skill_line(found: Skill) -> str:
-    """Return a skill as one line of a list."""
+def skill_line(found: Skill, score: float | None = None) -> ListRow:
+    """Return a skill as one line of a list, after its score where it was searched for."""
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
-    return f"{found.name}{marks}  {one_line(found.description, 90)}"
+    scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
+    about = ListCell(one_line(found.description, 90))
+    return ListRow(*scored, ListCell(f"{found.name}{marks}", "care" if found.deprecated else "name"), about)
 
 
 # ``memkit skill list``, ``show`` and ``search``.
@@ -58,7 +61,8 @@ def list_command(front: Front) -> None:
     from memkit.use_cases.skills import list_skills
 
     skills = list_skills(front.root)
-    lines = [skill_line(found) for found in skills] or ["No skills yet: skills/ holds no *.yaml."]
+    lines: list[str] = [skill_line(found) for found in skills]
+    lines = lines or ["No skills yet: skills/ holds no *.yaml."]
     front.answer({"skills": [summary(found) for found in skills]}, lines)
 
 
@@ -82,7 +86,8 @@ def search(front: Front, query: str, limit: int) -> None:
     from memkit.use_cases.skills import find_skills
 
     hits = find_skills(front.root, query, limit)
-    lines = [f"{hit.score:7.3f}  {skill_line(hit.skill)}" for hit in hits] or ["No skill shares a word with that."]
+    lines: list[str] = [skill_line(hit.skill, hit.score) for hit in hits]
+    lines = lines or ["No skill shares a word with that."]
     front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)
 
 
@@ -149,7 +154,11 @@ def check(front: Front, name: str | None) -> None:
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
     lines = [
-        f"{skill.name}  {'ok' if one.passed else 'FAIL':4}  {one.name}: {one.detail}"
+        ListRow(
+            ListCell(skill.name, "name"),
+            ListCell(f"{'ok' if one.passed else 'FAIL':4}", "good" if one.passed else "bad"),
+            ListCell(f"{one.name}: {one.detail}"),
+        )
         for skill, found in results
         for one in found
     ]
