@@ -8,10 +8,6 @@ asks for all of it where no terminal is. The reasons are in docs/decisions/0091-
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -286,6 +282,8 @@ def is_coloured(stream: TextIO | None = None) -> bool:
 
 def show(text: str, *, may_wait: bool = True) -> None:
     """Write a text to standard output; one that is longer than the terminal goes through ``PAGER``, which waits."""
+    import shutil
+
     from memkit.runtime.host.persons import agent_at_work
 
     size = shutil.get_terminal_size()
@@ -297,6 +295,11 @@ def show(text: str, *, may_wait: bool = True) -> None:
 
 def _paged(text: str) -> bool:
     """Hand a text to the pager and wait until it is closed; False where there is none."""
+    import shlex
+    import shutil
+    import signal
+    import subprocess
+
     try:
         words = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:

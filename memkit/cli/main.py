@@ -16,7 +16,6 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
-from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import harmless
 
 Commands = Mapping[str, tuple[str, str]]
@@ -291,6 +290,8 @@ def main() -> None:
 
 def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     """Print ``error`` as one line or one envelope and return its exit code."""
+    from memkit.runtime.memory.gate.secrets import mask
+
     code, label, message = _describe(error)
     message = mask(message)  # it may quote what somebody typed in the wrong place
     if front.debug or "--debug" in arguments:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,13 +26,12 @@ from memkit.cli.output import (
 )
 from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
-from memkit.runtime.memory.interface import ShardProblem
-from memkit.store.config import SettingValue, load_settings
-from memkit.store.layout import find_store
-from memkit.store.manifest import meaning_of
-from memkit.store.shard_merge import as_it_is, readable
-from memkit.store.trust import Trust
 from memkit.terminal import counted, one_line, shell_word
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.interface import ShardProblem
+    from memkit.store.config import SettingValue
+
 
 # ``memkit init``: make a store.
 
@@ -176,6 +175,8 @@ def _shown(value: object) -> str:
 @click.pass_obj
 def textconv(front: Front, file: Path) -> None:
     """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
+    from memkit.store.shard_merge import as_it_is, readable
+
     try:
         open_line = front.workspace.sealer.open
     except MemkitError:
@@ -407,6 +408,8 @@ def show(front: Front, key: str | None) -> None:
 
 
 def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> None:
+    from memkit.store.manifest import meaning_of
+
     known = meaning_of(key)
     if known is None or key not in settings:
         raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
@@ -455,6 +458,8 @@ def unset_command(front: Front, key: str) -> None:
 @contextmanager
 def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
     """Let a person's change keep the trust that the store has; some settings are people's alone."""
+    from memkit.store.trust import Trust
+
     if key.startswith(PEOPLES):
         require_person(f"'memkit config {verb} {key}'")
     by_person = agent_at_work() is None
@@ -467,6 +472,9 @@ def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
 
 def store_if_any(front: Front) -> Path | None:
     """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
+    from memkit.store.config import load_settings
+    from memkit.store.layout import find_store
+
     try:
         root = find_store(front.store)
     except StoreNotFound:

@@ -12,18 +12,13 @@ from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.domains.files import DOMAIN
-from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.lint.interface import Finding, LintReport
-from memkit.lint.reports import text_report
-from memkit.lint.rules import RULES
-from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
-from memkit.runtime.htn.language.data import head_text
-from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.drawing.interface import Form
+    from memkit.lint.interface import Finding, LintReport
+    from memkit.runtime.htn.core import Domain, Method, Operator, When
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
 
@@ -110,6 +105,8 @@ def _tasks(domain: Domain) -> dict[str, list[Method]]:
 
 
 def _lines(found: ListedDomain) -> Iterator[str]:
+    from memkit.runtime.htn.language.data import head_text
+
     domain = found.domain
     yield f"{domain.name} ({found.path})" + (f": {domain.description}" if domain.description else "")
     for name, methods in _tasks(domain).items():
@@ -126,10 +123,14 @@ def _lines(found: ListedDomain) -> Iterator[str]:
 
 
 def _declared(domain: Domain, name: str) -> str:
+    from memkit.runtime.htn.language.terms import parameters_text
+
     return f"{name} {parameters_text(domain.tasks[name].parameters)}".rstrip()
 
 
 def _method_lines(method: Method) -> Iterator[str]:
+    from memkit.runtime.htn.core import term_text
+
     yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
     steps = [term_text(step) for step in method.steps]
     if method.ordering is not None:
@@ -142,7 +143,7 @@ def _method_lines(method: Method) -> Iterator[str]:
 
 
 def _operator_lines(operator: Operator) -> Iterator[str]:
-    from memkit.runtime.htn.core import When
+    from memkit.runtime.htn.core import When, term_text
 
     tool = f", by the tool {operator.tool}" if operator.tool else ""
     yield f"step {term_text((operator.name,))} {_parameters(operator)}".rstrip() + tool
@@ -157,11 +158,14 @@ def _operator_lines(operator: Operator) -> Iterator[str]:
 
 
 def _parameters(operator: Operator) -> str:
+    from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
+
     untyped = all(parameter.type == ROOT_TYPE for parameter in operator.parameters)
     return " ".join(each.name for each in operator.parameters) if untyped else parameters_text(operator.parameters)
 
 
 def _effect_text(effect: When) -> str:
+    from memkit.runtime.htn.core import term_text
     from memkit.runtime.htn.language.terms import parameters_text
 
     parts: Sequence[tuple[str, Iterable[object]]] = (
@@ -186,6 +190,7 @@ def _listed(items: Iterable[object]) -> str:
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    from memkit.lint.reports import text_report
     from memkit.use_cases.domains import check_domain
 
     report = check_domain(name, root=store_if_any(front))
@@ -198,6 +203,8 @@ def check(front: Front, name: str | None) -> None:
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    from memkit.lint.rules import RULES
+
     severity = RULES[finding.code].severity
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
@@ -225,6 +232,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
+    from memkit.domains.files import DOMAIN
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, DOMAIN, name))

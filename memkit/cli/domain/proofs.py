@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.domains.files import PROBLEMS
-from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
 from memkit.terminal import counted, one_line, tainted
 
 if TYPE_CHECKING:
+    from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
     from memkit.use_cases.lessons import Listed
 
 # ``memkit domain test``.
@@ -76,6 +75,8 @@ def _unused(used: Mapping[str, bool]) -> list[str]:
 
 
 def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
+    from memkit.domains.files import PROBLEMS
+
     if not proofs:
         yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
     for proof in proofs:

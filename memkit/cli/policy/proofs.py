@@ -11,16 +11,16 @@ import click
 from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.analysis.conflicts import PolicyConflict
-from memkit.policies.files import PolicyFile
-from memkit.policies.mutation import Mutant, MutationReport
-from memkit.policies.proving import SetProof, TableResult
-from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, change_data, check_line
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.policies.analysis.conflicts import PolicyConflict
+    from memkit.policies.files import PolicyFile
+    from memkit.policies.mutation import Mutant, MutationReport
+    from memkit.policies.proving import SetProof, TableResult
+    from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
+    from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
     """Return the results and the coverage, of each policy and in all."""
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     passed = [result.passed for result in proof.results]
     reaches = [reach for _, shown in proof.policies for reach in shown.coverage]
     return {
@@ -47,6 +49,8 @@ def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     return {
         "name": found.name,
         "tests": [_result_data(result, found.document.position(result.path)[0]) for result in proof.results],
@@ -154,6 +158,8 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
 
 
 def _coverage_text(proof: Proof) -> str:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     parts = []
     for kind in REACH_KINDS:
         reached = [reach.reached for reach in proof.coverage if reach.kind == kind]
@@ -250,6 +256,8 @@ def conflicts(front: Front, baseline: Path | None) -> None:
 
 
 def _finding(conflict: PolicyConflict) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import call_data
+
     return {
         "kind": conflict.kind,
         "policies": list(conflict.policies),
@@ -259,6 +267,8 @@ def _finding(conflict: PolicyConflict) -> dict[str, Any]:
 
 
 def _lines(found: PolicyConflicts) -> Iterator[str]:
+    from memkit.policies.verdict_diff import check_line
+
     analysis = found.analysis
     for conflict in analysis.conflicts:
         about = ", ".join(conflict.policies) or str(conflict.witness and conflict.witness.tool)
@@ -397,6 +407,8 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
 
 
 def _data(compared: PolicyComparison) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import change_data
+
     replay = compared.replay
     return {
         "before": _side(compared.before),
@@ -412,6 +424,8 @@ def _side(side: PolicySet) -> dict[str, Any]:
 
 
 def _replay(replay: Replay) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import change_data
+
     return {"calls": replay.calls, "left_out": replay.left_out, "changes": [change_data(one) for one in replay.changes]}
 
 
@@ -441,6 +455,8 @@ def _count(changes: Sequence[VerdictChange]) -> str:
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
+    from memkit.policies.verdict_diff import check_line
+
     for change in changes:
         mark = "!" if change.weakens_hard else ("-" if change.weakened else "+")
         before = f"{change.before}{_by(change.decided_before)}"

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.chat.pages import call_line
 from memkit.cli.display import ListCell, ListRow, beginnings
 from memkit.cli.memory.options import record_line
 from memkit.cli.output import Front, MemkitCommand, SessionName, require_person, tail_option, user_option
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.tiers.sessions import SessionTurn
-from memkit.skills.draft import read_call
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.tiers.sessions import SessionTurn
     from memkit.store.sessions import SessionCard
     from memkit.use_cases.sessions import Foreign, RemovedSession, SessionAccount
 
@@ -161,6 +159,9 @@ def _words_of(turn: SessionTurn, width: int = 0) -> str:
 
 def _said(line: str) -> str:
     """Return a line of what the assistant said; a tool call as the chat showed it."""
+    from memkit.cli.chat.pages import call_line
+    from memkit.skills.draft import read_call
+
     call = read_call(line)
     return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
 

@@ -20,12 +20,11 @@ from memkit.cli.file_history import (
     note_option,
 )
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option, with_trust
-from memkit.skills.sheet import PROFILES, skill_body
-from memkit.skills.skill import SKILL, Skill, read_skill
-from memkit.store.yaml_edit import Part
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.skills.skill import Skill
+    from memkit.store.yaml_edit import Part
     from memkit.use_cases.compare_skill import Comparison, SkillSide
     from memkit.use_cases.import_skill import ImportedSkill
 
@@ -71,6 +70,7 @@ def list_command(front: Front) -> None:
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
+    from memkit.skills.sheet import skill_body
     from memkit.use_cases.skills import show_skill
 
     found = show_skill(front.root, name)
@@ -133,6 +133,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
     The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
     version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
+    from memkit.skills.skill import SKILL, read_skill
     from memkit.use_cases.files import commit_file
     from memkit.use_cases.skills import accept_skill
 
@@ -147,6 +148,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    from memkit.skills.skill import SKILL
     from memkit.use_cases.skills import check_skills
 
     root = front.root
@@ -176,6 +178,7 @@ def check(front: Front, name: str | None) -> None:
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
+    from memkit.skills.skill import SKILL
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, SKILL, name))
@@ -261,10 +264,14 @@ def propose(
 # ``memkit skill export`` and ``import``: skills to and from other tools.
 
 
+_PROFILES = ("agentskills", "claude-code")
+"""Those of ``PROFILES`` in memkit/skills/sheet.py, by name: the shell's completion waits for what is imported here."""
+
+
 @click.command("export", cls=MemkitCommand)
 @click.argument("name")
 @click.option(
-    "--profile", type=SuggestingChoice(list(PROFILES)), default="agentskills", show_default=True, help="Whose fields."
+    "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
