@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import SECTION
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
 from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option
@@ -34,7 +35,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 
 
 @core.command("set")
-@click.argument("section", metavar="[human|system|SECTION]")
+@click.argument("section", type=SECTION, metavar="[human|system|SECTION]")
 @click.argument("text")
 @user_option
 @agent_option
@@ -52,7 +53,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 
 
 @core.command("rollback")
-@click.argument("section")
+@click.argument("section", type=SECTION)
 @click.argument("version", default="1", metavar="[N|ID]")
 @user_option
 @agent_option

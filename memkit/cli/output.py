@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 
+COMPLETES = "_MEMKIT_COMPLETE"
+"""The variable by which a shell asks how a command line may go on."""
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
 MOST_SHOWN, WIDEST = 20, 400
@@ -143,7 +145,8 @@ class Front:
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
-        click.echo(harmless(message), err=True)
+        if COMPLETES not in os.environ:  # a shell that completes has no place for it
+            click.echo(harmless(message), err=True)
 
     @property
     def interactive(self) -> bool:
@@ -323,6 +326,28 @@ class User(click.ParamType[str]):
             self.fail("Whose memory? A user's name is not empty.", param, ctx)
         return value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return of whom something is stored."""
+        front = ctx.ensure_object(Front)
+        return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive.users()])
+
+
+def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> list[Any]:
+    """Return what a shell may put in the place of an incomplete word: names, each with what it is.
+
+    What cannot be found out offers nothing, and a name that no terminal can show is left out.
+    """
+    from click.shell_completion import CompletionItem
+
+    from memkit.runtime.memory.record.errors import ArchiveError
+
+    try:
+        names = dict(known())
+    except (MemkitError, ArchiveError, OSError):
+        return []
+    fitting = [name for name in names if name.startswith(incomplete) and name.isprintable()]
+    return [CompletionItem(name, help=one_line(names[name], 60)) for name in fitting]
+
 
 user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 agent_option = click.option(
@@ -360,20 +385,14 @@ class RecordId(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Return the newest records of the user whom the line names, or who is configured, and of nobody else."""
-        from click.shell_completion import CompletionItem
+        front = ctx.ensure_object(Front)
 
-        from memkit.runtime.memory.record.errors import ArchiveError
+        def records() -> list[tuple[str, str]]:
+            owner = front.workspace.user(ctx.params.get("user"))
+            found = front.workspace.archive.records(user_id=owner)
+            return [(record.id, record.text) for record in found if record.id.startswith(incomplete)][-COMPLETED:]
 
-        workspace = ctx.ensure_object(Front).workspace
-        try:
-            records = workspace.archive.records(user_id=workspace.user(ctx.params.get("user")))
-            return [
-                CompletionItem(record.id, help=one_line(record.text, 60))
-                for record in records
-                if record.id.startswith(incomplete)
-            ][-COMPLETED:]
-        except (MemkitError, ArchiveError, OSError):
-            return []
+        return offered(incomplete, records)
 
 
 BEGINS_AN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,25}")
@@ -389,22 +408,14 @@ class SessionName(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
-        from click.shell_completion import CompletionItem
-
-        from memkit.runtime.memory.record.errors import ArchiveError
-
         front = ctx.ensure_object(Front)
-        try:
+
+        def sessions() -> list[tuple[str, str]]:
             cards = front.workspace.session_book.of(front.workspace.user(ctx.params.get("user")))
-        except (MemkitError, ArchiveError, OSError):
-            return []  # a shell that completes has no place for what went wrong
-        words = {card.session: card.name or card.first for card in cards}
-        words |= {card.name: card.session for card in cards if card.name}
-        return [
-            CompletionItem(word, help=one_line(about, 60))
-            for word, about in words.items()
-            if word.startswith(incomplete)
-        ]
+            named = [(card.name, card.session) for card in cards if card.name]
+            return [*((card.session, card.name or card.first) for card in cards), *named]
+
+        return offered(incomplete, sessions)
 
 
 BEGINNING = 4

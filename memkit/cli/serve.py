@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import TOKEN
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, require_person, user_option
 from memkit.errors import MissingExtra, UsageError
@@ -181,7 +182,7 @@ def list_command(front: Front) -> None:
 
 
 @token.command("revoke")
-@click.argument("token_id", metavar="ID")
+@click.argument("token_id", metavar="ID", type=TOKEN)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import DOMAIN_NAME
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
@@ -56,7 +57,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name", metavar="FILE|NAME")
+@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show a domain: its tasks with the methods that do them, and its steps."""
@@ -186,7 +187,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", metavar="[FILE|NAME]", required=False)
+@click.argument("name", type=DOMAIN_NAME, metavar="[FILE|NAME]", required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
@@ -215,7 +216,7 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @bump_option
 @note_option
 @click.pass_obj
@@ -228,7 +229,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
@@ -239,7 +240,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
@@ -259,7 +260,9 @@ _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 @click.command("convert", cls=MemkitCommand)
 @click.argument("source", metavar="FILE|NAME")
 @click.argument("target", type=_FILE)
-@click.option("--domain", metavar="FILE|NAME", help="What is converted is a file with a problem of this domain.")
+@click.option(
+    "--domain", type=DOMAIN_NAME, metavar="FILE|NAME", help="What is converted is a file with a problem of this domain."
+)
 @click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
 @click.pass_obj
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
@@ -276,7 +279,7 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 
 
 @click.command("graph", cls=MemkitCommand)
-@click.argument("name", metavar="FILE|NAME")
+@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
 @click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
 @click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")

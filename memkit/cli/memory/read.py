@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import VALUE_KEY
 from memkit.cli.display import ListCell, ListRow, field_row
 from memkit.cli.memory.options import (
     OPEN,
@@ -23,6 +24,7 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import (
     Front,
     MemkitCommand,
+    SessionName,
     SuggestingChoice,
     User,
     agent_option,
@@ -77,7 +79,7 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
 
 
 @click.command("get-value", cls=MemkitCommand)
-@click.argument("key")
+@click.argument("key", type=VALUE_KEY)
 @user_option
 @click.pass_obj
 def get_value(front: Front, key: str, user: str | None) -> None:
@@ -97,7 +99,7 @@ def get_value(front: Front, key: str, user: str | None) -> None:
 )
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
-@click.option("--session", help="Only from this session.")
+@click.option("--session", type=SessionName(), help="Only from this session.")
 @click.option("--status", type=SuggestingChoice((*STATUSES, EXPIRED)), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
@@ -225,7 +227,7 @@ def _quoted(text: str) -> list[str]:
     "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
 )
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
-@click.option("--session", help="Ask from within this session: what is for it alone is found too.")
+@click.option("--session", type=SessionName(), help="Ask from within this session: what is for it alone is found too.")
 @agent_option
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import VALUE_KEY
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import (
     Diagnostic,
     Front,
     MemkitCommand,
     RecordId,
+    SessionName,
     SuggestingChoice,
     diagnostic,
     given_text,
@@ -43,7 +45,7 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
     "--source", type=SuggestingChoice(SOURCES), default="explicit", show_default=True, help="Where it comes from."
 )
 @click.option("--source-url", help="A link to where it comes from.")
-@click.option("--session", help="The session it was said in.")
+@click.option("--session", type=SessionName(), help="The session it was said in.")
 @click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
@@ -76,7 +78,7 @@ def add(
 
 
 @click.command("put", cls=MemkitCommand)
-@click.argument("key")
+@click.argument("key", type=VALUE_KEY)
 @click.argument("value")
 @user_option
 @click.pass_obj

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import POLICY_NAME
 from memkit.cli.display import ListCell, ListRow, Meaning, signed
 from memkit.cli.file_history import (
     answer_commit,
@@ -76,7 +77,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
@@ -97,7 +98,7 @@ def search(front: Front, query: str, limit: int) -> None:
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.argument("name", required=False)
+@click.argument("name", type=POLICY_NAME, required=False)
 @click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
@@ -168,7 +169,7 @@ _MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @bump_option
 @note_option
 @click.pass_obj
@@ -183,7 +184,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
@@ -193,7 +194,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import SKILL_NAME
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import (
     answer_commit,
@@ -19,7 +20,16 @@ from memkit.cli.file_history import (
     commit_findings,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option, with_trust
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SessionName,
+    SuggestingChoice,
+    diagnostic,
+    user_option,
+    with_trust,
+)
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -66,7 +76,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
@@ -108,7 +118,7 @@ def new(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.argument("version")
 @skip_option
 @click.pass_obj
@@ -122,7 +132,7 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @bump_option
 @note_option
 @skip_option
@@ -144,7 +154,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", required=False)
+@click.argument("name", type=SKILL_NAME, required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
@@ -174,7 +184,7 @@ def check(front: Front, name: str | None) -> None:
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
@@ -185,7 +195,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("diff", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.argument("span", metavar="[V1..V2]", required=False)
 @click.pass_obj
 def diff(front: Front, name: str, span: str | None) -> None:
@@ -226,7 +236,9 @@ def _named(side: SkillSide) -> str:
 
 
 @click.command("propose", cls=MemkitCommand)
-@click.option("--from-session", "session", required=True, metavar="SESSION", help="The session to learn from.")
+@click.option(
+    "--from-session", "session", type=SessionName(), required=True, metavar="SESSION", help="The session to learn from."
+)
 @user_option
 @click.option("--name", help="What the skill is called (default: the names of its tools).")
 @click.option("--branch", help="The new branch (default: memkit/skill-<name>).")
@@ -269,7 +281,7 @@ _PROFILES = ("agentskills", "claude-code")
 
 
 @click.command("export", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.option(
     "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )
