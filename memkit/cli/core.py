@@ -10,7 +10,7 @@ import click
 from memkit.cli.completion import SECTION
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option
+from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option, words_argument
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
@@ -31,12 +31,12 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
     workspace = front.workspace
     sections = core_sections(workspace, workspace.user(user), agent, at)
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
-    front.answer({"sections": sections}, lines[:-1])
+    front.answer({"sections": sections}, lines[:-1], diagnostics=[] if sections else front.nobody(user))
 
 
 @core.command("set")
 @click.argument("section", type=SECTION, metavar="[human|system|SECTION]")
-@click.argument("text")
+@words_argument("text")
 @user_option
 @agent_option
 @reason_option
@@ -77,7 +77,8 @@ def history(front: Front, user: str | None, tail: int | None) -> None:
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
     versions = versions[-tail:] if tail else versions
     lines = [_version_row(event) for event in versions]
-    front.answer({"versions": versions}, lines or ["No edits."])
+    nobody = [] if versions else front.nobody(user)
+    front.answer({"versions": versions}, lines or ["No edits."], diagnostics=nobody)
 
 
 def _version_row(event: Mapping[str, Any]) -> ListRow:

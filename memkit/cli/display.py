@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, Self, TextIO
@@ -80,8 +79,7 @@ def field_row(name: str, value: str, width: int) -> ListRow:
     return ListRow(ListCell(f"{name:>{width}}", "aside"), ListCell(value))
 
 
-@dataclass(frozen=True)
-class Presentation:
+class Presentation(NamedTuple):
     """What rows are drawn for."""
 
     width: int

@@ -255,7 +255,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
     front, printing = Front(), sys.stdout
     if COMPLETES in os.environ:
-        import memkit.cli.completion  # noqa: F401 - what shells get is registered there
+        importlib.import_module("memkit.cli.completion")  # what shells get is registered there
     try:
         try:
             result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)

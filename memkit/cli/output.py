@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memkit.cli.display import is_drawn, show
-from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
+from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import ShardProblem
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
@@ -29,6 +30,7 @@ COMPLETES = "_MEMKIT_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
+Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 MOST_SHOWN, WIDEST = 20, 400
 """How much is shown before a question: so much that the question stays in sight."""
 ENDPOINTS = (
@@ -142,6 +144,31 @@ class Front:
         places = {(one["code"], one["path"], one["line"]) for one in said}
         found = self._workspace.damage if self._workspace else self._damage
         return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
+
+    def nobody(self, user: str | None) -> list[Diagnostic]:
+        """Say that nothing is stored of a user where another one's name is near, and return that as findings."""
+        hint = self.nearest_user(user)
+        if not hint:
+            return []
+        message = f"Nothing is stored of {one_line(str(user), 40)!r}.{hint}"
+        if not self.json:
+            self.note(message)
+        return [diagnostic("unknown-user", message, severity="info")]
+
+    def nearest_user(self, user: str | None) -> str:
+        """Return `` Did you mean '…'?`` for a user of whom nothing is stored, where another one's name is near."""
+        if self._workspace is None or user is None:
+            return ""
+        known = self._workspace.archive.users()
+        return "" if user in known else suggestion(user, map(one_line, known))
+
+    def nearest_id(self, given: str) -> str:
+        """Return `` Did you mean '…'?`` for an id that no line has, where one that begins alike differs by a letter."""
+        if self._workspace is None:
+            return ""
+        archive = self._workspace.archive
+        near = next(filter(None, (archive.ids_beginning(given[:size], most=NEAR) for size in (10, 8, 6, 4))), [])
+        return "" if given in near else suggestion(given, near)
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
@@ -278,7 +305,21 @@ class MemkitCommand(click.Command):
                 ctx.params[param.name] = (
                     whole(ctx, given) if isinstance(given, str) else tuple(whole(ctx, one) for one in given)
                 )
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except NotFound as error:
+            error.args = (f"{error}{self._meant(ctx)}",)
+            raise
+
+    def _meant(self, ctx: click.Context) -> str:
+        """Return what may have been meant by a user or an id that is not there."""
+        front = ctx.ensure_object(Front)
+        user = next((ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, User)), None)
+        if hint := front.nearest_user(user):
+            return hint
+        ids = [ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, RecordId)]
+        given = [one for each in ids if each for one in ((each,) if isinstance(each, str) else each)]
+        return next(filter(None, map(front.nearest_id, given)), "")
 
 
 class MemkitGroup(click.Group):
@@ -313,6 +354,27 @@ class SuggestingChoice(click.Choice[str]):
         """Return click's message with a suggestion where one value is near."""
         message = super().get_invalid_choice_message(value, ctx)
         return message + suggestion(str(value), [str(choice) for choice in self.choices])
+
+
+class Words(click.Argument):
+    """The last argument of a command, a text: words that nobody put in quotes are taken together."""
+
+    def __init__(self, param_decls: Sequence[str], **attrs: Any) -> None:
+        super().__init__(param_decls, **attrs | {"nargs": -1, "required": True})
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the words with one space between two; one that was in quotes is as it was."""
+        words = super().process_value(ctx, value)
+        return " ".join(words) if words else words
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """Return the name as of one text, which it is."""
+        return str(self.name).upper()
+
+
+def words_argument(name: str) -> Callable[[Decorated], Decorated]:
+    """Return the argument for a text that may come without quotes; it is a command's last one."""
+    return click.argument(name, cls=Words)
 
 
 class User(click.ParamType[str]):
@@ -375,12 +437,14 @@ class RecordId(click.ParamType[str]):
         Raises:
             UsageError: More than one does.
         """
-        if not BEGINS_AN_ID.fullmatch(given):
+        beginning = given.upper()
+        if not BEGINS_AN_ID.fullmatch(beginning):
             return given
         archive = ctx.ensure_object(Front).workspace.archive
-        found = archive.ids_beginning(given, user_id=ctx.params.get("user"))
-        if len(found) > 1 and given not in found:
-            raise UsageError(f"{given} is how several ids begin: {', '.join(found[:4])}{', …' * (len(found) > 4)}")
+        found = archive.ids_beginning(beginning, user_id=ctx.params.get("user"))
+        if len(found) > 1 and beginning not in found:
+            told = ", ".join(_candidate(archive, id) for id in found[:4])
+            raise UsageError(f"{given} is how several ids begin: {told}{', …' * (len(found) > 4)}")
         return found[0] if len(found) == 1 else given
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -395,6 +459,14 @@ class RecordId(click.ParamType[str]):
         return offered(incomplete, records)
 
 
+def _candidate(archive: ArchiveReader, id: str) -> str:
+    """Return an id with what it says, where it is a record's."""
+    found = archive.get(id)
+    return f"{id} ({one_line(found.record.text, 40)})" if found else id
+
+
+NEAR = 200
+"""Ids that begin alike, of which the nearest to a misspelt one is looked for."""
 BEGINS_AN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,25}")
 COMPLETED = 50
 """Records that a shell offers, the newest."""

@@ -25,7 +25,7 @@ from memkit.cli.plan_options import (
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import CHEAPEST, DEPTH, GAVE_UP, LENGTH, TURNS, Budget, Result
-from memkit.terminal import counted
+from memkit.terminal import counted, listed
 
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned, PlanRequest
@@ -113,7 +113,7 @@ def plan(
         domain = _domain_of(front, ways["root"], " ".join(task))
     if domain is None:
         meant = misspelt(task[0], PlanCommand.words, "memkit plan") if task else ""
-        here = " No domain of this store has such a task." if task and ways["root"] is not None else ""
+        here = _nearest_tasks(ways["root"], " ".join(task)) if task and ways["root"] is not None else ""
         raise UsageError(f"Missing option '--domain'.{here} Name a file, or a domain of the store or a starter.{meant}")
     request = PlanRequest(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
@@ -162,6 +162,15 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
         raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
     if (explain or drawn) and (wish.run or wish.resume is not None):
         raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
+
+
+def _nearest_tasks(root: Path, task: str) -> str:
+    """Return what is told of a task that no domain of the store has: those that may be meant."""
+    from memkit.domains.files import tasks_near
+
+    near = tasks_near(root, task)
+    told = f" It has: {listed(near, most=6)}." if near else ""
+    return f" No domain of this store has such a task.{told}"
 
 
 def _domain_of(front: Front, root: Path, task: str) -> str | None:

@@ -229,7 +229,8 @@ def audit(front: Front, user: str | None, event: str | None, since: str | None, 
     nothing = "Nothing that fits." if narrowed else "Nothing yet."
     if event is not None and not events and not front.json:
         nothing += f" Kinds of events here: {', '.join(sorted({str(one['event']) for one in log.events()})) or 'none'}."
-    front.answer({"events": events}, [_line(entry) for entry in events] or [nothing])
+    nobody = [] if events else front.nobody(user)
+    front.answer({"events": events}, [_line(entry) for entry in events] or [nothing], diagnostics=nobody)
 
 
 def _line(entry: Mapping[str, Any]) -> ListRow:

@@ -24,6 +24,7 @@ from memkit.cli.output import (
     require_person,
     suggestion,
     with_trust,
+    words_argument,
 )
 from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
@@ -423,7 +424,7 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
 
 @config.command("set")
 @click.argument("key", type=SETTING)
-@click.argument("value")
+@words_argument("value")
 @click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""

@@ -32,6 +32,7 @@ from memkit.cli.output import (
     record_argument,
     tail_option,
     user_option,
+    words_argument,
 )
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
@@ -155,7 +156,8 @@ def list_command(
     truncated = limit is not None and len(records) > limit
     shown = records[-tail:] if tail else records[:limit]
     doubtful = in_question(archive, owner, [record.id for record in shown])
-    data: dict[str, Any] = {"records": [record.to_data() for record in shown], "open": doubtful}
+    data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
+    data |= {"open": doubtful} if doubtful else {}
     if limit is not None:
         data["truncated"] = truncated
     lines: list[str] = [record_line(record, is_open=record.id in doubtful) for record in shown]
@@ -163,7 +165,8 @@ def list_command(
     if truncated:
         lines.append(f"… more than {limit}: raise --limit.")
     unread = sum(record.is_sealed for record in shown)
-    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
+    nobody = [] if shown else front.nobody(owner)
+    front.answer(data, lines, diagnostics=[*nobody, *sealed_findings(front, unread)])
 
 
 def _answer_open(
@@ -220,7 +223,7 @@ def _quoted(text: str) -> list[str]:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @user_option
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
 @click.option(
@@ -271,7 +274,7 @@ def search(
         data["vectors"] = report.vectors
     marked = zip(report.hits, taints, strict=True)
     asked = in_question(workspace.archive_at(at), owner, [hit.record.id for hit in report.hits])
-    data["open"] = asked
+    data |= {"open": asked} if asked else {}
     lines: list[str] = []
     for hit, taint in marked:
         marks = [*filter(None, [tainted(taint)]), *([OPEN] if hit.record.id in asked else [])]
@@ -291,7 +294,7 @@ def search(
         lines += [f"  vectors  {report.vectors}"] if report.vectors != "off" else []
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
-    findings = sealed_findings(front, unread)
+    findings = [*([] if report.hits else front.nobody(owner)), *sealed_findings(front, unread)]
     if workspace.settings["privacy.long_term"] == "off":
         message = "This store recalls nothing beyond a session: privacy.long_term is off."
         findings.append(diagnostic("long_term_off", message, severity="info"))
@@ -489,7 +492,7 @@ def stats(front: Front, user: str | None, health: bool) -> None:
         ListRow(ListCell(f"{'most used':>10}", "aside"), ListCell(one_line(id), "id"), ListCell(str(uses), "number"))
         for id, uses in found.most_used
     ]
-    front.answer(data, lines)
+    front.answer(data, lines, diagnostics=front.nobody(user))
 
 
 def _answer_health(front: Front, user: str | None) -> None:

@@ -20,6 +20,7 @@ from memkit.cli.output import (
     record_argument,
     require_person,
     user_option,
+    words_argument,
 )
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
@@ -32,7 +33,7 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
 
 
 @click.command("add", cls=MemkitCommand)
-@click.argument("text")
+@words_argument("text")
 @user_option
 @click.option(
     "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What kind of record it is."
@@ -79,7 +80,7 @@ def add(
 
 @click.command("put", cls=MemkitCommand)
 @click.argument("key", type=VALUE_KEY)
-@click.argument("value")
+@words_argument("value")
 @user_option
 @click.pass_obj
 def put(front: Front, key: str, value: str, user: str | None) -> None:
@@ -95,7 +96,7 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 
 @click.command("supersede", cls=MemkitCommand)
 @record_argument
-@click.argument("text")
+@words_argument("text")
 @owner_option
 @reason_option
 @click.pass_obj
@@ -251,7 +252,7 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
 
 @click.command("refine", cls=MemkitCommand)
 @record_argument
-@click.argument("feedback")
+@words_argument("feedback")
 @owner_option
 @click.option("--dry-run", is_flag=True, help="Only print the proposed wording.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")

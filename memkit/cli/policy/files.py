@@ -18,7 +18,7 @@ from memkit.cli.file_history import (
     bump_option,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs, words_argument
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
@@ -86,7 +86,7 @@ def show(front: Front, name: str) -> None:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
@@ -221,7 +221,9 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
         raise UsageError("--tool is empty. Name the tool that would be called.")
     root = front.root
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
-    front.answer(checked_data(checked), signed(checked_lines(checked)), ok=checked.verdict.decision not in _STOPS)
+    findings = [diagnostic("tool-name", checked.hint, severity="info")] if checked.hint else []
+    ok = checked.verdict.decision not in _STOPS
+    front.answer(checked_data(checked), signed(checked_lines(checked)), ok=ok, diagnostics=findings)
 
 
 # ``memkit policy export``.

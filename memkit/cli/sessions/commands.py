@@ -11,7 +11,15 @@ import click
 
 from memkit.cli.display import ListCell, ListRow, beginnings
 from memkit.cli.memory.options import record_line
-from memkit.cli.output import Front, MemkitCommand, SessionName, require_person, tail_option, user_option
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    SessionName,
+    require_person,
+    tail_option,
+    user_option,
+    words_argument,
+)
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.terminal import counted, one_line
@@ -84,11 +92,13 @@ def list_command(front: Front, user: str | None, limit: int | None, tail: int | 
     lines: list[str] = [card_line(card, workspace.clock(), width, short[card.session]) for card in shown]
     lines = lines or [f"No sessions of {one_line(owner)}."]
     listed = [card_data(card) | {"open": book.is_open(card)} for card in shown]
-    front.answer({"sessions": listed, **_cut(len(cards), limit)}, [*lines, *_more(len(cards), limit)])
+    nobody = [] if cards else front.nobody(owner)
+    data = {"sessions": listed, **_cut(len(cards), limit)}
+    front.answer(data, [*lines, *_more(len(cards), limit)], diagnostics=nobody)
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @user_option
 @limit_option
 @click.pass_obj
@@ -199,7 +209,7 @@ def _more(total: int, limit: int | None) -> list[str]:
 
 @click.command("rename", cls=MemkitCommand)
 @click.argument("session", type=SessionName())
-@click.argument("name")
+@words_argument("name")
 @user_option
 @click.pass_obj
 def rename(front: Front, session: str, name: str, user: str | None) -> None:

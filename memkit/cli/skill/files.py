@@ -29,6 +29,7 @@ from memkit.cli.output import (
     diagnostic,
     user_option,
     with_trust,
+    words_argument,
 )
 from memkit.terminal import counted, one_line
 
@@ -88,7 +89,7 @@ def show(front: Front, name: str) -> None:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:

@@ -481,10 +481,13 @@ class ArchiveReader:
 
         At ``most`` so many records that nobody looked at yet are compared in each corpus, the newest first.
         """
-        from ..lifecycle.questions import open_questions
-
         with self._reading(user_id):
-            found = open_questions(self._index, self._names(user_id), self._clock(), most)
+            names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
+            if not names:  # as in nearly every search, which need not load what compares
+                return []
+            from ..lifecycle.questions import open_questions
+
+            found = open_questions(self._index, names, self._clock(), most)
             return [question for question in found if user_id in (None, question.user_id)]
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
