@@ -290,12 +290,34 @@ def command_name() -> str:
     return ".".join(context.command_path.split()[1:]) or "memkit"
 
 
+EXAMPLES = Path(__file__).with_name("examples.txt")
+
+
+def examples(command: str) -> list[str]:
+    """Return the command lines that the help of a command shows, ``memory add`` or nothing for memkit itself."""
+    title = command or "memkit"
+    blocks = (block.splitlines() for block in EXAMPLES.read_text(encoding="utf-8").split("\n\n"))
+    return next(([line.strip() for line in block[1:]] for block in blocks if block[:1] == [title]), [])
+
+
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the examples of a command below its options, each as it is typed: lines are not broken."""
+    lines = examples(" ".join(ctx.command_path.split()[1:]))
+    if lines:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in lines))
+
+
 class MemkitCommand(click.Command):
     """A command that also takes the options every memkit command has."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write two examples."""
+        write_examples(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the beginning of an id stands for the whole one by then."""
@@ -330,6 +352,10 @@ class MemkitGroup(click.Group):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write two examples."""
+        write_examples(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole first sentence of each command; click would cut it at the end of the line."""
