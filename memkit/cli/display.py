@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, Self, TextIO
 
-from memkit.terminal import harmless
+from memkit.terminal import broken, harmless
 
 Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
 """What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""
@@ -104,6 +104,8 @@ class Presentation(NamedTuple):
     def _line(self, line: str) -> str:
         if not isinstance(line, SignedLine):
             return harmless(line)
+        if not line.lstrip().startswith("memkit "):  # what is to be copied stays on its line
+            line = broken(line, self.width)
         indent, word = line[: len(line) - len(line.lstrip())], line.split(maxsplit=1)[:1]
         meaning = SIGNS.get(word[0].rstrip(":").lower()) if word else None
         if meaning is None or not word:
@@ -282,11 +284,12 @@ def show(text: str, *, may_wait: bool = True) -> None:
     """Write a text to standard output; one that is longer than the terminal goes through ``PAGER``, which waits."""
     import shutil
 
-    from memkit.runtime.host.persons import agent_at_work
+    from memkit.runtime.host.persons import AGENTS
 
     size = shutil.get_terminal_size()
     is_long = may_wait and text.count("\n") + 1 >= size.lines
-    if is_long and is_able_terminal() and sys.stdin.isatty() and agent_at_work() is None and _paged(text):
+    is_agents = any(os.environ.get(name) for name in AGENTS)  # which would wait for a key that it never presses
+    if is_long and is_able_terminal() and sys.stdin.isatty() and not is_agents and _paged(text):
         return
     sys.stdout.write(f"{text}\n")
 

@@ -6,13 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
 import pytest
 
-from memkit.cli.completion import quoted, typed
 from memkit.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 NOT_RUN = {
     "memkit backend migrate --url postgresql://owner@db/memory --role agent": "it makes tables in a PostgreSQL server",
     "memkit backend move --to '$MEMORY_URL' --dry-run": "it asks a PostgreSQL server; tests/backends has one",
-    "memkit backend move --tier working --to redis://cache:6379/0 --yes": "it asks a Redis server, as tests/backends do",
+    "memkit backend move --tier working --to redis://cache:6379/0 --yes": "it asks a Redis server",
 }
 """Examples that need a server that no test of this folder has, and why."""
 
