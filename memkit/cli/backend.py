@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Front, MemkitGroup, diagnostic, require_person
 from memkit.store.trust import Trust
 from memkit.terminal import counted, one_line
@@ -29,8 +30,11 @@ def status(front: Front) -> None:
         "ok": found.ok,
     }
     lines = [
-        f"archive  {_place(found.archive)}, {counted(found.archive.records or 0, 'record')}",
-        f"working  {_place(found.working)}",
+        ListRow(
+            ListCell("archive", "aside"),
+            ListCell(f"{_place(found.archive)}, {counted(found.archive.records or 0, 'record')}"),
+        ),
+        ListRow(ListCell("working", "aside"), ListCell(_place(found.working))),
     ]
     findings = [diagnostic(fault.code, str(fault))] if (fault := found.working.fault) else []
     if found.working.remark:

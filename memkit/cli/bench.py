@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from memkit.cli.display import is_able_terminal
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, User, diagnostic
 from memkit.terminal import one_line
 
@@ -55,7 +56,7 @@ def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, .
     def show(number: int) -> None:
         click.echo(f"\r{number} dialogues", nl=False, err=True)
 
-    watched = sys.stderr.isatty() and not front.json
+    watched = is_able_terminal(sys.stderr) and not front.json
     result = bench_retrieval(file, modes=modes, ks=ks, model=model, progress=show if watched else None)
     if watched:
         click.echo(err=True)

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import SECTION
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, agent_option, user_option
+from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option, words_argument
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
@@ -29,12 +31,12 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
     workspace = front.workspace
     sections = core_sections(workspace, workspace.user(user), agent, at)
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
-    front.answer({"sections": sections}, lines[:-1])
+    front.answer({"sections": sections}, lines[:-1], diagnostics=[] if sections else front.nobody(user))
 
 
 @core.command("set")
-@click.argument("section", metavar="[human|system|SECTION]")
-@click.argument("text")
+@click.argument("section", type=SECTION, metavar="[human|system|SECTION]")
+@words_argument("text")
 @user_option
 @agent_option
 @reason_option
@@ -51,7 +53,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 
 
 @core.command("rollback")
-@click.argument("section")
+@click.argument("section", type=SECTION)
 @click.argument("version", default="1", metavar="[N|ID]")
 @user_option
 @agent_option
@@ -67,17 +69,28 @@ def rollback(front: Front, section: str, version: str, user: str | None, agent: 
 
 @core.command("history")
 @user_option
+@tail_option
 @click.pass_obj
-def history(front: Front, user: str | None) -> None:
+def history(front: Front, user: str | None, tail: int | None) -> None:
     """Print every version of every section of USER and of each agent of theirs, oldest first."""
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
-    lines = [
-        f"{event['id']}  {event['at']}  {_named(event)}  by {event['actor']}, {event['trust']}: "
-        f"{one_line(str(event['text']))}"
-        for event in versions
-    ]
-    front.answer({"versions": versions}, lines or ["No edits."])
+    versions = versions[-tail:] if tail else versions
+    lines = [_version_row(event) for event in versions]
+    nobody = [] if versions else front.nobody(user)
+    front.answer({"versions": versions}, lines or ["No edits."], diagnostics=nobody)
+
+
+def _version_row(event: Mapping[str, Any]) -> ListRow:
+    by, text = f"by {event['actor']}, {event['trust']}:", one_line(str(event["text"]))
+    return ListRow(
+        ListCell(str(event["id"]), "id"),
+        ListCell(str(event["at"]), "time"),
+        ListCell(_named(event), "name"),
+        ListCell(by, "aside"),
+        ListCell(text),
+        plain=f"{event['id']}  {event['at']}  {_named(event)}  {by} {text}",
+    )
 
 
 def _named(event: Mapping[str, Any]) -> str:

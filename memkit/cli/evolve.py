@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import click
 from click.core import ParameterSource
 
+from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import POSITIVE, Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
 from memkit.cli.progress import GenerationProgress, Stopping
@@ -142,7 +143,7 @@ def _step(step: LineageStep) -> dict[str, Any]:
     }
 
 
-def _table(steps: list[LineageStep]) -> list[str]:
+def _table(steps: list[LineageStep]) -> list[ListRow]:
     rows = [("generation", "program", "operation", "score", "change")]
     for step in steps:
         judged = step.judged
@@ -150,7 +151,14 @@ def _table(steps: list[LineageStep]) -> list[str]:
         change = "" if step.change is None else f"{step.change:+.3g}"
         rows.append((str(judged.generation), judged.id[:SHORT], judged.operation, score, change))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    meanings: tuple[Meaning, ...] = ("number", "id", "aside", "number", "number")
+    return [
+        ListRow(
+            *(ListCell(text, meaning, text) for text, meaning in zip(row, meanings, strict=True)),
+            plain="  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(),
+        )
+        for row in rows
+    ]
 
 
 _CHANGEABLE = ("generations", "workers", "executor", "target", "patience", "price")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
 from memkit.terminal import one_line
 
@@ -35,7 +36,13 @@ def answer_trace(front: Front, name: str, trace: Trace) -> None:
         for revision in trace.revisions
     ]
     lines = [
-        f"{each.commit[:10]}  {each.at[:10]}  {each.version or '-':8} {one_line(each.subject, 80)}"
+        ListRow(
+            ListCell(each.commit[:10], "id", each.commit[:10]),
+            ListCell(each.at[:10], "time", each.at),
+            ListCell(each.version or "-", "name"),
+            ListCell(one_line(each.subject, 80)),
+            plain=f"{each.commit[:10]}  {each.at[:10]}  {each.version or '-':8} {one_line(each.subject, 80)}",
+        )
         for each in trace.revisions
     ]
     findings = warn(front, "shallow", SHALLOW) if trace.is_shallow else []
@@ -56,7 +63,7 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
     lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
     rows = [{key: value for key, value in asdict(change).items() if key != "id"} for change in done.changes]
     findings = commit_findings(front, root) if done.commit else []
-    front.answer(asdict(done) | {"changes": rows}, lines, diagnostics=findings)
+    front.answer(asdict(done) | {"changes": rows}, signed(lines), diagnostics=findings)
 
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:

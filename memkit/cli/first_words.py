@@ -56,6 +56,7 @@ class FirstWordsCommand(MemkitCommand):
         """Write the words with what each does."""
         with formatter.section("Words"):
             formatter.write_dl([(word, text) for word, (_, text) in self.words.items()])
+        super().format_epilog(ctx, formatter)
 
 
 def misspelt(word: str, words: Mapping[str, tuple[str, str]], command: str) -> str:

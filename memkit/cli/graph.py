@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memkit.cli.memory.options import Date
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User
+from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, words_argument
 from memkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: 
 
 
 @graph.command("around", cls=MemkitCommand)
-@click.argument("name")
+@words_argument("name")
 @click.option("--steps", type=click.IntRange(1, 2), default=1, show_default=True, help="How far away.")
 @user_option
 @as_of_option

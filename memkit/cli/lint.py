@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import RULE_CODE
+from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
 from memkit.store.layout import find_store
@@ -106,8 +109,9 @@ def lint(
     if diff:
         data["diff"] = report.diff
     text = "" if front.json else _formatted(report, form)
+    lines = _headlines(text) if form in ("text", "concise") and text else [text]
     diagnostics = [_diagnostic(finding, report) for finding in report.findings]
-    front.answer(data, text, ok=not report.findings or _are_notes(report.findings), diagnostics=diagnostics)
+    front.answer(data, lines, ok=not report.findings or _are_notes(report.findings), diagnostics=diagnostics)
 
 
 def _are_notes(findings: Sequence[Finding]) -> bool:
@@ -127,6 +131,23 @@ def _write_schemas(front: Front) -> None:
 def _formatted(report: LintReport, form: str) -> str:
     text: str = getattr(import_module(f"memkit.lint.{_FORMATS[form]}"), f"{form}_report")(report)
     return text
+
+
+_HEADLINE = re.compile(r"(?P<place>.+?:\d+:\d+:) (?P<code>MK\w+) (?P<message>.+)")
+
+
+def _headlines(text: str) -> list[str]:
+    """Return a report's lines, those that begin a finding as rows: where, which rule, and what."""
+    return [_headline(found, line) if (found := _HEADLINE.fullmatch(line)) else line for line in text.split("\n")]
+
+
+def _headline(found: re.Match[str], line: str) -> ListRow:
+    from memkit.lint.rules import RULES
+
+    rule = RULES.get(found["code"])
+    meaning: Meaning = "bad" if rule and rule.severity == "error" else "care"
+    cells = (ListCell(found["place"], "name"), ListCell(found["code"], meaning), ListCell(found["message"]))
+    return ListRow(*cells, plain=line)
 
 
 def _finding(finding: Finding, report: LintReport) -> dict[str, Any]:
@@ -154,7 +175,7 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 
 @click.command("rule", cls=MemkitCommand)
-@click.argument("code", required=False)
+@click.argument("code", type=RULE_CODE, required=False)
 @click.pass_obj
 def rule(front: Front, code: str | None) -> None:
     """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""
@@ -163,7 +184,16 @@ def rule(front: Front, code: str | None) -> None:
 
     if code is None:
         rules = [{"code": each.code, "name": each.name, "what": each.what} for each in RULES.values()]
-        front.answer({"rules": rules}, [f"{each.code}  {each.name:28} {each.what}" for each in RULES.values()])
+        rows = [
+            ListRow(
+                ListCell(each.code, "id", each.code),
+                ListCell(each.name, "name"),
+                ListCell(each.what),
+                plain=f"{each.code}  {each.name:28} {each.what}",
+            )
+            for each in RULES.values()
+        ]
+        front.answer({"rules": rules}, rows)
     else:
         found, page = explain_rule(code)
         front.answer(found.told(), page.rstrip("\n"))

@@ -15,8 +15,7 @@ from typing import Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
-from memkit.runtime.memory.gate.secrets import mask
+from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
 from memkit.terminal import harmless
 
 Commands = Mapping[str, tuple[str, str]]
@@ -234,7 +233,7 @@ COMMANDS: Commands = {
     "token": ("memkit.cli.serve:token", "Make, list and revoke the tokens with which programs call a server."),
     "mcp": ("memkit.cli.serve:mcp", "Tell clients of the Model Context Protocol about this store."),
     "fake-llm": ("memkit.cli.fake_llm:fake_llm", "Serve a scripted model on loopback, for tests without a key."),
-    "completion": ("memkit.cli.setup:completion", "Print the shell completion for bash, zsh or fish."),
+    "completion": ("memkit.cli.completion:completion", "Print the shell completion for bash, zsh or fish."),
 }
 
 
@@ -255,6 +254,8 @@ YOUNG_OBJECTS = 100_000
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
     front, printing = Front(), sys.stdout
+    if COMPLETES in os.environ:
+        importlib.import_module("memkit.cli.completion")  # what shells get is registered there
     try:
         try:
             result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)
@@ -291,6 +292,8 @@ def main() -> None:
 
 def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     """Print ``error`` as one line or one envelope and return its exit code."""
+    from memkit.runtime.memory.gate.secrets import mask
+
     code, label, message = _describe(error)
     message = mask(message)  # it may quote what somebody typed in the wrong place
     if front.debug or "--debug" in arguments:

@@ -9,23 +9,28 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memkit.errors import MemkitError, NegativeAnswer, NotTrusted, UsageError
+from memkit.cli.display import is_drawn, show
+from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import ShardProblem
     from memkit.store.allowances import Demands
     from memkit.store.trust import Trust
     from memkit.workspace import Workspace
 
 
+COMPLETES = "_MEMKIT_COMPLETE"
+"""The variable by which a shell asks how a command line may go on."""
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
+Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 MOST_SHOWN, WIDEST = 20, 400
 """How much is shown before a question: so much that the question stays in sight."""
 ENDPOINTS = (
@@ -110,10 +115,29 @@ class Front:
         if self.json:
             click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
         else:
-            lines = text if isinstance(text, str) else "\n".join(text)
-            if lines:
-                click.echo(harmless(lines))
+            lines = [text] if isinstance(text, str) else list(text)
+            if is_drawn():
+                self._draw(lines)
+            elif any(lines) or len(lines) > 1:
+                click.echo(harmless("\n".join(lines)))
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
+
+    def _draw(self, lines: Sequence[str]) -> None:
+        """Print an answer as a terminal shows it best; with ``--no-input`` nothing waits for a key."""
+        import shutil
+        from datetime import UTC, datetime
+
+        from memkit.cli.display import Presentation, is_coloured
+
+        opened = self._workspace
+        text = Presentation(
+            width=shutil.get_terminal_size().columns,
+            colour=is_coloured(),
+            now=opened.clock() if opened else datetime.now(UTC),
+            shorten=opened.archive.shortened if opened else lambda _ids: {},
+        ).text(lines)
+        if text:
+            show(text, may_wait=not self.no_input)
 
     def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
         """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
@@ -121,9 +145,35 @@ class Front:
         found = self._workspace.damage if self._workspace else self._damage
         return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
+    def nobody(self, user: str | None) -> list[Diagnostic]:
+        """Say that nothing is stored of a user where another one's name is near, and return that as findings."""
+        hint = self.nearest_user(user)
+        if not hint:
+            return []
+        message = f"Nothing is stored of {one_line(str(user), 40)!r}.{hint}"
+        if not self.json:
+            self.note(message)
+        return [diagnostic("unknown-user", message, severity="info")]
+
+    def nearest_user(self, user: str | None) -> str:
+        """Return `` Did you mean '…'?`` for a user of whom nothing is stored, where another one's name is near."""
+        if self._workspace is None or user is None:
+            return ""
+        known = self._workspace.archive.users()
+        return "" if user in known else suggestion(user, map(one_line, known))
+
+    def nearest_id(self, given: str) -> str:
+        """Return `` Did you mean '…'?`` for an id that no line has, where one that begins alike differs by a letter."""
+        if self._workspace is None:
+            return ""
+        archive = self._workspace.archive
+        near = next(filter(None, (archive.ids_beginning(given[:size], most=NEAR) for size in (10, 8, 6, 4))), [])
+        return "" if given in near else suggestion(given, near)
+
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
-        click.echo(harmless(message), err=True)
+        if COMPLETES not in os.environ:  # a shell that completes has no place for it
+            click.echo(harmless(message), err=True)
 
     @property
     def interactive(self) -> bool:
@@ -240,12 +290,34 @@ def command_name() -> str:
     return ".".join(context.command_path.split()[1:]) or "memkit"
 
 
+EXAMPLES = Path(__file__).with_name("examples.txt")
+
+
+def examples(command: str) -> list[str]:
+    """Return the command lines that the help of a command shows, ``memory add`` or nothing for memkit itself."""
+    title = command or "memkit"
+    blocks = (block.splitlines() for block in EXAMPLES.read_text(encoding="utf-8").split("\n\n"))
+    return next(([line.strip() for line in block[1:]] for block in blocks if block[:1] == [title]), [])
+
+
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the examples of a command below its options, each as it is typed: lines are not broken."""
+    lines = examples(" ".join(ctx.command_path.split()[1:]))
+    if lines:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in lines))
+
+
 class MemkitCommand(click.Command):
     """A command that also takes the options every memkit command has."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write two examples."""
+        write_examples(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the beginning of an id stands for the whole one by then."""
@@ -255,7 +327,21 @@ class MemkitCommand(click.Command):
                 ctx.params[param.name] = (
                     whole(ctx, given) if isinstance(given, str) else tuple(whole(ctx, one) for one in given)
                 )
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except NotFound as error:
+            error.args = (f"{error}{self._meant(ctx)}",)
+            raise
+
+    def _meant(self, ctx: click.Context) -> str:
+        """Return what may have been meant by a user or an id that is not there."""
+        front = ctx.ensure_object(Front)
+        user = next((ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, User)), None)
+        if hint := front.nearest_user(user):
+            return hint
+        ids = [ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, RecordId)]
+        given = [one for each in ids if each for one in ((each,) if isinstance(each, str) else each)]
+        return next(filter(None, map(front.nearest_id, given)), "")
 
 
 class MemkitGroup(click.Group):
@@ -266,6 +352,10 @@ class MemkitGroup(click.Group):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write two examples."""
+        write_examples(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole first sentence of each command; click would cut it at the end of the line."""
@@ -292,6 +382,27 @@ class SuggestingChoice(click.Choice[str]):
         return message + suggestion(str(value), [str(choice) for choice in self.choices])
 
 
+class Words(click.Argument):
+    """The last argument of a command, a text: words that nobody put in quotes are taken together."""
+
+    def __init__(self, param_decls: Sequence[str], **attrs: Any) -> None:
+        super().__init__(param_decls, **attrs | {"nargs": -1, "required": True})
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the words with one space between two; one that was in quotes is as it was."""
+        words = super().process_value(ctx, value)
+        return " ".join(words) if words else words
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """Return the name as of one text, which it is."""
+        return str(self.name).upper()
+
+
+def words_argument(name: str) -> Callable[[Decorated], Decorated]:
+    """Return the argument for a text that may come without quotes; it is a command's last one."""
+    return click.argument(name, cls=Words)
+
+
 class User(click.ParamType[str]):
     """Whose memory it is. An empty name, as of a variable that is not set, is no name and does not mean everybody."""
 
@@ -303,6 +414,28 @@ class User(click.ParamType[str]):
             self.fail("Whose memory? A user's name is not empty.", param, ctx)
         return value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return of whom something is stored."""
+        front = ctx.ensure_object(Front)
+        return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive.users()])
+
+
+def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> list[Any]:
+    """Return what a shell may put in the place of an incomplete word: names, each with what it is.
+
+    What cannot be found out offers nothing, and a name that no terminal can show is left out.
+    """
+    from click.shell_completion import CompletionItem
+
+    from memkit.runtime.memory.record.errors import ArchiveError
+
+    try:
+        names = dict(known())
+    except (MemkitError, ArchiveError, OSError):
+        return []
+    fitting = [name for name in names if name.startswith(incomplete) and name.isprintable()]
+    return [CompletionItem(name, help=one_line(names[name], 60)) for name in fitting]
+
 
 user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 agent_option = click.option(
@@ -311,6 +444,11 @@ agent_option = click.option(
 
 executor_option = click.option(
     "--executor", metavar="dask://HOST:PORT", help="Work on the workers of this scheduler; the same result."
+)
+
+
+tail_option = click.option(
+    "--tail", type=click.IntRange(min=1), metavar="N", help="Only the newest N, the newest of them last."
 )
 
 
@@ -325,32 +463,36 @@ class RecordId(click.ParamType[str]):
         Raises:
             UsageError: More than one does.
         """
-        if not BEGINS_AN_ID.fullmatch(given):
+        beginning = given.upper()
+        if not BEGINS_AN_ID.fullmatch(beginning):
             return given
         archive = ctx.ensure_object(Front).workspace.archive
-        found = archive.ids_beginning(given, user_id=ctx.params.get("user"))
-        if len(found) > 1 and given not in found:
-            raise UsageError(f"{given} is how several ids begin: {', '.join(found[:4])}{', …' * (len(found) > 4)}")
+        found = archive.ids_beginning(beginning, user_id=ctx.params.get("user"))
+        if len(found) > 1 and beginning not in found:
+            told = ", ".join(_candidate(archive, id) for id in found[:4])
+            raise UsageError(f"{given} is how several ids begin: {told}{', …' * (len(found) > 4)}")
         return found[0] if len(found) == 1 else given
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Return the newest records of the user whom the line names, or who is configured, and of nobody else."""
-        from click.shell_completion import CompletionItem
+        front = ctx.ensure_object(Front)
 
-        from memkit.runtime.memory.record.errors import ArchiveError
+        def records() -> list[tuple[str, str]]:
+            owner = front.workspace.user(ctx.params.get("user"))
+            found = front.workspace.archive.records(user_id=owner)
+            return [(record.id, record.text) for record in found if record.id.startswith(incomplete)][-COMPLETED:]
 
-        workspace = ctx.ensure_object(Front).workspace
-        try:
-            records = workspace.archive.records(user_id=workspace.user(ctx.params.get("user")))
-            return [
-                CompletionItem(record.id, help=one_line(record.text, 60))
-                for record in records
-                if record.id.startswith(incomplete)
-            ][-COMPLETED:]
-        except (MemkitError, ArchiveError, OSError):
-            return []
+        return offered(incomplete, records)
 
 
+def _candidate(archive: ArchiveReader, id: str) -> str:
+    """Return an id with what it says, where it is a record's."""
+    found = archive.get(id)
+    return f"{id} ({one_line(found.record.text, 40)})" if found else id
+
+
+NEAR = 200
+"""Ids that begin alike, of which the nearest to a misspelt one is looked for."""
 BEGINS_AN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,25}")
 COMPLETED = 50
 """Records that a shell offers, the newest."""
@@ -364,22 +506,14 @@ class SessionName(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
-        from click.shell_completion import CompletionItem
-
-        from memkit.runtime.memory.record.errors import ArchiveError
-
         front = ctx.ensure_object(Front)
-        try:
+
+        def sessions() -> list[tuple[str, str]]:
             cards = front.workspace.session_book.of(front.workspace.user(ctx.params.get("user")))
-        except (MemkitError, ArchiveError, OSError):
-            return []  # a shell that completes has no place for what went wrong
-        words = {card.session: card.name or card.first for card in cards}
-        words |= {card.name: card.session for card in cards if card.name}
-        return [
-            CompletionItem(word, help=one_line(about, 60))
-            for word, about in words.items()
-            if word.startswith(incomplete)
-        ]
+            named = [(card.name, card.session) for card in cards if card.name]
+            return [*((card.session, card.name or card.first) for card in cards), *named]
+
+        return offered(incomplete, sessions)
 
 
 BEGINNING = 4
@@ -455,15 +589,6 @@ def require_person(deed: str) -> None:
 
 GOES_ON = "\\"
 """At the end of a line it says that another one follows."""
-
-
-def is_able_terminal(stream: TextIO | None = None) -> bool:
-    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
-
-    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
-    """
-    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
-    return able and (stream or sys.stdout).isatty()
 
 
 def typed_line(question: str) -> str:

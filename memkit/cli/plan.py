@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from memkit.cli.completion import DOMAIN_NAME
 from memkit.cli.first_words import FirstWordsCommand, misspelt
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice
 from memkit.cli.plan_options import (
@@ -24,7 +25,7 @@ from memkit.cli.plan_options import (
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import CHEAPEST, DEPTH, GAVE_UP, LENGTH, TURNS, Budget, Result
-from memkit.terminal import counted
+from memkit.terminal import counted, listed
 
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned, PlanRequest
@@ -44,7 +45,7 @@ class PlanCommand(FirstWordsCommand):
 
 @click.command("plan", cls=PlanCommand)
 @click.argument("task", required=False, nargs=-1)
-@click.option("--domain", metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option("--domain", type=DOMAIN_NAME, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
 @click.option("--state", type=FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=FILE, help="Objects, facts and tasks, instead of TASK.")
 @click.option("--explain", is_flag=True, help="Show how the task was broken down, or what stood in its way.")
@@ -112,7 +113,7 @@ def plan(
         domain = _domain_of(front, ways["root"], " ".join(task))
     if domain is None:
         meant = misspelt(task[0], PlanCommand.words, "memkit plan") if task else ""
-        here = " No domain of this store has such a task." if task and ways["root"] is not None else ""
+        here = _nearest_tasks(ways["root"], " ".join(task)) if task and ways["root"] is not None else ""
         raise UsageError(f"Missing option '--domain'.{here} Name a file, or a domain of the store or a starter.{meant}")
     request = PlanRequest(domain, " ".join(task) or None, state, problem)
     title = f"Plan: {request.task or request.problem}"
@@ -163,6 +164,15 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
         raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
 
 
+def _nearest_tasks(root: Path, task: str) -> str:
+    """Return what is told of a task that no domain of the store has: those that may be meant."""
+    from memkit.domains.files import tasks_near
+
+    near = tasks_near(root, task)
+    told = f" It has: {listed(near, most=6)}." if near else ""
+    return f" No domain of this store has such a task.{told}"
+
+
 def _domain_of(front: Front, root: Path, task: str) -> str | None:
     """Return the one domain of the store that has the task, as a chat finds it; None where none has."""
     from memkit.domains.files import domains_with
@@ -189,7 +199,13 @@ def _ipc_lines(planned: Planned) -> list[str]:
 
 
 @click.command("verify", cls=MemkitCommand)
-@click.option("--domain", required=True, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option(
+    "--domain",
+    type=DOMAIN_NAME,
+    required=True,
+    metavar="FILE|NAME",
+    help="A file, or a domain of the store or a starter.",
+)
 @click.option("--problem", required=True, type=FILE, help="Objects, facts and tasks.")
 @click.option(
     "--plan", "plan_file", required=True, type=FILE, help="JSON or ipc of memkit plan, YAML, or a step a line."

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from memkit.cli.approval import Approvals
+from memkit.cli.display import SIGNS, ListCell, ListRow
 from memkit.cli.output import (
     Diagnostic,
     Front,
@@ -18,6 +19,7 @@ from memkit.cli.output import (
     SuggestingChoice,
     diagnostic,
     envelope,
+    tail_option,
     with_trust,
     yes_or_no,
 )
@@ -82,13 +84,21 @@ def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None
 
 @click.command("runs", cls=MemkitCommand)
 @click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept.")
+@tail_option
 @click.pass_obj
-def runs(front: Front, run_dir: Path | None) -> None:
+def runs(front: Front, run_dir: Path | None, tail: int | None) -> None:
     """List the runs of plans on this machine, and how far each came."""
     found = plan_runs(run_dir, _workspace(front)).states(front.note)
+    found = found[-tail:] if tail else found
     lines = [
-        f"{state.run.id}  {state.outcome or 'cut off, or under way'}: {state.completed} of {state.started} steps done  "
-        f"{'; '.join(state.to_data()['tasks'])}"
+        ListRow(
+            ListCell(state.run.id, "name"),
+            ListCell(
+                f"{state.outcome or 'cut off, or under way'}: {state.completed} of {state.started} steps done",
+                SIGNS.get(state.outcome or "", "care"),
+            ),
+            ListCell("; ".join(state.to_data()["tasks"])),
+        )
         for state in found
     ]
     front.answer({"runs": [state.to_data() for state in found]}, lines or ["No plan was carried out here yet."])

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, diagnostic, require_person, user_option
+from memkit.cli.display import ListCell, ListRow
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    MemkitGroup,
+    User,
+    diagnostic,
+    require_person,
+    tail_option,
+    user_option,
+)
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import bare_date, normal_time
@@ -51,7 +61,12 @@ def list_command(front: Front) -> None:
     answers = {user: granted for user, granted in said.items() if granted is not None}
     data = [{"user_id": user, "granted": granted} for user, granted in sorted(answers.items())]
     lines = [
-        f"{'granted' if granted else 'withdrawn':<10} {one_line(user)}" for user, granted in sorted(answers.items())
+        ListRow(
+            ListCell("granted", "good") if granted else ListCell("withdrawn", "bad"),
+            ListCell(one_line(user), "name"),
+            plain=f"{'granted' if granted else 'withdrawn':<10} {one_line(user)}",
+        )
+        for user, granted in sorted(answers.items())
     ]
     front.answer({"consents": data}, lines or ["Nobody has agreed or withdrawn."])
 
@@ -96,11 +111,13 @@ def list_keys_command(front: Front) -> None:
     if found.key_id is None:
         front.answer(data, "This store has no keys yet. The first one is made when it is needed.")
         return
-    lines = [f"{found.key_id}  in {folder}", f"store     {_whether_here(found)}"]
-    lines += [
-        f"user      {one_line(owner.user_id) if owner.user_id else f'of whom nothing is stored ({owner.mark[:12]}…)'}"
-        for owner in found.users
+    lines = [
+        ListRow(ListCell(str(found.key_id), "name"), ListCell(f"in {folder}")),
+        ListRow(ListCell("store   ", "aside"), ListCell(_whether_here(found), "good" if found.store else "bad")),
     ]
+    for owner in found.users:
+        whose = one_line(owner.user_id) if owner.user_id else f"of whom nothing is stored ({owner.mark[:12]}…)"
+        lines.append(ListRow(ListCell("user    ", "aside"), ListCell(whose)))
     front.answer(data, lines)
 
 
@@ -201,21 +218,40 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--user", type=User(), help="Only what concerns this user.")
 @click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
 @click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
+@tail_option
 @click.pass_obj
-def audit(front: Front, user: str | None, event: str | None, since: str | None) -> None:
+def audit(front: Front, user: str | None, event: str | None, since: str | None, tail: int | None) -> None:
     """Print the audit log, oldest first."""
     log = front.workspace.audit
     events = [dict(entry) for entry in log.events(user=user, event=event, since=since)]
+    events = events[-tail:] if tail else events
     narrowed = any(choice is not None for choice in (user, event, since))
     nothing = "Nothing that fits." if narrowed else "Nothing yet."
     if event is not None and not events and not front.json:
         nothing += f" Kinds of events here: {', '.join(sorted({str(one['event']) for one in log.events()})) or 'none'}."
-    front.answer({"events": events}, [_line(entry) for entry in events] or [nothing])
+    nobody = [] if events else front.nobody(user)
+    front.answer({"events": events}, [_line(entry) for entry in events] or [nothing], diagnostics=nobody)
 
 
-def _line(entry: Mapping[str, Any]) -> str:
-    who, ids = str(entry.get("user_id") or "-"), " ".join(str(name) for name in entry.get("ids") or ())
-    return one_line(f"{entry.get('at')} {entry.get('event')} {who} {ids} {_about(entry)}", 240)
+def _line(entry: Mapping[str, Any]) -> ListRow:
+    who, ids = str(entry.get("user_id") or "-"), [one_line(str(name)) for name in entry.get("ids") or ()]
+    event = str(entry.get("event"))
+    more = [ListCell(f"and {len(ids) - IDS_SHOWN} more", "aside")] if len(ids) > IDS_SHOWN else []
+    return ListRow(
+        ListCell(str(entry.get("at")), "time"),
+        ListCell(one_line(event), "bad" if event in REFUSING else "name"),
+        ListCell(one_line(who)),
+        *(ListCell(id, "id") for id in ids[:IDS_SHOWN]),
+        *more,
+        ListCell(one_line(_about(entry), 200)),
+        plain=one_line(f"{entry.get('at')} {event} {who} {' '.join(ids)} {_about(entry)}", 240),
+    )
+
+
+REFUSING = ("refusal", "denied")
+"""Kinds of events in which something was not let through."""
+IDS_SHOWN = 3
+"""Ids of an event that a terminal shows; a pipe gets as many as its line holds, ``--json`` all."""
 
 
 def _about(entry: Mapping[str, Any]) -> str:

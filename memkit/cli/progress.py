@@ -9,7 +9,8 @@ import time
 from types import FrameType
 from typing import Self, TextIO
 
-from memkit.cli.output import Front, is_able_terminal
+from memkit.cli.display import is_able_terminal
+from memkit.cli.output import Front
 from memkit.evolution.carrying import Progress
 from memkit.terminal import one_line
 

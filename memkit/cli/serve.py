@@ -16,6 +16,8 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import TOKEN
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, require_person, user_option
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.persons import persons_only
@@ -167,12 +169,20 @@ def list_command(front: Front) -> None:
     data = [
         {"id": one.id, "user_id": one.user_id, "scope": one.scope, "created_at": one.created_at} for one in found
     ]  # fmt: skip
-    lines = [f"{one.id}  {one.created_at[:10]}  {one.scope:<6}  {one_line(one.user_id, 60)}" for one in found]
+    lines: list[str] = [
+        ListRow(
+            ListCell(one.id, "name"),
+            ListCell(one.created_at[:10], "time", one.created_at),
+            ListCell(f"{one.scope:<6}", "aside"),
+            ListCell(one_line(one.user_id, 60)),
+        )
+        for one in found
+    ]
     front.answer({"tokens": data}, lines or ["No tokens."])
 
 
 @token.command("revoke")
-@click.argument("token_id", metavar="ID")
+@click.argument("token_id", metavar="ID", type=TOKEN)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:

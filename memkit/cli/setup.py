@@ -1,4 +1,4 @@
-"""``memkit setup``, to choose who answers, ask it once and write it down; and ``memkit completion``, for shells."""
+"""``memkit setup``: choose who answers, ask it once and write it down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import click
 from memkit.cli.output import (
     Front,
     MemkitCommand,
-    SuggestingChoice,
     User,
     diagnostic,
     typed_line,
@@ -190,18 +189,3 @@ def _typed(question: str, usual: str, check: Callable[[str], Answer]) -> Answer:
             return check(text)
         except UsageError as error:
             click.echo(fitted(f"memkit: {error}"), err=True)
-
-
-@click.command("completion", cls=MemkitCommand)
-@click.argument("shell", type=SuggestingChoice(["bash", "zsh", "fish"]))
-@click.pass_obj
-def completion(front: Front, shell: str) -> None:
-    """Print the completion script for SHELL; add its output to the shell's start-up file."""
-    from click.shell_completion import get_completion_class
-
-    from memkit.cli.main import cli
-
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(cli, {}, "memkit", "_MEMKIT_COMPLETE").source()
-    front.answer({"shell": shell, "script": script}, script)

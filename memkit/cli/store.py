@@ -8,10 +8,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import SETTING
+from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import (
     MOST_SHOWN,
     Front,
@@ -22,16 +24,16 @@ from memkit.cli.output import (
     require_person,
     suggestion,
     with_trust,
+    words_argument,
 )
 from memkit.errors import MemkitError, StoreNotFound, UsageError
 from memkit.runtime.host.persons import agent_at_work
-from memkit.runtime.memory.interface import ShardProblem
-from memkit.store.config import SettingValue, load_settings
-from memkit.store.layout import find_store
-from memkit.store.manifest import meaning_of
-from memkit.store.shard_merge import as_it_is, readable
-from memkit.store.trust import Trust
 from memkit.terminal import counted, one_line, shell_word
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.interface import ShardProblem
+    from memkit.store.config import SettingValue
+
 
 # ``memkit init``: make a store.
 
@@ -175,6 +177,8 @@ def _shown(value: object) -> str:
 @click.pass_obj
 def textconv(front: Front, file: Path) -> None:
     """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
+    from memkit.store.shard_merge import as_it_is, readable
+
     try:
         open_line = front.workspace.sealer.open
     except MemkitError:
@@ -206,7 +210,15 @@ def doctor(front: Front, call: bool) -> None:
 
     checks = examine(front.store, call=call)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
-    lines = [f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}" for check in checks]
+    lines = [
+        ListRow(
+            ListCell("ok", "good") if check.ok else ListCell("NO", "bad"),
+            ListCell(check.name, "name"),
+            ListCell(one_line(check.detail)),
+            plain=f"{'ok ' if check.ok else 'NO '} {check.name:<16} {check.detail}",
+        )
+        for check in checks
+    ]
     findings = [diagnostic("doctor", f"{check.name}: {check.detail}") for check in checks if not check.ok]
     front.answer(data, lines, ok=not findings, diagnostics=findings)
 
@@ -265,7 +277,7 @@ def fsck(
     ]
     seals = {"lines": report.sealed, "unreadable": report.unreadable}
     data = {"records": report.records, "problems": problems, "sealed": seals}
-    front.answer(data, lines, ok=not report.problems, diagnostics=findings)
+    front.answer(data, signed(lines), ok=not report.problems, diagnostics=findings)
 
 
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
@@ -369,7 +381,7 @@ def shown(key: str, value: object) -> object:
 
 
 @config.command("show")
-@click.argument("key", required=False)
+@click.argument("key", type=SETTING, required=False)
 @click.pass_obj
 def show(front: Front, key: str | None) -> None:
     """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
@@ -385,12 +397,21 @@ def show(front: Front, key: str | None) -> None:
     settings = [item._replace(value=shown(item.key, item.value)) for item in settings]
     data = [{"key": item.key, "value": item.value, "origin": item.origin} for item in settings]
     width = max(len(item.key) for item in settings)
-    lines = [f"{item.key:<{width}}  {json.dumps(item.value, ensure_ascii=False)}  ({item.origin})" for item in settings]
+    lines: list[str] = [
+        ListRow(
+            ListCell(f"{item.key:<{width}}", "name"),
+            ListCell(json.dumps(item.value, ensure_ascii=False)),
+            ListCell(f"({item.origin})", "aside" if item.origin == "default" else "care"),
+        )
+        for item in settings
+    ]
     lines.append("What one means, and which values it takes: memkit config show KEY")
     front.answer({"settings": data}, lines)
 
 
 def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> None:
+    from memkit.store.manifest import meaning_of
+
     known = meaning_of(key)
     if known is None or key not in settings:
         raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
@@ -402,8 +423,8 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
 
 
 @config.command("set")
-@click.argument("key")
-@click.argument("value")
+@click.argument("key", type=SETTING)
+@words_argument("value")
 @click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
@@ -419,7 +440,7 @@ def set_command(front: Front, key: str, value: str) -> None:
 
 
 @config.command("unset")
-@click.argument("key")
+@click.argument("key", type=SETTING)
 @click.pass_obj
 def unset_command(front: Front, key: str) -> None:
     """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
@@ -439,6 +460,8 @@ def unset_command(front: Front, key: str) -> None:
 @contextmanager
 def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
     """Let a person's change keep the trust that the store has; some settings are people's alone."""
+    from memkit.store.trust import Trust
+
     if key.startswith(PEOPLES):
         require_person(f"'memkit config {verb} {key}'")
     by_person = agent_at_work() is None
@@ -451,6 +474,9 @@ def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
 
 def store_if_any(front: Front) -> Path | None:
     """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
+    from memkit.store.config import load_settings
+    from memkit.store.layout import find_store
+
     try:
         root = find_store(front.store)
     except StoreNotFound:

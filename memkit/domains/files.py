@@ -110,6 +110,21 @@ def domains_with(root: Path, task: str) -> list[str]:
     return [name for name, one in known.items() if any(_is_called(words, term.split()) for term in one.tasks)]
 
 
+def tasks_near(root: Path, task: str) -> list[str]:
+    """Return the tasks of the store's domains that may be meant, as they are called, the nearest first.
+
+    Those of that name come first, which take other arguments; without any near one all are returned.
+    """
+    import difflib
+
+    known = store_domains(root, lambda name, domain: ())
+    terms = {term: f"{term} ({name})" for name, one in known.items() for term in one.tasks}
+    named = {term.partition(" ")[0]: "" for term in terms}
+    near = difflib.get_close_matches(task.partition(" ")[0], named, n=3)
+    meant = [told for name in near for term, told in terms.items() if term.partition(" ")[0] == name]
+    return meant or list(terms.values())
+
+
 def _is_called(words: Sequence[str], term: Sequence[str]) -> bool:
     return len(words) == len(term) and words[:1] == term[:1]
 

@@ -75,7 +75,12 @@ class SessionBook:
         whole = [card for card in cards if card.session == word] or [card for card in cards if card.name == word]
         fitting = whole or [card for card in cards if word and card.session.startswith(word)]
         if not fitting:
-            raise NotFound(f"No session {word!r:.60} here, or it is another user's. 'memkit sessions list' shows them.")
+            from memkit.store.schema import suggestion
+
+            near = suggestion(word, [name for card in cards for name in (card.session, card.name) if name])
+            raise NotFound(
+                f"No session {word!r:.60} here, or it is another user's.{near} 'memkit sessions list' shows them."
+            )
         if len(fitting) > 1:
             raise UsageError(f"{word!r:.60} fits {len(fitting)} sessions: {_named(fitting)}. Give more of the id.")
         return fitting[0]

@@ -126,7 +126,7 @@ def _foreign_repository(root: Path, place: Path) -> Path | None:
 
 def _repository_around(place: Path) -> Path | None:
     # Looking for .git is enough here, and git itself takes longer to start than everything before the render.
-    return next((folder for folder in place.parents if (folder / ".git").exists()), None)
+    return next((folder for folder in place.resolve().parents if (folder / ".git").exists()), None)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,13 +20,13 @@ from memkit.policies.files import (
 )
 from memkit.runtime.guard.core import Call, Verdict
 from memkit.store.layout import checked_name
-from memkit.terminal import one_line
+from memkit.terminal import listed, one_line
 
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
     from memkit.policies.overview import FoundPolicy, Usage
     from memkit.policies.proving import TableCase
-    from memkit.runtime.guard.core import Policy
+    from memkit.runtime.guard.core import Guard, Policy
     from memkit.runtime.guard.interface import MatchedPolicy
     from memkit.runtime.guard.proof import Ground
     from memkit.store.file_history import RolledBack
@@ -159,6 +159,8 @@ class CheckedCall:
 
     verdict: Verdict
     grounds: tuple[PlacedGround, ...]
+    hint: str = ""
+    """Under which name policies would apply, where none does: of a server's tool, or of one that is spelt alike."""
 
     def of(self, policy: str) -> list[PlacedGround]:
         """Return what one policy's finding rests on."""
@@ -171,11 +173,32 @@ def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mappin
     verdict = guard.decide(tool, args, context)
     found = [finding.name for finding in (*verdict.policies, *verdict.exempted)]
     if not found or guard.fault is not None:
-        return CheckedCall(verdict, ())
+        hint = _other_names(guard, tool, lambda other: guard.decide(other, args, context)) if not found else ""
+        return CheckedCall(verdict, (), hint)
     files = {policy.name: policy.document for policy in load_policies(root / FOLDER)}
     compiled = {policy.name: policy for policy in guard.policies}
     call = Call(tool, args, context)
     return CheckedCall(verdict, tuple(each for name in found for each in _placed(compiled[name], files[name], call)))
+
+
+_SERVERS = "mcp__"
+"""How the names of tools begin that an MCP server brings: then the server's name, ``__`` and its own."""
+
+
+def _other_names(guard: Guard, tool: str, decide: Callable[[str], Verdict]) -> str:
+    """Return which other name of a tool policies know: without its server, with one, or spelt in another way."""
+    from memkit.runtime.guard.kinds import SAMPLE_NAMES
+    from memkit.store.schema import suggestion
+
+    own = tool.rpartition("__")[2]
+    if tool.startswith(_SERVERS) and decide(own).policies:
+        return f"Policies apply to {own!r} without its server. For both names match the tool by the glob '*{own}'."
+    named = {name for policy in guard.policies for name in policy.names() or ()}
+    served = [name for name in sorted(named) if name.startswith(_SERVERS) and name.endswith(f"__{tool}")]
+    if served:
+        return f"Policies name {listed(served, most=3)}: a server's tool has that before its own name."
+    plain = {name for names in SAMPLE_NAMES.values() for name in names if "*" not in name}
+    return "" if tool in named | plain else suggestion(tool, sorted(named | plain)).strip()
 
 
 def _placed(policy: Policy, document: Document, call: Call) -> list[PlacedGround]:
@@ -228,6 +251,8 @@ def checked_lines(checked: CheckedCall) -> Iterator[str]:
     """Yield a verdict and what it rests on as a person reads it."""
     verdict = checked.verdict
     yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
+    if checked.hint:
+        yield checked.hint
     for finding in verdict.policies:
         yield from _finding_lines("*" if finding.decides else " ", finding, checked)
     for finding in verdict.exempted:

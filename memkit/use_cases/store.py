@@ -39,7 +39,7 @@ from memkit.store.git_process import ATTRIBUTES, own_programs
 from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.yaml import YamlError, load_yaml, resolve_plain
-from memkit.terminal import one_line, shell_word
+from memkit.terminal import listed, one_line, shell_word
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 
@@ -449,6 +449,23 @@ class SettingChange:
     """Settings that say something only beside this one, and still stand there."""
 
 
+def _of_many_parts(workspace: Workspace, key: str) -> str:
+    """Return what to do about a setting that is there and is not one value: a list, a mapping, or a section."""
+    inner = [
+        item.key for item in workspace.settings if item.key.startswith(f"{key}.") and _changeable(item.key, item.value)
+    ]
+    if inner:
+        return f"{key!r} is a section. Set one of its settings: {listed(inner, most=6)}."
+    return f"{key!r} has several parts, which the command line cannot set. Write it in {MANIFEST}: {_example(key)}"
+
+
+def _example(key: str) -> str:
+    from memkit.store.manifest import meaning_of
+
+    known = meaning_of(key)
+    return f"{known.meaning} It takes {known.takes}." if known else "'memkit config show' says what it is."
+
+
 def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
     """Set the dotted ``key`` to ``text``, read as YAML 1.2 reads a plain scalar, and commit the file.
 
@@ -459,6 +476,8 @@ def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
     """
     settings = {item.key: item.value for item in workspace.settings if _changeable(item.key, item.value)}
     if key not in settings:
+        if any(item.key == key or item.key.startswith(f"{key}.") for item in workspace.settings):
+            raise UsageError(_of_many_parts(workspace, key))
         near = difflib.get_close_matches(key, settings, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else "'memkit config show' lists them."
         raise UsageError(f"{key!r} is no setting with one value. {advice}")

@@ -32,6 +32,18 @@ def test_gen_says_what_it_wrote(store: Path, tmp_path: Path, capsys: pytest.Capt
     assert set(envelope["data"]["files"]) == files
 
 
+def test_gen_writes_beside_the_store_that_it_is_called_in(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The way there begins in the store's repository and leads out of it, which no .gitignore of the store is about."""
+    monkeypatch.chdir(store)
+
+    code, envelope = ran(["gen", "--target", "react", "--out", "../project"], capsys)
+
+    assert code == 0 and envelope["diagnostics"] == []
+    assert (store.parent / "project" / "README.md").is_file()
+
+
 def test_gen_writes_into_the_stores_outputs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --out the project lies in outputs/<target> of the store; a second run does not overwrite it."""
     assert ran(["gen", "virtual-memory", "--target", "react", "--store", str(store)], capsys)[0] == 0

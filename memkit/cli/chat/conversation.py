@@ -16,6 +16,7 @@ import click
 
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.chat.pages import Outlet
+from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
     Diagnostic,
     Front,
@@ -24,7 +25,6 @@ from memkit.cli.output import (
     damage_diagnostic,
     diagnostic,
     forget_typed_ahead,
-    is_able_terminal,
     typed_line,
 )
 from memkit.cli.trust import STRANGERS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from memkit.cli.chat.conversation import TerminalConversation
-from memkit.cli.output import GOES_ON, is_able_terminal, typed_line
+from memkit.cli.display import is_able_terminal
+from memkit.cli.output import GOES_ON, typed_line
 
 
 class Editor(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import click
 
-from memkit.cli.output import is_able_terminal
+from memkit.cli.display import is_able_terminal
 from memkit.runtime.loop.reply import Event, Listener
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.terminal import fitted, harmless, one_line

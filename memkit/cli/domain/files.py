@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import DOMAIN_NAME
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
-from memkit.domains.files import DOMAIN
-from memkit.drawing.interface import Form
 from memkit.errors import UsageError
-from memkit.lint.interface import Finding, LintReport
-from memkit.lint.reports import text_report
-from memkit.lint.rules import RULES
-from memkit.runtime.htn.core import Domain, Method, Operator, When, term_text
-from memkit.runtime.htn.language.data import head_text
-from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
 from memkit.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.drawing.interface import Form
+    from memkit.lint.interface import Finding, LintReport
+    from memkit.runtime.htn.core import Domain, Method, Operator, When
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
 
@@ -54,12 +51,13 @@ def list_command(front: Front) -> None:
     from memkit.use_cases.domains import list_domains
 
     found = list_domains(front.root)
-    lines = [_line(each) for each in found] or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
+    lines: list[str] = [_line(each) for each in found]
+    lines = lines or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
     front.answer({"domains": [_summary(each) for each in found]}, lines)
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name", metavar="FILE|NAME")
+@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show a domain: its tasks with the methods that do them, and its steps."""
@@ -85,13 +83,18 @@ def _summary(found: ListedDomain) -> dict[str, Any]:
     }
 
 
-def _line(found: ListedDomain) -> str:
+def _line(found: ListedDomain) -> ListRow:
     domain = found.domain
     counted = f"{len(domain.methods)} methods, {len(domain.operators)} operators, {found.problems} problems"
     learned = f", {found.learned} learned" if found.learned else ""
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
-    return f"{domain.name}{marks}  {counted}{learned}  {one_line(domain.description, 90)}".rstrip()
+    about = one_line(domain.description, 90)
+    return ListRow(
+        ListCell(f"{domain.name}{marks}", "name"),
+        ListCell(f"{counted}{learned}", "aside"),
+        *([ListCell(about)] if about else []),
+    )
 
 
 def _tasks(domain: Domain) -> dict[str, list[Method]]:
@@ -103,6 +106,8 @@ def _tasks(domain: Domain) -> dict[str, list[Method]]:
 
 
 def _lines(found: ListedDomain) -> Iterator[str]:
+    from memkit.runtime.htn.language.data import head_text
+
     domain = found.domain
     yield f"{domain.name} ({found.path})" + (f": {domain.description}" if domain.description else "")
     for name, methods in _tasks(domain).items():
@@ -119,10 +124,14 @@ def _lines(found: ListedDomain) -> Iterator[str]:
 
 
 def _declared(domain: Domain, name: str) -> str:
+    from memkit.runtime.htn.language.terms import parameters_text
+
     return f"{name} {parameters_text(domain.tasks[name].parameters)}".rstrip()
 
 
 def _method_lines(method: Method) -> Iterator[str]:
+    from memkit.runtime.htn.core import term_text
+
     yield f"  {method.name}" + (f", if {_listed(method.preconditions)}" if method.preconditions else "")
     steps = [term_text(step) for step in method.steps]
     if method.ordering is not None:
@@ -135,7 +144,7 @@ def _method_lines(method: Method) -> Iterator[str]:
 
 
 def _operator_lines(operator: Operator) -> Iterator[str]:
-    from memkit.runtime.htn.core import When
+    from memkit.runtime.htn.core import When, term_text
 
     tool = f", by the tool {operator.tool}" if operator.tool else ""
     yield f"step {term_text((operator.name,))} {_parameters(operator)}".rstrip() + tool
@@ -150,11 +159,14 @@ def _operator_lines(operator: Operator) -> Iterator[str]:
 
 
 def _parameters(operator: Operator) -> str:
+    from memkit.runtime.htn.language.terms import ROOT_TYPE, parameters_text
+
     untyped = all(parameter.type == ROOT_TYPE for parameter in operator.parameters)
     return " ".join(each.name for each in operator.parameters) if untyped else parameters_text(operator.parameters)
 
 
 def _effect_text(effect: When) -> str:
+    from memkit.runtime.htn.core import term_text
     from memkit.runtime.htn.language.terms import parameters_text
 
     parts: Sequence[tuple[str, Iterable[object]]] = (
@@ -175,10 +187,11 @@ def _listed(items: Iterable[object]) -> str:
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", metavar="[FILE|NAME]", required=False)
+@click.argument("name", type=DOMAIN_NAME, metavar="[FILE|NAME]", required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    from memkit.lint.reports import text_report
     from memkit.use_cases.domains import check_domain
 
     report = check_domain(name, root=store_if_any(front))
@@ -191,6 +204,8 @@ def check(front: Front, name: str | None) -> None:
 
 
 def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    from memkit.lint.rules import RULES
+
     severity = RULES[finding.code].severity
     return diagnostic(
         finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
@@ -201,7 +216,7 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @bump_option
 @note_option
 @click.pass_obj
@@ -214,17 +229,18 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
+    from memkit.domains.files import DOMAIN
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, DOMAIN, name))
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=DOMAIN_NAME)
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
@@ -244,7 +260,9 @@ _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 @click.command("convert", cls=MemkitCommand)
 @click.argument("source", metavar="FILE|NAME")
 @click.argument("target", type=_FILE)
-@click.option("--domain", metavar="FILE|NAME", help="What is converted is a file with a problem of this domain.")
+@click.option(
+    "--domain", type=DOMAIN_NAME, metavar="FILE|NAME", help="What is converted is a file with a problem of this domain."
+)
 @click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
 @click.pass_obj
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
@@ -261,7 +279,7 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 
 
 @click.command("graph", cls=MemkitCommand)
-@click.argument("name", metavar="FILE|NAME")
+@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
 @click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
 @click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import DOMAIN_NAME
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
-from memkit.domains.files import PROBLEMS
-from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
 from memkit.terminal import counted, one_line, tainted
 
 if TYPE_CHECKING:
+    from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
     from memkit.use_cases.lessons import Listed
 
 # ``memkit domain test``.
 
 
 @click.command("test", cls=MemkitCommand)
-@click.argument("names", nargs=-1)
+@click.argument("names", type=DOMAIN_NAME, nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when no problem uses a method or an operator.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=15.0, help="Seconds for each problem (15).")
 @click.pass_obj
@@ -76,6 +76,8 @@ def _unused(used: Mapping[str, bool]) -> list[str]:
 
 
 def _lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
+    from memkit.domains.files import PROBLEMS
+
     if not proofs:
         yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
     for proof in proofs:
@@ -117,7 +119,7 @@ def _gaps(proof: DomainProof, *, strict: bool) -> Iterator[Diagnostic]:
 
 
 @click.command("learned", cls=MemkitCommand)
-@click.argument("domain", required=False)
+@click.argument("domain", type=DOMAIN_NAME, required=False)
 @click.pass_obj
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
@@ -157,7 +159,7 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 @click.command("promote", cls=MemkitCommand)
-@click.argument("domain")
+@click.argument("domain", type=DOMAIN_NAME)
 @click.argument("method")
 @click.option("--as", "new_name", metavar="NAME", help="What the method is called from now on.")
 @click.option("--unverified", is_flag=True, help="Also where nothing is declared to hold once the task is done.")
@@ -198,7 +200,7 @@ def _side(outcome: str, steps: int | None) -> str:
 
 
 @click.command("reject", cls=MemkitCommand)
-@click.argument("domain")
+@click.argument("domain", type=DOMAIN_NAME)
 @click.argument("method")
 @click.option("--reason", required=True, help="Why; a model that proposes the same again is told.")
 @click.pass_obj

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
     Diagnostic,
     Front,
@@ -212,7 +213,7 @@ def _progress(front: Front) -> Any:
 
 
 def _shows_progress(front: Front) -> bool:
-    return not front.json and sys.stderr.isatty()
+    return not front.json and is_able_terminal(sys.stderr)
 
 
 def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:

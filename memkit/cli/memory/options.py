@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Diagnostic, Front, User, diagnostic
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import Record
 from memkit.terminal import one_line, tainted
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.archive.reader import ArchiveReader
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
 
@@ -90,8 +94,28 @@ def with_key(record: Record, most: int) -> str:
     return (f"{one_line(str(key), 80)} = " if key else "") + one_line(record.text, most)
 
 
-def record_line(record: Record) -> str:
-    """Return a record as one line of a list."""
-    who, what = one_line(record.user_id, 40), with_key(record, 100)
-    marked = "".join(f"  ({mark})" for mark in filter(None, [tainted(record.taint)]))
-    return f"{one_line(record.id)}  {record.created_at[:10]}  {who}  {record.type:<10}  {what}{marked}"
+def record_line(record: Record, *, is_open: bool = False) -> ListRow:
+    """Return a record as one line of a list; ``is_open`` says that an open question is about it."""
+    marks = [tainted(record.taint), OPEN if is_open else ""]
+    return ListRow(
+        ListCell(one_line(record.id), "id"),
+        ListCell(record.created_at[:10], "time", record.created_at),
+        ListCell(one_line(record.user_id, 40), "name"),
+        ListCell(f"{record.type:<10}", "aside"),
+        ListCell(with_key(record, 100)),
+        *(ListCell(f"({mark})", "care") for mark in marks if mark),
+    )
+
+
+OPEN = "open question"
+"""What marks a record that cannot be true together with another one; 'memory list --open' shows both."""
+
+
+def in_question(archive: ArchiveReader, owner: str | None, shown: Iterable[str]) -> list[str]:
+    """Return which of the records that are shown an open question is about, in their order."""
+    asked = {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}
+    return [id for id in shown if id in asked]
+
+
+LOOKED_AT = 50
+"""Records that nobody compared yet, of which a list or a search compares so many; 'memory list --open' does all."""

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import VALUE_KEY
+from memkit.cli.display import ListCell, ListRow, field_row
 from memkit.cli.memory.options import (
+    OPEN,
     STATUSES,
     Date,
     at_option,
+    in_question,
     owner_option,
     record_line,
     sealed_findings,
@@ -20,12 +24,15 @@ from memkit.cli.memory.options import (
 from memkit.cli.output import (
     Front,
     MemkitCommand,
+    SessionName,
     SuggestingChoice,
     User,
     agent_option,
     diagnostic,
     record_argument,
+    tail_option,
     user_option,
+    words_argument,
 )
 from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.interface import Hit
     from memkit.runtime.memory.lifecycle.questions import OpenQuestion
     from memkit.use_cases.accounts import BlamedLine, Occasion
+    from memkit.use_cases.health import HealthFinding
 
 
 @click.command("get", cls=MemkitCommand)
@@ -52,20 +60,27 @@ def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     stored = stored_record(front, record_id, user, at)
     data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
-        f"{one_line(key):>13}  {_shown(value)}"
+        field_row(one_line(key), _shown(value), 13)
         for key, value in data.items()
         if key not in ("text", "history", "waits")
     ]
-    lines += [f"{'waits':>13}  {_reason(one)}" for one in data.get("waits", ())]
-    lines += [
-        f"{event['at']}  {event['op']}  by {event['actor']}  {one_line(str(event['reason'] or ''))}".rstrip()
-        for event in stored.history
-    ]
+    lines += [field_row("waits", _reason(one), 13) for one in data.get("waits", ())]
+    lines += [_event_row(event) for event in stored.history]
     front.answer(data, lines, diagnostics=sealed_findings(front, int(stored.record.is_sealed)))
 
 
+def _event_row(event: Mapping[str, Any]) -> ListRow:
+    why = one_line(str(event["reason"] or ""))
+    return ListRow(
+        ListCell(str(event["at"]), "time"),
+        ListCell(str(event["op"]), "name"),
+        ListCell(f"by {event['actor']}"),
+        *([ListCell(why, "aside")] if why else []),
+    )
+
+
 @click.command("get-value", cls=MemkitCommand)
-@click.argument("key")
+@click.argument("key", type=VALUE_KEY)
 @user_option
 @click.pass_obj
 def get_value(front: Front, key: str, user: str | None) -> None:
@@ -85,7 +100,7 @@ def get_value(front: Front, key: str, user: str | None) -> None:
 )
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
-@click.option("--session", help="Only from this session.")
+@click.option("--session", type=SessionName(), help="Only from this session.")
 @click.option("--status", type=SuggestingChoice((*STATUSES, EXPIRED)), help="Only in this state (default: live).")
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
@@ -93,6 +108,7 @@ def get_value(front: Front, key: str, user: str | None) -> None:
     "--open", "unsettled", is_flag=True, help="What cannot be true together, what waits, and how to settle it."
 )
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
+@tail_option
 @click.pass_obj
 def list_command(
     front: Front,
@@ -106,12 +122,15 @@ def list_command(
     at: str | None,
     unsettled: bool,
     limit: int | None,
+    tail: int | None,
 ) -> None:
     """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
-    if unsettled and (status or as_of or limit):
-        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit.")
+    if unsettled and (status or as_of or limit or tail):
+        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit, --tail.")
+    if limit and tail:
+        raise UsageError("--limit takes the oldest, --tail the newest. Give one of them.")
     workspace = front.workspace
     archive, owner = workspace.archive_at(at), user or workspace.settings["user"]
     if unsettled:
@@ -135,15 +154,19 @@ def list_command(
     records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
     records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
     truncated = limit is not None and len(records) > limit
-    shown = records[:limit] if limit is not None else records
+    shown = records[-tail:] if tail else records[:limit]
+    doubtful = in_question(archive, owner, [record.id for record in shown])
     data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
+    data |= {"open": doubtful} if doubtful else {}
     if limit is not None:
         data["truncated"] = truncated
-    lines = [record_line(record) for record in shown] or [f"No records{f' of {one_line(owner)}' if owner else ''}."]
+    lines: list[str] = [record_line(record, is_open=record.id in doubtful) for record in shown]
+    lines = lines or [f"No records{f' of {one_line(owner)}' if owner else ''}."]
     if truncated:
         lines.append(f"… more than {limit}: raise --limit.")
     unread = sum(record.is_sealed for record in shown)
-    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
+    nobody = [] if shown else front.nobody(owner)
+    front.answer(data, lines, diagnostics=[*nobody, *sealed_findings(front, unread)])
 
 
 def _answer_open(
@@ -155,7 +178,7 @@ def _answer_open(
     lines: list[str] = []
     for question in questions:
         stored = filter(None, (archive.get(id) for id in question.ids))
-        lines += [question.why, *(f"  {record_line(one.record)}" for one in stored)]
+        lines += [question.why, *(record_line(one.record).below(2) for one in stored)]
         lines += [f"  which of them holds: memkit memory resolve {one_line(question.ids[0])} --holds [--since DATE]"]
         if question.kind == "of_rejected":
             lines += [f"  it is false too:     memkit memory reject {one_line(question.ids[0])}"]
@@ -200,14 +223,14 @@ def _quoted(text: str) -> list[str]:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @user_option
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
 @click.option(
     "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
 )
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
-@click.option("--session", help="Ask from within this session: what is for it alone is found too.")
+@click.option("--session", type=SessionName(), help="Ask from within this session: what is for it alone is found too.")
 @agent_option
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
@@ -250,15 +273,28 @@ def search(
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
         data["vectors"] = report.vectors
     marked = zip(report.hits, taints, strict=True)
-    lines = [line for hit, taint in marked for line in _hit_lines(hit, taint, explain=explain)]
+    asked = in_question(workspace.archive_at(at), owner, [hit.record.id for hit in report.hits])
+    data |= {"open": asked} if asked else {}
+    lines: list[str] = []
+    for hit, taint in marked:
+        marks = [*filter(None, [tainted(taint)]), *([OPEN] if hit.record.id in asked else [])]
+        lines += _hit_lines(hit, marks, explain=explain)
     if not report.hits:
         lines.append("Nothing relevant.")
     if explain:
-        lines += [f"  lost  [{one_line(loser.id)}]  {loser.reason}" for loser in report.losers]
+        lines += [
+            ListRow(
+                ListCell("lost", "care"),
+                ListCell(f"[{one_line(loser.id)}]", "id"),
+                ListCell(loser.reason),
+                indent=2,
+            )
+            for loser in report.losers
+        ]
         lines += [f"  vectors  {report.vectors}"] if report.vectors != "off" else []
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
-    findings = sealed_findings(front, unread)
+    findings = [*([] if report.hits else front.nobody(owner)), *sealed_findings(front, unread)]
     if workspace.settings["privacy.long_term"] == "off":
         message = "This store recalls nothing beyond a session: privacy.long_term is off."
         findings.append(diagnostic("long_term_off", message, severity="info"))
@@ -266,16 +302,19 @@ def search(
     front.answer(data, lines, diagnostics=findings)
 
 
-def _hit_lines(hit: Hit, taint: Sequence[str], *, explain: bool) -> list[str]:
+def _hit_lines(hit: Hit, marks: Sequence[str], *, explain: bool) -> list[str]:
     record = hit.record
-    facts = [
-        record.type,
-        f"{record.trust} {record.confidence:.2f}",
-        record.created_at[:10],
-        *(f"#{one_line(tag, 40)}" for tag in record.tags),
-        *filter(None, [tainted(taint)]),
-    ]
-    lines = [f"{hit.score:.3f}  {with_key(record, 160)}", f"       [{one_line(record.id)}]  {' · '.join(facts)}"]
+    kind = [record.type, f"{record.trust} {record.confidence:.2f}"]
+    more = [*(f"#{one_line(tag, 40)}" for tag in record.tags), *marks]
+    facts = ListRow(
+        ListCell(one_line(record.id), "id"),
+        ListCell(record.created_at[:10], "time", record.created_at),
+        ListCell(" · ".join(kind), "aside"),
+        *(ListCell(one, "care" if one in marks else "aside") for one in more),
+        indent=7,
+        plain=f"[{one_line(record.id)}]  {' · '.join([*kind, record.created_at[:10], *more])}",
+    )
+    lines: list[str] = [ListRow(ListCell(f"{hit.score:.3f}", "number"), ListCell(with_key(record, 160))), facts]
     if explain:
         lines.append("       " + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items()))
     return lines
@@ -315,7 +354,12 @@ def why(front: Front, record_id: str, user: str | None) -> None:
     if account.candidates:
         lines.append("lost against it")
         lines += [
-            f"  {one['at']}  [{one_line(one['id'])}]  {one['reason']}: {_REASONS.get(one['reason'], '')}"
+            ListRow(
+                ListCell(one["at"], "time"),
+                ListCell(f"[{one_line(one['id'])}]", "id"),
+                ListCell(f"{one['reason']}: {_REASONS.get(one['reason'], '')}"),
+                indent=2,
+            )
             for one in account.candidates
         ]
         lines += ["  … and more"] if account.candidates_truncated else []
@@ -326,11 +370,29 @@ def _part(name: str, occasions: list[Occasion]) -> list[str]:
     return [f"{name} {len(occasions)}×", *map(_line, occasions)] if occasions else []
 
 
-def _line(occasion: Occasion) -> str:
-    where = f"session {occasion['session_id']} turn {occasion['turn_id']}" if occasion["session_id"] else "command line"
-    asked = f"  “{one_line(str(occasion['query']), 80)}”" if occasion["query"] else ""
-    lost = f"  {occasion['reason']}: {_REASONS.get(occasion['reason'], '')}" if "reason" in occasion else ""
-    return f"  {occasion['at']}  {one_line(where, 80)}{asked}{lost}"
+def _line(occasion: Occasion) -> ListRow:
+    asked = [ListCell(f"“{one_line(str(occasion['query']), 80)}”")] if occasion["query"] else []
+    why = f"{occasion['reason']}: {_REASONS.get(occasion['reason'], '')}" if "reason" in occasion else ""
+    lost = [ListCell(why, "care")] if why else []
+    where = ListCell(one_line(_where(occasion), 80), "aside")
+    return ListRow(ListCell(occasion["at"], "time"), where, *asked, *lost, indent=2)
+
+
+def _where(occasion: Occasion) -> str:
+    """Return where a recall was asked for: in a turn of a session, or by which caller."""
+    if occasion["session_id"]:
+        return f"session {occasion['session_id']} turn {occasion['turn_id']}"
+    kind, _, name = str(occasion.get("actor") or "person").partition(":")
+    return _CALLERS.get(kind, "{kind} {name}").format(kind=kind, name=name).strip()
+
+
+_CALLERS = {
+    "person": "command line",
+    "agent": "command line, by the agent {name}",
+    "mcp": "MCP client {name}",
+    "tool": "framework {name}",
+}
+"""Who asked outside of a session, by the first part of its actor."""
 
 
 # ``memkit memory blame``: which commit brought what is known of a record.
@@ -357,9 +419,16 @@ def _blame_lines(line: BlamedLine) -> list[str]:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
     else:
         brought = "not committed yet: memkit commit"
+    place = f"{line.path}:{line.line}"
+    what = one_line(f"{line.op} by {line.actor}{session}")
     return [
-        one_line(f"{line.at}  {line.op} by {line.actor}{session}  {line.path}:{line.line}"),
-        f"    {one_line(brought, 140)}",
+        ListRow(
+            ListCell(line.at, "time"),
+            ListCell(what),
+            ListCell(place, "aside"),
+            plain=one_line(f"{line.at}  {line.op} by {line.actor}{session}  {line.path}:{line.line}"),
+        ),
+        ListRow(ListCell(one_line(brought, 140)), indent=4),
     ]
 
 
@@ -405,21 +474,25 @@ def stats(front: Front, user: str | None, health: bool) -> None:
         **everybody,
         "most_used": [{"id": id, "uses": uses} for id, uses in found.most_used],
     }
-    lines = [
-        f"{'records':>10}  {census.records}: {_counts(census.status)}",
-        *(f"{field:>10}  {_counts(counts)}" for field, counts in census.live.items() if counts),
-        f"{'tainted':>10}  {census.tainted}{' from outside, which recall leaves out' if census.tainted else ''}",
-        f"{'waiting':>10}  {_waiting(census.waiting)}",
-        f"{'open':>10}  {census.open_questions} (memkit memory list --open shows both)",
-        f"{'tombstones':>10}  {_counts(tombstones)}",
-        f"{'size':>10}  {size}",
+    told = [
+        ("records", f"{census.records}: {_counts(census.status)}"),
+        *((field, _counts(counts)) for field, counts in census.live.items() if counts),
+        ("tainted", f"{census.tainted}{' from outside, which recall leaves out' if census.tainted else ''}"),
+        ("waiting", _waiting(census.waiting)),
+        ("open", f"{census.open_questions} (memkit memory list --open shows both)"),
+        ("tombstones", _counts(tombstones)),
+        ("size", size),
+        *([("users", str(found.users))] if everybody else []),
+        *([("from", f"{census.oldest} to {census.newest}")] if census.oldest else []),
     ]
-    lines += [f"{'users':>10}  {found.users}"] if everybody else []
-    lines += [f"{'from':>10}  {census.oldest} to {census.newest}"] if census.oldest else []
-    most_used = [f"{one_line(id)}  {uses}" for id, uses in found.most_used]
+    lines = [field_row(name, value, 10) for name, value in told]
     unknown = "counted for each user apart: memkit memory stats --user USER" if everybody else "nothing yet"
-    lines += [f"{'most used':>10}  {line}" for line in most_used or [unknown]]
-    front.answer(data, lines)
+    lines += [] if found.most_used else [field_row("most used", unknown, 10)]
+    lines += [
+        ListRow(ListCell(f"{'most used':>10}", "aside"), ListCell(one_line(id), "id"), ListCell(str(uses), "number"))
+        for id, uses in found.most_used
+    ]
+    front.answer(data, lines, diagnostics=front.nobody(user))
 
 
 def _answer_health(front: Front, user: str | None) -> None:
@@ -430,10 +503,23 @@ def _answer_health(front: Front, user: str | None) -> None:
     note_health(front.workspace, found, user=user)
     lines: list[str] = []
     for one in found:
-        named = ", ".join(one_line(id) for id in one.ids[:IDS_NAMED])
+        named = [one_line(id) for id in one.ids[:IDS_NAMED]]
         more = f" and {len(one.ids) - IDS_NAMED:,} more" if len(one.ids) > IDS_NAMED else ""
-        lines += [f"{one.kind} {len(one.ids):,}: {one.meaning}", f"  {named}{more}", f"  look: {one.command}"]
+        ids = ListRow(
+            *(ListCell(id, "id") for id in named),
+            *([ListCell(more.strip(), "aside")] if more else []),
+            indent=2,
+            plain=f"{', '.join(named)}{more}",
+        )
+        lines += [_trouble(one), ids, f"  look: {one.command}"]
     front.answer({"health": [one.to_data() for one in found]}, lines or ["Nothing goes wrong that memkit looks for."])
+
+
+def _trouble(one: HealthFinding) -> ListRow:
+    count = f"{len(one.ids):,}"
+    return ListRow(
+        ListCell(f"{one.kind} {count}:", "care"), ListCell(one.meaning), plain=f"{one.kind} {count}: {one.meaning}"
+    )
 
 
 def _waiting(counts: Mapping[str, int]) -> str:

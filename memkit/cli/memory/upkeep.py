@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
-from memkit.cli.output import Front, MemkitCommand, User, diagnostic, executor_option, record_argument
+from memkit.cli.output import Front, MemkitCommand, SessionName, User, diagnostic, executor_option, record_argument
 from memkit.errors import UsageError
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
@@ -93,7 +93,7 @@ def _told(result: Sweep, dry_run: bool) -> list[str]:
 
 
 @click.command("revoke", cls=MemkitCommand)
-@click.option("--session", help="The session whose part in memory goes.")
+@click.option("--session", type=SessionName(), help="The session whose part in memory goes.")
 @click.option("--source-url", help="The link whose part in memory goes.")
 @click.option("--user", type=User(), help="Only what this user has of it (default: everybody).")
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")

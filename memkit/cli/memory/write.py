@@ -6,18 +6,21 @@ from typing import Any
 
 import click
 
+from memkit.cli.completion import VALUE_KEY
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import (
     Diagnostic,
     Front,
     MemkitCommand,
     RecordId,
+    SessionName,
     SuggestingChoice,
     diagnostic,
     given_text,
     record_argument,
     require_person,
     user_option,
+    words_argument,
 )
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask
@@ -30,7 +33,7 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
 
 
 @click.command("add", cls=MemkitCommand)
-@click.argument("text")
+@words_argument("text")
 @user_option
 @click.option(
     "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What kind of record it is."
@@ -43,7 +46,7 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
     "--source", type=SuggestingChoice(SOURCES), default="explicit", show_default=True, help="Where it comes from."
 )
 @click.option("--source-url", help="A link to where it comes from.")
-@click.option("--session", help="The session it was said in.")
+@click.option("--session", type=SessionName(), help="The session it was said in.")
 @click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
@@ -76,8 +79,8 @@ def add(
 
 
 @click.command("put", cls=MemkitCommand)
-@click.argument("key")
-@click.argument("value")
+@click.argument("key", type=VALUE_KEY)
+@words_argument("value")
 @user_option
 @click.pass_obj
 def put(front: Front, key: str, value: str, user: str | None) -> None:
@@ -93,7 +96,7 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 
 @click.command("supersede", cls=MemkitCommand)
 @record_argument
-@click.argument("text")
+@words_argument("text")
 @owner_option
 @reason_option
 @click.pass_obj
@@ -249,7 +252,7 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
 
 @click.command("refine", cls=MemkitCommand)
 @record_argument
-@click.argument("feedback")
+@words_argument("feedback")
 @owner_option
 @click.option("--dry-run", is_flag=True, help="Only print the proposed wording.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import POLICY_NAME
+from memkit.cli.display import ListCell, ListRow, Meaning, signed
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -16,7 +18,7 @@ from memkit.cli.file_history import (
     bump_option,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs, words_argument
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
@@ -69,12 +71,13 @@ def new(front: Front, name: str) -> None:
 def list_command(front: Front) -> None:
     """List the store's policies."""
     policies = list_policies(front.root)
-    lines = [_line(*found) for found in policies] or ["No policies yet: policies/ holds no *.yaml."]
+    lines: list[str] = [_line(*found) for found in policies]
+    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
     front.answer({"policies": [{**_summary(found), "version": version} for found, version in policies]}, lines)
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
@@ -83,25 +86,27 @@ def show(front: Front, name: str) -> None:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the policies for the words of QUERY, best first."""
     hits = find_policies(front.root, query, limit)
-    lines = [f"{hit.score:7.3f}  {_line(hit.policy)}" for hit in hits] or ["No policy shares a word with that."]
+    lines: list[str] = [_line(hit.policy, score=hit.score) for hit in hits]
+    lines = lines or ["No policy shares a word with that."]
     front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.argument("name", required=False)
+@click.argument("name", type=POLICY_NAME, required=False)
 @click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
     found = count_verdicts(front.workspace, name)
     if name is not None:
         front.answer(_usage(found[0]), _usage_line(found[0]))
-    lines = [_usage_line(one) for one in found] or ["No policies yet: policies/ holds no *.yaml."]
+    lines: list[str] = [_usage_line(one) for one in found]
+    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
     front.answer({"policies": [_usage(one) for one in found]}, lines)
 
 
@@ -114,13 +119,16 @@ def _usage(used: Usage) -> dict[str, Any]:
     }
 
 
-def _usage_line(used: Usage) -> str:
+def _usage_line(used: Usage) -> ListRow:
+    name = ListCell(f"{one_line(used.name)}:", "name")
     if not used.matched:
-        return f"{one_line(used.name)}: matched no call yet"
+        return ListRow(name, ListCell("matched no call yet"), plain=f"{name.plain} matched no call yet")
     said = ", ".join(
         f"{used.decisions[decision]} {decision}" for decision in reversed(EFFECTS) if used.decisions[decision]
     )
-    return f"{one_line(used.name)}: {said}; last at {used.last_used}"
+    last = str(used.last_used)
+    cells = (name, ListCell(last, "time"), ListCell(said))
+    return ListRow(*cells, plain=f"{name.plain} {said}; last at {last}")
 
 
 def _summary(found: PolicyFile) -> dict[str, Any]:
@@ -138,20 +146,30 @@ def _summary(found: PolicyFile) -> dict[str, Any]:
     }
 
 
-def _line(found: PolicyFile, version: str | None = None) -> str:
+def _line(found: PolicyFile, version: str | None = None, score: float | None = None) -> ListRow:
     shown = _summary(found)
     kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
     marks = f" {version}" if version else ""
     marks += "" if shown["active"] else " (off)"
     marks += " (deprecated)" if shown["deprecated"] else ""
-    return f"{found.name}{marks}  {kind}  {one_line(shown['description'], 90)}"
+    scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
+    return ListRow(
+        *scored,
+        ListCell(f"{found.name}{marks}", "name"),
+        ListCell(kind, _MEANS.get(shown["effect"] or "", "aside")),
+        ListCell(one_line(shown["description"], 90)),
+    )
+
+
+_MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "allow": "good"}
+"""What an effect's colour says."""
 
 
 # ``memkit policy commit``, ``history`` and ``rollback``.
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @bump_option
 @note_option
 @click.pass_obj
@@ -166,7 +184,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
@@ -176,7 +194,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=POLICY_NAME)
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
@@ -203,7 +221,9 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
         raise UsageError("--tool is empty. Name the tool that would be called.")
     root = front.root
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
-    front.answer(checked_data(checked), checked_lines(checked), ok=checked.verdict.decision not in _STOPS)
+    findings = [diagnostic("tool-name", checked.hint, severity="info")] if checked.hint else []
+    ok = checked.verdict.decision not in _STOPS
+    front.answer(checked_data(checked), signed(checked_lines(checked)), ok=ok, diagnostics=findings)
 
 
 # ``memkit policy export``.

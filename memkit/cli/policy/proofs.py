@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import POLICY_NAME
+from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
-from memkit.policies.analysis.conflicts import PolicyConflict
-from memkit.policies.files import PolicyFile
-from memkit.policies.mutation import Mutant, MutationReport
-from memkit.policies.proving import SetProof, TableResult
-from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange, call_data, change_data, check_line
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.runtime.guard.proof import REACH_KINDS, CoveredPart, Proof, TestResult
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.policies.analysis.conflicts import PolicyConflict
+    from memkit.policies.files import PolicyFile
+    from memkit.policies.mutation import Mutant, MutationReport
+    from memkit.policies.proving import SetProof, TableResult
+    from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
+    from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
 
 # What ``memkit policy test --json`` prints.
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
     """Return the results and the coverage, of each policy and in all."""
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     passed = [result.passed for result in proof.results]
     reaches = [reach for _, shown in proof.policies for reach in shown.coverage]
     return {
@@ -46,6 +50,8 @@ def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     return {
         "name": found.name,
         "tests": [_result_data(result, found.document.position(result.path)[0]) for result in proof.results],
@@ -106,7 +112,7 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
 @click.command("test", cls=MemkitCommand)
-@click.argument("names", nargs=-1)
+@click.argument("names", type=POLICY_NAME, nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when a clause, exception or effect is not reached.")
 @click.option("--mutate", is_flag=True, help="Change each policy a little, and fail when no test notices.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML to this file too.")
@@ -124,7 +130,7 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: b
     ok = not failed and not (require_coverage and gaps)
     data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
     lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
-    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
+    front.answer(data, signed(lines), ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
 
 
 def _mutations(proof: SetProof) -> list[MutationReport]:
@@ -153,6 +159,8 @@ def _proof_lines(proof: SetProof) -> Iterator[str]:
 
 
 def _coverage_text(proof: Proof) -> str:
+    from memkit.runtime.guard.proof import REACH_KINDS
+
     parts = []
     for kind in REACH_KINDS:
         reached = [reach.reached for reach in proof.coverage if reach.kind == kind]
@@ -249,6 +257,8 @@ def conflicts(front: Front, baseline: Path | None) -> None:
 
 
 def _finding(conflict: PolicyConflict) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import call_data
+
     return {
         "kind": conflict.kind,
         "policies": list(conflict.policies),
@@ -258,9 +268,13 @@ def _finding(conflict: PolicyConflict) -> dict[str, Any]:
 
 
 def _lines(found: PolicyConflicts) -> Iterator[str]:
+    from memkit.policies.verdict_diff import check_line
+
     analysis = found.analysis
     for conflict in analysis.conflicts:
-        yield f"{conflict.kind}: {', '.join(conflict.policies) or (conflict.witness and conflict.witness.tool)}"
+        about = ", ".join(conflict.policies) or str(conflict.witness and conflict.witness.tool)
+        kind = f"{conflict.kind}:"
+        yield ListRow(ListCell(kind, "bad"), ListCell(about), plain=f"{kind} {about}")
         yield f"  {conflict.proof}"
         if conflict.witness:
             yield f"  {check_line(conflict.witness)}"
@@ -340,16 +354,21 @@ def _coverage_lines(
     opaque: int,
 ) -> Iterator[str]:
     width = max(map(len, [*categories, "all"]))
-    yield f"{'':{width}}  " + "".join(f"{effect:>7}" for effect in counts)
+    yield _count_row("", list(counts), width)
     for name, decided in sorted(categories.items()):
-        yield f"{name or '-':{width}}  " + "".join(f"{number:>7}" for number in decided.values())
-    yield f"{'all':{width}}  " + "".join(f"{number:>7}" for number in counts.values())
+        yield _count_row(name or "-", list(map(str, decided.values())), width)
+    yield _count_row("all", list(map(str, counts.values())), width)
     if opaque:
         yield f"{opaque} of them because the command could not be read (opaque)."
     for call in wrong[:_MOST_LISTED]:
         yield f"line {call.line}: expected {' or '.join(call.expected)}, decided {call.decision}"
     if len(wrong) > _MOST_LISTED:
         yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected"
+
+
+def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:
+    plain = f"{name:{width}}  " + "".join(f"{number:>7}" for number in numbers)
+    return ListRow(ListCell(name, "name"), *(ListCell(number, "number") for number in numbers), plain=plain)
 
 
 _MOST_LISTED = 20
@@ -382,13 +401,15 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(
         _data(compared),
-        _comparison_lines(compared),
+        signed(_comparison_lines(compared)),
         ok=not compared.weakens_hard,
         diagnostics=_comparison_diagnostics(compared),
     )
 
 
 def _data(compared: PolicyComparison) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import change_data
+
     replay = compared.replay
     return {
         "before": _side(compared.before),
@@ -404,6 +425,8 @@ def _side(side: PolicySet) -> dict[str, Any]:
 
 
 def _replay(replay: Replay) -> dict[str, Any]:
+    from memkit.policies.verdict_diff import change_data
+
     return {"calls": replay.calls, "left_out": replay.left_out, "changes": [change_data(one) for one in replay.changes]}
 
 
@@ -433,6 +456,8 @@ def _count(changes: Sequence[VerdictChange]) -> str:
 
 
 def _change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
+    from memkit.policies.verdict_diff import check_line
+
     for change in changes:
         mark = "!" if change.weakens_hard else ("-" if change.weakened else "+")
         before = f"{change.before}{_by(change.decided_before)}"

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.chat.pages import call_line
+from memkit.cli.display import ListCell, ListRow, beginnings
 from memkit.cli.memory.options import record_line
-from memkit.cli.output import Front, MemkitCommand, SessionName, require_person, user_option
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    SessionName,
+    require_person,
+    tail_option,
+    user_option,
+    words_argument,
+)
+from memkit.errors import UsageError
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.tiers.sessions import SessionTurn
-from memkit.skills.draft import read_call
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.tiers.sessions import SessionTurn
     from memkit.store.sessions import SessionCard
     from memkit.use_cases.sessions import Foreign, RemovedSession, SessionAccount
 
 # What the session commands share: how a session is named on the command line, and how one is shown.
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+"""As short as a pipe has them; a terminal tells ages in words."""
 
 
 def card_data(card: SessionCard) -> dict[str, Any]:
@@ -30,11 +40,21 @@ def card_data(card: SessionCard) -> dict[str, Any]:
     return asdict(card)
 
 
-def card_line(card: SessionCard, now: datetime, width: int = 0) -> str:
-    """Return a session as one line of a list whose longest id has ``width`` characters."""
-    about = (f"“{one_line(card.name, 40)}”  " if card.name else "") + one_line(card.first, 60)
+def card_line(card: SessionCard, now: datetime, width: int = 0, short: str = "") -> ListRow:
+    """Return a session as one line of a list whose longest id has ``width`` characters; ``short`` stands for the id."""
+    name = [ListCell(f"“{one_line(card.name, 40)}”", "name")] if card.name else []
+    first = [ListCell(one_line(card.first, 60))] if card.first else []
     turns = f"{card.turns} turn{'' if card.turns == 1 else 's'}"
-    return f"{one_line(card.session):<{width}}  {age(card.last_at, now):>7}  {turns:>9}  {about}".rstrip()
+    about = "  ".join(cell.plain for cell in (*name, *first))
+    id = one_line(card.session)
+    return ListRow(
+        ListCell(id, "id", short or id),
+        ListCell(card.last_at, "time"),
+        ListCell(turns, "number"),
+        *(first and name),
+        *(first or name),
+        plain=f"{id:<{width}}  {age(card.last_at, now):>7}  {turns:>9}  {about}".rstrip(),
+    )
 
 
 def age(at: str, now: datetime) -> str:
@@ -56,22 +76,29 @@ limit_option = click.option("--limit", type=click.IntRange(min=1), help="How man
 @click.command("list", cls=MemkitCommand)
 @user_option
 @limit_option
+@tail_option
 @click.pass_obj
-def list_command(front: Front, user: str | None, limit: int | None) -> None:
+def list_command(front: Front, user: str | None, limit: int | None, tail: int | None) -> None:
     """List the sessions of USER that have not expired, the one that was used last first."""
+    if limit and tail:
+        raise UsageError("--limit shows the newest first, --tail shows them last. Give one of them.")
     workspace = front.workspace
     owner = workspace.user(user)
     book = workspace.session_book
     cards = book.of(owner)
-    shown = cards[:limit]
+    shown = cards[:tail][::-1] if tail else cards[:limit]
     width = max((len(one_line(card.session)) for card in shown), default=0)
-    lines = [card_line(card, workspace.clock(), width) for card in shown] or [f"No sessions of {one_line(owner)}."]
+    short = beginnings(card.session for card in cards)
+    lines: list[str] = [card_line(card, workspace.clock(), width, short[card.session]) for card in shown]
+    lines = lines or [f"No sessions of {one_line(owner)}."]
     listed = [card_data(card) | {"open": book.is_open(card)} for card in shown]
-    front.answer({"sessions": listed, **_cut(len(cards), limit)}, [*lines, *_more(len(cards), limit)])
+    nobody = [] if cards else front.nobody(owner)
+    data = {"sessions": listed, **_cut(len(cards), limit)}
+    front.answer(data, [*lines, *_more(len(cards), limit)], diagnostics=nobody)
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @user_option
 @limit_option
 @click.pass_obj
@@ -83,7 +110,16 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
     found = search_sessions(workspace, query, user=workspace.user(user))
     shown = found[:limit]
     data = {"turns": [_turn_data(turn) | {"score": round(score, 4)} for score, turn in shown]}
-    lines = [f"{score:6.2f}  {one_line(turn.session_id)}  {_turn_line(turn, 100)}" for score, turn in shown]
+    lines = [
+        ListRow(
+            ListCell(f"{score:6.2f}", "number"),
+            ListCell(one_line(turn.session_id), "id", one_line(turn.session_id)),
+            ListCell(turn.at[:16], "time", turn.at),
+            ListCell(f"{turn.role:<9}", "name"),
+            ListCell(_words_of(turn, 100)),
+        )
+        for score, turn in shown
+    ]
     front.answer(
         data | _cut(len(found), limit),
         [*lines, *_more(len(found), limit)] if found else ["Nothing that was said is about that."],
@@ -94,35 +130,48 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
 @click.command("show", cls=MemkitCommand)
 @click.argument("session", type=SessionName())
 @user_option
+@click.option("--tail", type=click.IntRange(min=1), metavar="N", help="Of what was said only the last N lines.")
 @click.pass_obj
-def show(front: Front, session: str, user: str | None) -> None:
+def show(front: Front, session: str, user: str | None, tail: int | None) -> None:
     """Print what is kept of SESSION, an id, a name or how an id begins."""
     from memkit.use_cases.sessions import show_session
 
     workspace = front.workspace
     account = show_session(workspace, session, user=workspace.user(user))
+    turns = account.turns[-tail:] if tail else account.turns
     data = card_data(account.card) | {
         "open": workspace.session_book.is_open(account.card),
-        "turns": [_turn_data(turn) for turn in account.turns],
+        "turns": [_turn_data(turn) for turn in turns],
         "calls": _calls(account),
         "writes": [record.id for record in account.writes],
         "summary": account.summary,
         "usage": account.usage,
     }
-    front.answer(data, [card_line(account.card, workspace.clock()), *_account_lines(account)])
+    front.answer(data, [card_line(account.card, workspace.clock()), *_account_lines(account, turns)])
 
 
 def _turn_data(turn: SessionTurn) -> dict[str, Any]:
     return {"session": turn.session_id, "turn": turn.turn_id, "at": turn.at, "role": turn.role, "text": turn.text}
 
 
-def _turn_line(turn: SessionTurn, width: int = 0) -> str:
+def _turn_line(turn: SessionTurn) -> ListRow:
+    return ListRow(
+        ListCell(turn.at[:16], "time", turn.at),
+        ListCell(f"{turn.role:<9}", "name" if turn.role == "user" else "aside"),
+        ListCell(_words_of(turn)),
+    )
+
+
+def _words_of(turn: SessionTurn, width: int = 0) -> str:
     text = "\n".join(map(_said, turn.text.split("\n"))) if turn.role == "assistant" else turn.text
-    return f"{turn.at[:16]}  {turn.role:<9}  {one_line(text, width)}"
+    return one_line(text, width)
 
 
 def _said(line: str) -> str:
     """Return a line of what the assistant said; a tool call as the chat showed it."""
+    from memkit.cli.chat.pages import call_line
+    from memkit.skills.draft import read_call
+
     call = read_call(line)
     return line if call is None or not call.args else f"· {call_line(call.tool, call.args)}"
 
@@ -132,17 +181,17 @@ def _calls(account: SessionAccount) -> list[dict[str, Any]]:
     return [{key: call.get(source) for key, source in named.items()} for call in account.calls]
 
 
-def _account_lines(account: SessionAccount) -> list[str]:
+def _account_lines(account: SessionAccount, turns: Sequence[SessionTurn]) -> list[str]:
     card = account.card
     lines = [f"forked from {one_line(card.parent)}"] if card.parent else []
-    lines += ["", *map(_turn_line, account.turns)]
+    lines += ["", *map(_turn_line, turns)]
     lines += ["", "What left the prompt, in short:", account.summary] if account.summary else []
     calls = [
         f"  turn {call.get('turn_id')}: {one_line(str(call.get('tool')))}, {call.get('decision')}"
         for call in account.calls
     ]
     lines += ["", "Calls:", *calls] if calls else []
-    lines += ["", "Remembered:", *(f"  {record_line(record)}" for record in account.writes)] if account.writes else []
+    lines += ["", "Remembered:", *(record_line(record).below(2) for record in account.writes)] if account.writes else []
     told = ", ".join(f"{count:,} {kind}" for kind, count in (account.usage or {}).items())
     return lines + (["", f"Tokens of the model: {told}"] if told else [])
 
@@ -160,7 +209,7 @@ def _more(total: int, limit: int | None) -> list[str]:
 
 @click.command("rename", cls=MemkitCommand)
 @click.argument("session", type=SessionName())
-@click.argument("name")
+@words_argument("name")
 @user_option
 @click.pass_obj
 def rename(front: Front, session: str, name: str, user: str | None) -> None:
@@ -241,5 +290,5 @@ def _lines(one: RemovedSession, *, memories: bool) -> list[str]:
     if one.only_there:
         told = "retired" if memories else "kept, and recalled nowhere else; --memories retires them"
         lines += [f"  {counted(len(one.only_there), 'record')} of this session alone, {told}:"]
-        lines += [f"    {record_line(record)}" for record in one.only_there]
+        lines += [record_line(record).below(4) for record in one.only_there]
     return lines

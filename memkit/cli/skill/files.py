@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memkit.cli.completion import SKILL_NAME
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -18,13 +20,22 @@ from memkit.cli.file_history import (
     commit_findings,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, user_option, with_trust
-from memkit.skills.sheet import PROFILES, skill_body
-from memkit.skills.skill import SKILL, Skill, read_skill
-from memkit.store.yaml_edit import Part
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SessionName,
+    SuggestingChoice,
+    diagnostic,
+    user_option,
+    with_trust,
+    words_argument,
+)
 from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from memkit.skills.skill import Skill
+    from memkit.store.yaml_edit import Part
     from memkit.use_cases.compare_skill import Comparison, SkillSide
     from memkit.use_cases.import_skill import ImportedSkill
 
@@ -41,11 +52,13 @@ def summary(found: Skill) -> dict[str, Any]:
     }
 
 
-def skill_line(found: Skill) -> str:
-    """Return a skill as one line of a list."""
+def skill_line(found: Skill, score: float | None = None) -> ListRow:
+    """Return a skill as one line of a list, after its score where it was searched for."""
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
-    return f"{found.name}{marks}  {one_line(found.description, 90)}"
+    scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
+    about = ListCell(one_line(found.description, 90))
+    return ListRow(*scored, ListCell(f"{found.name}{marks}", "care" if found.deprecated else "name"), about)
 
 
 # ``memkit skill list``, ``show`` and ``search``.
@@ -58,15 +71,17 @@ def list_command(front: Front) -> None:
     from memkit.use_cases.skills import list_skills
 
     skills = list_skills(front.root)
-    lines = [skill_line(found) for found in skills] or ["No skills yet: skills/ holds no *.yaml."]
+    lines: list[str] = [skill_line(found) for found in skills]
+    lines = lines or ["No skills yet: skills/ holds no *.yaml."]
     front.answer({"skills": [summary(found) for found in skills]}, lines)
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
+    from memkit.skills.sheet import skill_body
     from memkit.use_cases.skills import show_skill
 
     found = show_skill(front.root, name)
@@ -74,7 +89,7 @@ def show(front: Front, name: str) -> None:
 
 
 @click.command("search", cls=MemkitCommand)
-@click.argument("query")
+@words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
@@ -82,7 +97,8 @@ def search(front: Front, query: str, limit: int) -> None:
     from memkit.use_cases.skills import find_skills
 
     hits = find_skills(front.root, query, limit)
-    lines = [f"{hit.score:7.3f}  {skill_line(hit.skill)}" for hit in hits] or ["No skill shares a word with that."]
+    lines: list[str] = [skill_line(hit.skill, hit.score) for hit in hits]
+    lines = lines or ["No skill shares a word with that."]
     front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)
 
 
@@ -103,7 +119,7 @@ def new(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.argument("version")
 @skip_option
 @click.pass_obj
@@ -117,7 +133,7 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @bump_option
 @note_option
 @skip_option
@@ -128,6 +144,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
     The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
     version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
+    from memkit.skills.skill import SKILL, read_skill
     from memkit.use_cases.files import commit_file
     from memkit.use_cases.skills import accept_skill
 
@@ -138,10 +155,11 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", required=False)
+@click.argument("name", type=SKILL_NAME, required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    from memkit.skills.skill import SKILL
     from memkit.use_cases.skills import check_skills
 
     root = front.root
@@ -149,7 +167,11 @@ def check(front: Front, name: str | None) -> None:
     failed = [(skill, result) for skill, found in results for result in found if not result.passed]
     data = {"skills": [{"name": skill.name, "checks": [asdict(one) for one in found]} for skill, found in results]}
     lines = [
-        f"{skill.name}  {'ok' if one.passed else 'FAIL':4}  {one.name}: {one.detail}"
+        ListRow(
+            ListCell(skill.name, "name"),
+            ListCell(f"{'ok' if one.passed else 'FAIL':4}", "good" if one.passed else "bad"),
+            ListCell(f"{one.name}: {one.detail}"),
+        )
         for skill, found in results
         for one in found
     ]
@@ -163,17 +185,18 @@ def check(front: Front, name: str | None) -> None:
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
+    from memkit.skills.skill import SKILL
     from memkit.use_cases.files import trace_file
 
     answer_trace(front, name, trace_file(front.root, SKILL, name))
 
 
 @click.command("diff", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.argument("span", metavar="[V1..V2]", required=False)
 @click.pass_obj
 def diff(front: Front, name: str, span: str | None) -> None:
@@ -214,7 +237,9 @@ def _named(side: SkillSide) -> str:
 
 
 @click.command("propose", cls=MemkitCommand)
-@click.option("--from-session", "session", required=True, metavar="SESSION", help="The session to learn from.")
+@click.option(
+    "--from-session", "session", type=SessionName(), required=True, metavar="SESSION", help="The session to learn from."
+)
 @user_option
 @click.option("--name", help="What the skill is called (default: the names of its tools).")
 @click.option("--branch", help="The new branch (default: memkit/skill-<name>).")
@@ -252,10 +277,14 @@ def propose(
 # ``memkit skill export`` and ``import``: skills to and from other tools.
 
 
+_PROFILES = ("agentskills", "claude-code")
+"""Those of ``PROFILES`` in memkit/skills/sheet.py, by name: the shell's completion waits for what is imported here."""
+
+
 @click.command("export", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.option(
-    "--profile", type=SuggestingChoice(list(PROFILES)), default="agentskills", show_default=True, help="Whose fields."
+    "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")

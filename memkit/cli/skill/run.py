@@ -11,7 +11,17 @@ import click
 
 from memkit.agent import Setting
 from memkit.cli.approval import Approvals
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, read_pairs, user_option, with_trust
+from memkit.cli.completion import SKILL_NAME
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    MemkitCommand,
+    SessionName,
+    diagnostic,
+    read_pairs,
+    user_option,
+    with_trust,
+)
 from memkit.runtime.loop.config import NO_HOST, Host
 from memkit.skills.running import PASSED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
@@ -23,11 +33,11 @@ _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DEN
 
 
 @click.command("run", cls=MemkitCommand)
-@click.argument("name")
+@click.argument("name", type=SKILL_NAME)
 @click.option("--input", "given", metavar="TEXT", help="The request; it stands for {input} in the steps.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="What stands for {K} in the steps.")
 @user_option
-@click.option("--session", help="The session to run in (default: a new one).")
+@click.option("--session", type=SessionName(), help="The session to run in (default: a new one).")
 @click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
 @click.option("--model", help="The model's name, for providers that have several.")
 @click.option(
@@ -68,7 +78,7 @@ def run(
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.argument("name", required=False)
+@click.argument("name", type=SKILL_NAME, required=False)
 @click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often skills (or the skill NAME) were run on this machine, and with what success."""

@@ -56,6 +56,11 @@ NOBODY = ""
 """Whom a question is about that only asks for what is shared."""
 
 
+def _beginning(one: str, other: str) -> str:
+    same = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return one[: next(same, min(len(one), len(other)))]
+
+
 def _id(record: Record) -> str:
     return record.id
 
@@ -153,6 +158,17 @@ class ArchiveReader:
             found = catalogue.ids_beginning(beginning, most if user_id is None else -1)
             visible = {SHARED, user_corpus(user_id)} if user_id is not None else None
             return [id for id in found if visible is None or visible & {*catalogue.corpora_of_id(id)}][:most]
+
+    def shortened(self, ids: Iterable[str], least: int = 6) -> dict[str, str]:
+        """Return for each id of a line how it begins, in as many letters as no other id begins with."""
+        with self._reading(None):
+            found: dict[str, str] = {}
+            for id in ids:
+                is_known, beside = self._index.catalogue.beside(id)
+                if is_known:
+                    shared = max((len(_beginning(id, other)) for other in beside), default=0)
+                    found[id] = id[: max(least, shared + 1)]
+            return found
 
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
@@ -465,10 +481,13 @@ class ArchiveReader:
 
         At ``most`` so many records that nobody looked at yet are compared in each corpus, the newest first.
         """
-        from ..lifecycle.questions import open_questions
-
         with self._reading(user_id):
-            found = open_questions(self._index, self._names(user_id), self._clock(), most)
+            names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
+            if not names:  # as in nearly every search, which need not load what compares
+                return []
+            from ..lifecycle.questions import open_questions
+
+            found = open_questions(self._index, names, self._clock(), most)
             return [question for question in found if user_id in (None, question.user_id)]
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":

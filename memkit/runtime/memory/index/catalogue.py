@@ -315,6 +315,13 @@ class Catalogue:
         query = "SELECT DISTINCT id FROM lines WHERE id>=? AND id<?||char(1114111) ORDER BY id LIMIT ?"
         return [id for (id,) in self._sql.execute(query, (beginning, beginning, most))]
 
+    def beside(self, id: str) -> tuple[bool, list[str]]:
+        """Return whether a line has this id, and the ids next to it in order: one that begins alike is among them."""
+        query = "SELECT (SELECT max(id) FROM lines WHERE id<?1), (SELECT min(id) FROM lines WHERE id>?1)"
+        before, after = self._sql.execute(query, (id,)).fetchone()
+        is_known = self._sql.execute("SELECT 1 FROM lines WHERE id=?", (id,)).fetchone() is not None
+        return is_known, [one for one in (before, after) if one is not None]
+
     def writers_of(self, id: str) -> list[str]:
         """Return who wrote the lines with this id."""
         query = "SELECT DISTINCT path FROM lines JOIN shards ON num = shard WHERE id=?"

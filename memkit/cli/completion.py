@@ -1,0 +1,226 @@
+"""``memkit completion``, and what shells ask while somebody types: names, ids, users, settings, sessions, targets.
+
+A shell waits for the answer at each Tab, so nothing is imported here that the names do not need
+(docs/decisions/0091-a-terminal-people-like.md has the figures). What goes wrong offers nothing: nobody could be told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class, split_arg_string
+
+from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, offered
+
+Known = Iterable[tuple[str, str]]
+"""Names, each with what it is."""
+
+
+class KnownName(click.ParamType[str]):
+    """A name of something that is there; one that is not is for the command to tell of."""
+
+    name = "text"
+
+    def __init__(self, known: Callable[[Front], Known], *, or_file: bool = False) -> None:
+        """Offer what ``known`` returns, and files with ``or_file``, where a path is begun."""
+        self._known = known
+        self._or_file = or_file
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the names that begin so."""
+        if self._or_file and ("/" in incomplete or incomplete.startswith(".")):
+            return [CompletionItem(incomplete, type="file")]
+        front = ctx.ensure_object(Front)
+        return offered(incomplete, lambda: self._known(front))
+
+
+def _files_in(folder: str) -> Callable[[Front], Known]:
+    def names(front: Front) -> Known:
+        from memkit.store.layout import find_store
+
+        return [(path.stem, "") for path in sorted((find_store(front.store) / folder).glob("*.yaml"))]
+
+    return names
+
+
+def _settings(_front: Front) -> Known:
+    from memkit.store.manifest import meanings
+
+    return [(one.key, one.meaning) for one in meanings()]
+
+
+def _targets(_front: Front) -> Known:
+    from memkit.resources import resource
+
+    return [(path.parent.name, "") for path in sorted(resource("templates").glob("*/target.yaml"))]
+
+
+def _rules(_front: Front) -> Known:
+    from memkit.lint.rules import RULES
+
+    return [(rule.code, rule.name) for rule in RULES.values()]
+
+
+def _tokens(front: Front) -> Known:
+    from memkit.store.tokens import ServerTokens
+
+    return [(one.id, one.user_id) for one in ServerTokens(front.root).all()]
+
+
+def _sections(front: Front) -> Known:
+    return [(name, "") for name in ("human", "system", *front.workspace.settings["core.sections"])]
+
+
+def _keys(front: Front) -> Known:
+    records = front.workspace.archive.records(user_id=front.workspace.user(None))
+    found = [(record.to_data().get("key"), record.text) for record in records]
+    return [(str(key), text) for key, text in found if key]
+
+
+SKILL_NAME, POLICY_NAME = KnownName(_files_in("skills")), KnownName(_files_in("policies"))
+DOMAIN_NAME = KnownName(_files_in("domains"), or_file=True)
+SETTING, TARGET, RULE_CODE, TOKEN = map(KnownName, (_settings, _targets, _rules, _tokens))
+SECTION, VALUE_KEY = KnownName(_sections), KnownName(_keys)
+
+
+# The scripts. Click's own for bash puts a name that a shell would split or obey on the line as it is, and that for fish
+# cuts at a comma.
+
+
+class _Typed(NamedTuple):
+    """A command line up to the cursor."""
+
+    words: list[str]
+    """The whole words before the one that is being typed, as the program would get them."""
+    incomplete: str
+    quote: str
+    """The quotation mark that the incomplete word stands behind, open; else nothing."""
+
+
+_CURSOR = "\x01"
+
+
+def typed(line: str) -> _Typed:
+    r"""Return what stands on a command line up to the cursor.
+
+    >>> typed("memkit memory list --user Ada\\ L")
+    _Typed(words=['memory', 'list', '--user'], incomplete='Ada L', quote='')
+    >>> typed("memkit skill show 'my ")
+    _Typed(words=['skill', 'show'], incomplete='my ', quote="'")
+    """
+    words = split_arg_string(line + _CURSOR)
+    return _Typed(words[1:-1], words[-1].rstrip(_CURSOR), _open_quote(line))
+
+
+def _open_quote(line: str) -> str:
+    quote, escaped = "", False
+    for char in line:
+        if escaped:
+            escaped = False
+        elif char == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+    return quote
+
+
+def quoted(text: str, quote: str) -> str:
+    r"""Return a text as bash takes it for one word, behind the quotation mark that is open.
+
+    >>> print(quoted("Ada L", ""), quoted("it's", "'"), quoted('a"$b', '"'))
+    Ada\ L it'\''s a\"\$b
+    """
+    if quote == "'":
+        return text.replace("'", "'\\''")
+    special = '"$`\\!' if quote else "".join(char for char in set(text) if not (char.isalnum() or char in "_-./,+@%:="))
+    return "".join(f"\\{char}" if char in special else char for char in text)
+
+
+_BASH = """\
+%(complete_func)s() {
+    local line type value
+    COMPREPLY=()
+    while IFS=$'\\t' read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("$value") ;;
+        esac
+    done < <(env MEMKIT_LINE="${COMP_LINE:0:COMP_POINT}" MEMKIT_WORD="${COMP_WORDS[COMP_CWORD]}" \
+%(complete_var)s=bash_complete "$1")
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+@add_completion_class
+class QuotingBash(BashComplete):
+    """Bash, with names quoted as the line has them, and the part left out that bash takes for a word before it."""
+
+    source_template: ClassVar[str] = _BASH
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the one at it."""
+        line = typed(os.environ["MEMKIT_LINE"])
+        return line.words, line.incomplete
+
+    def format_completion(self, item: CompletionItem[Any]) -> str:
+        """Return a line for the script: what it is, and how the rest of the word is written."""
+        line = typed(os.environ["MEMKIT_LINE"])
+        # Bash begins a new word at ":" and "=", and replaces only what stands behind them.
+        word = "".join(split_arg_string(os.environ.get("MEMKIT_WORD", ""))) if line.incomplete else ""
+        before = "" if line.quote or (word in ("", ":", "=") and not line.incomplete) else _cut(line.incomplete, word)
+        return f"{item.type}\t{quoted(str(item.value).removeprefix(before), line.quote)}"
+
+
+def _cut(incomplete: str, word: str) -> str:
+    """Return how the incomplete word begins before the part that bash takes for it."""
+    if word in (":", "="):
+        return incomplete
+    return incomplete.removesuffix(word) if incomplete.endswith(word) and word else ""
+
+
+_FISH = """\
+function %(complete_func)s
+    for line in (env %(complete_var)s=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -ct) \
+%(prog_name)s)
+        set -l parts (string split -m 1 "," -- $line)
+        switch $parts[1]
+            case dir
+                __fish_complete_directories (commandline -ct)
+            case file
+                __fish_complete_path (commandline -ct)
+            case plain
+                printf '%%s\\n' $parts[2]
+        end
+    end
+end
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+@add_completion_class
+class WholeFish(FishComplete):
+    """Fish, with names that hold a comma whole."""
+
+    source_template: ClassVar[str] = _FISH
+
+
+@click.command("completion", cls=MemkitCommand)
+@click.argument("shell", type=SuggestingChoice(["bash", "zsh", "fish"]))
+@click.pass_obj
+def completion(front: Front, shell: str) -> None:
+    """Print the completion script for SHELL; add its output to the shell's start-up file."""
+    from click.shell_completion import get_completion_class
+
+    from memkit.cli.main import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(cli, {}, "memkit", "_MEMKIT_COMPLETE").source()
+    front.answer({"shell": shell, "script": script}, script)

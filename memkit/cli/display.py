@@ -1,0 +1,320 @@
+"""How an answer looks on a terminal: aligned, coloured by meaning, with short ids and ages, a page at a time.
+
+In a pipe or a file, on ``TERM=dumb`` and for a screen reader (``ACCESSIBLE``) a row is its plain text and nothing else:
+what programs read does not depend on who looks. ``NO_COLOR`` takes the colours and leaves the rest; ``FORCE_COLOR``
+asks for all of it where no terminal is. The reasons are in docs/decisions/0091-a-terminal-people-like.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby, pairwise
+from typing import Literal, NamedTuple, Self, TextIO
+
+from memkit.terminal import broken, harmless
+
+Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
+"""What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""
+CODES: Mapping[Meaning, str] = {
+    "name": "1", "id": "36", "time": "2", "good": "32", "care": "33", "bad": "1;31", "aside": "2",
+}  # fmt: skip
+"""The terminal's own sixteen colours, which its owner chose to be readable; numbers and text have none."""
+SIGNS: Mapping[str, Meaning] = {
+    "ok": "good", "allow": "good", "clear": "good", "granted": "good", "+": "good", "succeeded": "good",
+    "warn": "care", "ask": "care", "look": "care", "!": "care", "warning": "care", "unknown": "care",
+    "no": "bad", "deny": "bad", "stop": "bad", "fail": "bad", "survived": "bad", "error": "bad", "-": "bad",
+    "withdrawn": "bad", "failed": "bad",
+}  # fmt: skip
+"""What the first word of a line means where a command says that its lines begin with a sign."""
+NARROWEST = 24
+"""Columns that a text has beside the others; where there are fewer it stands below them."""
+BELOW = "    "
+
+
+class ListCell(NamedTuple):
+    """One thing that a row tells."""
+
+    plain: str
+    """What a pipe gets, with the spaces that align it there."""
+    meaning: Meaning = "text"
+    exact: str = ""
+    """Of a time the whole one, where ``plain`` has less of it; of an id how it may be shortened."""
+
+
+class ListRow(str):
+    """A line of a list: a ``str`` that is what a pipe gets, and its cells for who draws it on a terminal."""
+
+    __slots__ = ("cells", "indent")
+    cells: tuple[ListCell, ...]
+    indent: int
+
+    def __new__(cls, *cells: ListCell, indent: int = 0, plain: str | None = None) -> Self:
+        """Return the row; a pipe gets ``plain``, or else the cells with two spaces between them."""
+        text = "  ".join(cell.plain for cell in cells) if plain is None else plain
+        row = super().__new__(cls, " " * indent + text)
+        row.cells, row.indent = cells, indent
+        return row
+
+    def below(self, indent: int) -> ListRow:
+        """Return the same row so many columns further in."""
+        return ListRow(*self.cells, indent=self.indent + indent, plain=self[self.indent :])
+
+
+class SignedLine(str):
+    """A line that begins with a sign of how it stands, such as ``ok`` or ``!``; in a pipe it is just that line."""
+
+    __slots__ = ()
+
+
+def signed(lines: Iterable[str]) -> list[str]:
+    """Return lines of which the first word says how they stand, so that a terminal colours it."""
+    return [line if isinstance(line, ListRow) else SignedLine(line) for line in lines]
+
+
+def field_row(name: str, value: str, width: int) -> ListRow:
+    """Return a name, aligned to the right in so many columns, and what it is."""
+    return ListRow(ListCell(f"{name:>{width}}", "aside"), ListCell(value))
+
+
+class Presentation(NamedTuple):
+    """What rows are drawn for."""
+
+    width: int
+    """Columns of the terminal."""
+    colour: bool
+    now: datetime
+    shorten: Callable[[Sequence[str]], Mapping[str, str]]
+    """Ids → the beginnings that stand for them; what is not among them stays whole."""
+
+    def text(self, lines: Iterable[str]) -> str:
+        """Return lines as the terminal shows them best; those that are no rows stay as they are."""
+        listed = list(lines)
+        ids = [_id(cell) for line in listed for cell in _cells(line) if cell.meaning == "id" and not cell.exact]
+        short = self.shorten(ids) if ids else {}
+        drawn: list[str] = []
+        for _, group in groupby(listed, key=lambda line: line.indent if isinstance(line, ListRow) else None):
+            block = list(group)
+            drawn += self._block([_head_and_tail(row) for row in block if isinstance(row, ListRow)], short)
+            drawn += [self._line(line) for line in block if not isinstance(line, ListRow)]
+        return "\n".join(drawn)
+
+    def _line(self, line: str) -> str:
+        if not isinstance(line, SignedLine):
+            return harmless(line)
+        if not line.lstrip().startswith("memkit "):  # what is to be copied stays on its line
+            line = broken(line, self.width)
+        indent, word = line[: len(line) - len(line.lstrip())], line.split(maxsplit=1)[:1]
+        meaning = SIGNS.get(word[0].rstrip(":").lower()) if word else None
+        if meaning is None or not word:
+            return harmless(line)
+        return f"{indent}{self.painted(harmless(word[0]), meaning)}{harmless(line[len(indent) + len(word[0]) :])}"
+
+    def painted(self, text: str, meaning: Meaning) -> str:
+        """Return text in the colour of what it means."""
+        code = CODES.get(meaning) if self.colour and text.strip() else None
+        return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+    def _block(self, rows: Sequence[RowParts], short: Mapping[str, str]) -> list[str]:
+        """Return rows that stand together, their columns below each other."""
+        shown = [[self._shown(cell, short) for cell in row.head] for row in rows]
+        columns = max(map(len, shown), default=0)
+        widths = [max((columns_of(row[at]) for row in shown if at < len(row)), default=0) for at in range(columns)]
+        drawn: list[str] = []
+        for row, texts in zip(rows, shown, strict=True):
+            pieces = [
+                self._aligned(text, cell, width) for text, cell, width in zip(texts, row.head, widths, strict=False)
+            ]
+            words = [(word, cell.meaning) for cell in row.tail for word in self._shown(cell, short).split()]
+            drawn += self._lines_of(row.indent, pieces, widths, words)
+        return drawn
+
+    def _aligned(self, text: str, cell: ListCell, width: int) -> str:
+        gap = " " * (width - columns_of(text))
+        right = cell.meaning == "number" or cell.plain != cell.plain.lstrip()
+        return gap + self.painted(text, cell.meaning) if right else self.painted(text, cell.meaning) + gap
+
+    def _lines_of(
+        self, inset: int, pieces: Sequence[str], widths: Sequence[int], words: Sequence[tuple[str, Meaning]]
+    ) -> list[str]:
+        """Return a row: its text beside the columns, or below them where there is no room."""
+        indent = " " * inset
+        start = len(indent) + sum(widths[: len(pieces)]) + 2 * len(pieces)
+        if not words:
+            return self._filled([(piece, "text") for piece in pieces], indent, indent + BELOW, gap="  ")
+        if self.width - start >= NARROWEST or not pieces:
+            head = indent + "".join(f"{piece}  " for piece in pieces)
+            return self._filled(words, head, " " * start)
+        head_lines = self._filled([(piece.rstrip(), "text") for piece in pieces], indent, indent + BELOW, gap="  ")
+        return [*head_lines, *self._filled(words, indent + BELOW, indent + BELOW)]
+
+    def _filled(self, words: Sequence[tuple[str, Meaning]], first: str, below: str, gap: str = " ") -> list[str]:
+        """Return words in lines of the terminal's width; one that is longer stays whole, so that it can be copied."""
+        lines: list[list[tuple[str, Meaning]]] = [[(first, "text")]]
+        start = used = columns_of(first)
+        for word, meaning in words:
+            size = columns_of(word)
+            if used > start and used + len(gap) + size > self.width:
+                lines.append([(below, "text")])
+                start = used = columns_of(below)
+            between = gap if used > start else ""
+            lines[-1].append((between + word, meaning))
+            used += len(between) + size
+        return ["".join(self._runs(line)).rstrip() for line in lines]
+
+    def _runs(self, pieces: Sequence[tuple[str, Meaning]]) -> Iterator[str]:
+        """Yield the pieces of a line, those that mean the same in one colour."""
+        for meaning, run in groupby(pieces, key=lambda piece: piece[1]):
+            yield self.painted("".join(text for text, _ in run), meaning)
+
+    def _shown(self, cell: ListCell, short: Mapping[str, str]) -> str:
+        text = harmless(cell.plain.strip())
+        if cell.meaning == "time" and text:
+            return age(cell.exact or text, self.now)
+        return harmless(cell.exact) or short.get(_id(cell), text) if cell.meaning == "id" else text
+
+
+class RowParts(NamedTuple):
+    """A row as it is drawn: what is aligned, and from the first text on what flows."""
+
+    indent: int
+    head: tuple[ListCell, ...]
+    tail: tuple[ListCell, ...]
+
+
+def _head_and_tail(row: ListRow) -> RowParts:
+    place = next((at for at, cell in enumerate(row.cells) if cell.meaning == "text"), len(row.cells))
+    return RowParts(row.indent, row.cells[:place], row.cells[place:])
+
+
+def _cells(line: str) -> tuple[ListCell, ...]:
+    return line.cells if isinstance(line, ListRow) else ()
+
+
+def _id(cell: ListCell) -> str:
+    return cell.plain.strip(" []")
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a text takes on a terminal, without the codes of its colours."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    import re
+
+    from rich.cells import cell_len  # wide letters and combining ones; loaded where there are any
+
+    return cell_len(re.sub(r"\x1b\[[0-9;]*m", "", text))
+
+
+# How long ago something was.
+
+_UNITS = (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60))
+_DAYS_APART = 60
+"""Up to so many days a day is told as days: a month says less than one may want to know."""
+
+
+def age(at: str, now: datetime) -> str:
+    """Return how long ago, or in how long, a time is; what is no time stays as it is.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 3, 11, tzinfo=UTC)
+    >>> age("2026-03-01T10:00:00Z", now), age("2026-03-03T10:59:50Z", now), age("2027-06-01", now)
+    ('2 days ago', 'just now', 'in 1 year')
+    """
+    from memkit.runtime.memory.record.errors import InvalidRecord
+    from memkit.runtime.memory.record.lines import parse_time
+
+    try:
+        seconds = (now - parse_time(at)).total_seconds()
+    except InvalidRecord:
+        return at
+    size = abs(seconds)
+    if size < _UNITS[-1][1]:
+        return "just now"
+    unit, length = next(
+        (unit, length)
+        for unit, length in _UNITS
+        if size >= length and (unit != "month" or size >= _DAYS_APART * 86_400)
+    )
+    count = int(size // length)
+    told = f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{told} ago" if seconds > 0 else f"in {told}"
+
+
+def beginnings(ids: Iterable[str], least: int = 6) -> dict[str, str]:
+    """Return for each of several ids the shortest beginning that none of the others has.
+
+    >>> beginnings(["01M8ABCDEF", "01M8ABCDXY", "01N0000000"])
+    {'01M8ABCDEF': '01M8ABCDE', '01M8ABCDXY': '01M8ABCDX', '01N0000000': '01N000'}
+    """
+    ordered = sorted(set(ids))
+    shared = [0, *(_shared(*pair) for pair in pairwise(ordered)), 0]
+    return {id: id[: max(least, shared[at] + 1, shared[at + 1] + 1)] for at, id in enumerate(ordered)}
+
+
+def _shared(one: str, other: str) -> int:
+    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+
+
+# What the terminal is, and a page at a time.
+
+
+def is_able_terminal(stream: TextIO | None = None) -> bool:
+    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
+
+    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
+    """
+    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
+    return able and (stream or sys.stdout).isatty()
+
+
+def is_drawn(stream: TextIO | None = None) -> bool:
+    """Return whether rows are drawn, and not written as a pipe gets them."""
+    return is_able_terminal(stream) or bool(os.environ.get("FORCE_COLOR"))
+
+
+def is_coloured(stream: TextIO | None = None) -> bool:
+    """Return whether what is written there may have colours."""
+    return is_drawn(stream) and not os.environ.get("NO_COLOR")
+
+
+def show(text: str, *, may_wait: bool = True) -> None:
+    """Write a text to standard output; one that is longer than the terminal goes through ``PAGER``, which waits."""
+    import shutil
+
+    from memkit.runtime.host.persons import AGENTS
+
+    size = shutil.get_terminal_size()
+    is_long = may_wait and text.count("\n") + 1 >= size.lines
+    is_agents = any(os.environ.get(name) for name in AGENTS)  # which would wait for a key that it never presses
+    if is_long and is_able_terminal() and sys.stdin.isatty() and not is_agents and _paged(text):
+        return
+    sys.stdout.write(f"{text}\n")
+
+
+def _paged(text: str) -> bool:
+    """Hand a text to the pager and wait until it is closed; False where there is none."""
+    import shlex
+    import shutil
+    import signal
+    import subprocess
+
+    try:
+        words = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:
+        return False
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        return False
+    # As git has it: short texts are not held, colours are shown, and the text stays on the screen.
+    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    sys.stdout.flush()
+    with subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env=environment) as pager:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager, which has the terminal
+        try:
+            pager.communicate(f"{text}\n".encode())  # which passes over a pager that was closed before the end
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return True
