@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
 _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
+_NAMED = re.compile(r"[\w.-]+=")
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def _readings(text: str) -> Iterator[str]:
             values.append(text.partition("=")[2])
         elif not text.startswith("--"):
             values.append(text[2:])
-    elif "=" in text:  # dd of=/dev/sda
+    elif _NAMED.match(text):  # dd of=/dev/sda
         values.append(text.partition("=")[2])
     for value in values:
         yield value

@@ -85,7 +85,7 @@ PLAIN = _wrapper(flags="apvfVwr --yes --auto-servernum")
 _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
-    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify proot"
+    " linux64 bunx pnpx corepack setpriv prlimit eatmydata chronic sem winpty wine torify proot"
     " shx"
 )
 _CONTAINER = _wrapper(
@@ -108,6 +108,8 @@ _RUNNER = _wrapper(
     flags="yq --yes --quiet --no-sync --isolated",
 )
 _POSIX_SCRIPT = "-c --command"
+_ENVIRONMENT = _wrapper("-p -c -e -f --project --config --env --env-file --path", verbs="run exec")
+"""Programs that run another one with versions, settings or secrets of their own."""
 WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(_PLAIN_NAMES, PLAIN),
     "sudo": _wrapper(
@@ -222,5 +224,14 @@ WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(
         words_of("poetry pipenv pipx uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER
     ),
-    "direnv": _wrapper(operands=1, verbs="exec"),
+    **dict.fromkeys(("direnv", "aws-vault", "chamber"), _wrapper(operands=1, verbs="exec")),
+    **dict.fromkeys(
+        words_of("asdf dotenv doppler op infisical teller sops vault-env rbenv pyenv nodenv jenv goenv rtx volta proto"),
+        _ENVIRONMENT,
+    ),
+    "envchain": _wrapper(operands=1),
+    **dict.fromkeys(("fly", "flyctl", "railway", "render"), _wrapper(script="-C --command", verbs="run ssh console")),
+    "heroku": _wrapper("-a --app -r --remote -s --size", verbs="run run:detached local:run", joined=True),
+    "newgrp": _wrapper(operands=1, shell=True),
+    "zip": _wrapper(script="-TT --unzip-command", runs=False),
 }
