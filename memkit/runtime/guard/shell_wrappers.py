@@ -122,11 +122,20 @@ def _code(name: str, words: Sequence[ShellWord], inputs: Sequence[ShellWord]) ->
         yield from (replace(inner, read=True) for inner in in_code(name, code.text))
 
 
+_MODULE = re.compile(r"-[bBdEhiIOPqRsSuvx]*m(.*)", re.DOTALL)
+"""The option of Python that starts a module, after others that take no value."""
+
+
 def _module(words: Sequence[ShellWord]) -> Iterator[Inner]:
     """Yield the program that ``python -m MODULE …`` is another way to start."""
-    if words and words[0].text == "-m" and len(words) > 1:
-        program = {"awscli": "aws"}.get(words[1].text, words[1].text)
-        yield Inner(words=(literal(program), *words[2:]))
+    position = 0
+    while position < len(words) and words[position].text.startswith("-"):
+        if found := _MODULE.fullmatch(words[position].text):
+            named = [literal(found[1])] if found[1] else list(words[position + 1 : position + 2])
+            program = [literal("aws") if word.text == "awscli" else word for word in named]
+            yield Inner(words=(*program, *words[position + 2 - bool(found[1]) :]))
+            return
+        position += 2 if words[position].text in ("-W", "-X") else 1
 
 
 def _lines(inputs: Sequence[ShellWord]) -> Iterator[str]:
