@@ -59,6 +59,8 @@ _CODE = words_of(
 )
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
+_DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".tex", ".srt", ".vtt", ".log")
+"""What an agent reads as well as a document, though it is data."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
 _MOST_PROSE = 400_000
 """So much prose is read as skills are; that is slow, and every other check reads on."""
@@ -170,12 +172,17 @@ def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding
         written = document.text[danger.start : danger.end].strip()
         first = next((line.strip() for line in written.splitlines() if line.strip()), "")[:80]
         place = max(text.find(first), 0) if first else 0
-        if danger.code == "MKS103" and not comment_tells(written):
+        if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
             continue
         known = danger.code == "MKS105" and KNOWN_INSTALLERS.search(text[place : place + 400])
         taught = danger.code in _TAUGHT and teaches and _is_defence(text, place)
-        severity = "warning" if known or taught or danger.code in ("MKS107", "MKS104") else "error"
+        said = danger.code == "MKS111" and _SCHEDULES.search(front) is not None
+        severity = "warning" if known or taught or said or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
+
+
+_SCHEDULES = re.compile(r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?)\b", re.I)
+"""What a description says of a skill whose work it is to have something start again."""
 
 
 def _front_tools(text: str) -> str:
@@ -202,9 +209,14 @@ _TELLING_COMMENT = re.compile(
 )
 
 
+def _content(text: str, place: int) -> str:
+    """Return what stands in the element whose opening tag ends at ``place``."""
+    return text[place : place + 2_000].partition("</")[0]
+
+
 def comment_tells(comment: str) -> bool:
-    """Return whether a comment that nobody sees tells an agent something, and is no ordinary note."""
-    return _TELLING_COMMENT.search(comment[:20_000]) is not None or "<!--" not in comment
+    """Return whether a comment, or an element that nobody sees, tells an agent something and is no ordinary note."""
+    return _TELLING_COMMENT.search(comment[:20_000]) is not None
 
 
 # Code
@@ -235,7 +247,8 @@ def _in_text(file: PackageFile, text: str, *, teaches: bool) -> Iterator[Package
                 told = "What npm runs by itself at an install speaks to the network."
                 yield PackageFinding("MKS105", "error", path, _line(text, start), told, one_line(script, 80))
         blocks = [*hooks, *blocks]
-    for one in _signs_in(text, IN_PROSE) if prose else ():
+    read_by_agents = prose or suffix in _DATA
+    for one in _signs_in(text, IN_PROSE) if read_by_agents else ():
         place, code_found, severity, message, shown = one
         if not (teaches and _is_defence(text, place)):
             yield PackageFinding(code_found, severity, path, _line(text, place), message, shown)
