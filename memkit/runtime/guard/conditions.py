@@ -38,6 +38,7 @@ class ShellPattern:
     """What a command must look like."""
 
     program: tuple[str, ...] = ()
+    verb: tuple[str, ...] = ()
     flags: GlobChoice = GlobChoice()
     args: GlobChoice = GlobChoice()
 
@@ -84,6 +85,7 @@ def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
         part
         for wanted, part in (
             (pattern.program, _program_test(pattern.program)),
+            (pattern.verb, _verb_test(pattern.verb)),
             (pattern.flags != GlobChoice(), _choice_test(pattern.flags, _find_flag, "flag")),
             (pattern.args != GlobChoice(), _choice_test(pattern.args, _find_arg, "argument")),
         )
@@ -119,6 +121,23 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
         if found:
             return Ternary(True, f"program {shown(command.name)} in {listed}")
         return NO
+
+    return test
+
+
+def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
+    from .shell_programs import verbs_of
+
+    tests = [glob_test(pattern.lower()) for pattern in patterns]
+    listed = bracketed(patterns)
+
+    def test(command: Command) -> Ternary:
+        unsure = command.program is None
+        for word in verbs_of(command.name, command.words):
+            if word.certain and any(matches(word.text.lower()) for matches in tests):
+                return Ternary(True, f"verb {shown(word.text)} in {listed}")
+            unsure = unsure or not word.certain
+        return Ternary(None, f"a verb made at run time may be in {listed}") if unsure else NO
 
     return test
 
@@ -224,17 +243,18 @@ def _may_become(word: ShellWord, head: str) -> bool:
 
 def _read_pattern(data: JSON, path: Path) -> ShellPattern:
     if not isinstance(data, Mapping) or not data:
-        raise PolicySetError("needs program, flags or args", path=path)
+        raise PolicySetError("needs program, verb, flags or args", path=path)
     for key in data:
-        if key not in ("program", "flags", "args"):
-            raise PolicySetError(f"unknown key {key!r}; known are program, flags, args", path=(*path, key))
+        if key not in ("program", "verb", "flags", "args"):
+            raise PolicySetError(f"unknown key {key!r}; known are program, verb, flags, args", path=(*path, key))
     program = _texts(data["program"], (*path, "program")) if "program" in data else ()
+    verb = _texts(data["verb"], (*path, "verb")) if "verb" in data else ()
     flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
     args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
     for flag in (*flags.any_of, *flags.all_of, *flags.none_of):
         if not flag.startswith(("-", "+")):
             raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
-    return ShellPattern(program, flags, args)
+    return ShellPattern(program, verb, flags, args)
 
 
 def _choice(data: JSON, path: Path) -> GlobChoice:
@@ -255,6 +275,7 @@ def _texts(data: JSON, path: Path) -> tuple[str, ...]:
 
 def _describe(pattern: ShellPattern) -> str:
     parts = [f"program in {bracketed(pattern.program)}"] if pattern.program else []
+    parts += [f"verb in {bracketed(pattern.verb)}"] if pattern.verb else []
     for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
         parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []
         parts += [f"all of {noun} {bracketed(choice.all_of)}"] if choice.all_of else []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from .checks import shown, words_of
 from .interface import JSON
@@ -93,6 +94,8 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
         feeder, seen = feeder.feeder, seen + 1
 
 
+_FETCHED_INTO = re.compile(r"-[a-zA-Z]*[oO]|--output(?:-document)?")
+"""Options whose value is the file that something is fetched into."""
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
 _SETTERS = words_of("export declare local readonly typeset set")
 _MOST_VALUES = 8
@@ -188,6 +191,10 @@ class _Unwrapping:
         self._copy(command)
         if command.name == "tee":
             self._tee(command)
+        elif command.name in ("curl", "wget"):
+            for option, target in pairwise(command.words):
+                if _FETCHED_INTO.fullmatch(option.text):
+                    self.written[target.text.rpartition("/")[2]] = ()
         if command.name in self.copied and depth < _MAX_DEPTH:
             other = literal(self.copied.pop(command.name))  # once, so that two names of each other come to an end
             self.add(replace(simple, words=[other, *words[1:]]), depth + 1)
@@ -236,6 +243,9 @@ class _Unwrapping:
         given = any(text.text for text in simple.inputs)
         nothing = not simple.closed and not given and (_writes_nothing(texts) or (texts == ["cat"] and bool(simple.inputs)))
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
+        for target in simple.appends:
+            name = target.text.rpartition("/")[2]
+            self.written[name] = (*self.written.get(name, ()), *content)
         for target in simple.writes:
             empty = nothing or (
                 target.text in texts[1:] and texts[0] not in ("echo", "printf")

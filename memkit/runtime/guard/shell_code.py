@@ -34,13 +34,15 @@ INTERPRETER = re.compile(
     r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go"
     r"|guile|racket|sbcl|clojure|clj|bb|nim|ocaml|crystal|dart)[\d.]*"
 )
-_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
+_CALLS_SHELL = re.compile(r"system|popen|passthru|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
 _WORD_LIST = re.compile(rf"(?:[\[(]|\b(?:system|exec|spawn)\b)\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*(?:[\]);]|\Z)", re.DOTALL)
 _QUOTED_BY_WORD = re.compile(r"\bqq?\s*(?:\(([^()']*)\)|\{([^{}']*)\}|/([^/']*)/)")
 """A string of Perl that ``q(…)`` quotes."""
+_PIECES = re.compile(rf"(?:{_TEXT})(?:\s*[+.]?\s*(?:{_TEXT}))+", re.DOTALL)
+"""Strings that a language puts together as one."""
 _BARE_WORDS = re.compile(
     r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
     r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
@@ -53,6 +55,7 @@ _UNUSED = r"\A(?![\s\S]{0,4000}?(?:write|print|dump|file=))[\s\S]{0,4000}?"
 """Before a file that is opened to be written: nothing in the code writes."""
 _REMOTE = re.compile(
     r"\b(?:requests|httpx|session|client|axios|http|urllib3?)\s*\.\s*delete\s*\(|\bmethod\s*[=:]\s*['\"]DELETE['\"]"
+    r"|\.\s*delete\s*\(\s*f?['\"]https?://"
     r"|\b(?:boto3|botocore|google\.cloud|azure|kubernetes|pymongo|redis|docker|aws-sdk|mongodb)\b[\s\S]{0,2000}?"
     r"\.\s*(?:delete|terminate|drop|purge|destroy|flush|prune)\w*\s*\(",
     re.IGNORECASE,
@@ -161,6 +164,8 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
     if not _CALLS_SHELL.search(code):
         return
     yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
+    for found in _PIECES.finditer(code):
+        yield Inner(text=literal("".join(strings_of(found.group()))), surely=False)
     for found in _BARE_WORDS.finditer(code):
         yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
     for found in _WORD_LIST.finditer(code):

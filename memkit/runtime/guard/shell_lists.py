@@ -289,6 +289,8 @@ class _Reader:
             current.feeder, current.piped = self.commands[-1], True
         if operator.group() in (">", ">|", "<>") and target.text:
             current.writes.append(target)
+        elif operator.group() == ">>" and target.text:
+            current.appends.append(target)
         elif operator.group() == "<":
             current.reads = True
             current.inputs += [literal("")] if target.text == "/dev/null" else []

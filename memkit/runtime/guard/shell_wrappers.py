@@ -21,7 +21,7 @@ _ESCAPES = tuple(
     (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
     for programs, sign in (
         (r"git|n?vim?|ex|ed|less|more|man|s?ftp|telnet|gdb|lldb", r"(^|[=:+])!"),
-        (r"ipython[\d.]*", r"^\s*!"),
+        (r"ipython[\d.]*", r"^\s*[!%]"),
         (r"git", r"^ext::|^-O"),
         (r"gdb|lldb", r"^\s*(shell|platform shell)\s"),
         (r"socat", r"(exec|system|shell):"),
@@ -91,7 +91,7 @@ def inner_commands(
         yield from _sed(words)
     elif name in ("make", "gmake"):
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
-    elif name in ("kubectl", "oc", "nix"):  # also where its verb makes what then runs the program
+    elif name in ("kubectl", "oc", "nix", "guix"):  # also where its verb makes what then runs the program
         after = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
         yield Inner(words=tuple(words[after + 1 :]))
     elif name in ("psql", "pgcli", "usql"):
