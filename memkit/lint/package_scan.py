@@ -59,7 +59,7 @@ _CODE = words_of(
 )
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
-_DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".tex", ".srt", ".vtt", ".log")
+_DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".srt", ".vtt", ".log")
 """What an agent reads as well as a document, though it is data."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
 _MOST_PROSE = 400_000
@@ -204,14 +204,14 @@ def _parts(body: str) -> list[str]:
 _TELLING_COMMENT = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:previous|prior|above|instructions?|rules?)\b|\bdo not (?:tell|mention|show|reveal|inform|log|display|ask)|\bdon't (?:tell|mention|show|ask)"
     r"|\b(?:you|assistant|agent|claude|gpt|model|ai)\b.{0,50}\b(?:must|should|shall|always|never|have to|need to|will)\b|\bsystem\s*(?:prompt|:|note|override)|\b(?:silently|secretly|quietly|without (?:asking|telling))\b"
-    r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
+    r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy|append|mail|e-mail)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
     re.IGNORECASE | re.DOTALL,
 )
 
 
 def _content(text: str, place: int) -> str:
     """Return what stands in the element whose opening tag ends at ``place``."""
-    return text[place : place + 2_000].partition("</")[0]
+    return text[place : place + 600].partition("\n\n")[0]
 
 
 def comment_tells(comment: str) -> bool:
@@ -332,6 +332,8 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
 def _unwraps(command: Command) -> bool:
     texts = [word.text for word in command.words]
     if command.name in ("printf", "echo") and any(text.count("\\x") + text.count("\\0") > 3 for text in texts):
+        return True
+    if command.name == "rev" or (command.name == "tr" and sum(bool(re.search(r"[a-z]-[a-z]", t, re.I)) for t in texts) > 1):
         return True
     return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
         command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)

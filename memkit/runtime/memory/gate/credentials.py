@@ -212,11 +212,11 @@ STRONG = (
     r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
     r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
     r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
-    r"|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|κωδικός"
+    r"|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|κωδικός"
     r"|(?:chiave|clave|chave|cl[ée]|ключ)\s+(?:(?:de|da|di|d['’])\s?)?api|api[ -]?(?:schl[üu]ssel|ключ|密钥|密鑰|キー)"
 )
 PIN = (
-    r"pin(?: code| number|[- ]?nummer)?|п[иі]н(?:-?код)?|暗証番号|cvv2?|cvc|t?otp|one[- ]time code"
+    r"pin(?: code| number|[- ]?nummer)?|п[иі]н(?:-?код)?|暗証番号|geheimzahl|(?:zugangs|tür|pin)-?code|cvv2?|cvc|t?otp|one[- ]time code"
     r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
     r"|(?:safe|lock|locker|padlock|vault) combination|combination (?:of|to|for) (?:the|my|our) (?:\w+ )?(?:safe|lock|locker|padlock|vault)"
 )
@@ -230,8 +230,8 @@ _ELSEWHERE = (
 """What stands between a telling word and what it is about, in other languages."""
 JOIN = (
     rf"['\"’`]?(?:\s+(?:for|to|of|on|at|in|{_ELSEWHERE})\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){{0,5}}?(?:[^\s:=,;]+?)?)?"
-    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é|είναι|هي|है|är|er|on|je|jest|este)\b"
-    r"|是|为|は|는|은)"
+    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é|είναι|هي|है|är|er|on|je|jest|este|c['’]est|là|adalah)\b"
+    r"|改成了?|改为|是|为|は|는|은)"
     r"\s*(?:(?:now|still|set to|just|this|currently|actually|always|simply|again|really|jetzt|le|la|el|il)\s*:?\s+)?"
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
@@ -296,6 +296,7 @@ JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits
 """Words that make a sentence of what follows a telling word."""
 ORDINARY_ENDING = regex(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
 ENGLISH = regex(r"(?i)pass ?(?:words?|phrase|code)|passwd|pwd")
+ELSEWHERE_JOINED = regex(r"(?:\b(?:ist|est|está|är|er)|è|é)\s+$")
 ELSEWHERE_ORDINARY = regex(
     r"(?:lich|ig|bar|isch|iert|los|frei|té|tée|ré|rée|é|ée|ado|ada|ido|ida|ato|ata|uto|uta|oso|osa|ivo|iva|ile|oire|aire|orio|oria)$"
     r"|^ge\w+(?:t|en)$|^(?:un|in|ver|ab|zurück)\w+(?:t|en|a|o|e|u)$|^(?:kurz|lang|leer|geheim|sicher|richtig|korrekt|court|vide|faible|fort|correct"
@@ -421,7 +422,8 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
         return False
     if group != "bare":
         return True
-    if not ENGLISH.search(match["strong"]) and ELSEWHERE_ORDINARY.search(value.lower()):
+    elsewhere = not ENGLISH.search(match["strong"]) or ELSEWHERE_JOINED.search(match.string, match.start(), match.start(group))
+    if elsewhere and ELSEWHERE_ORDINARY.search(value.lower()):
         return False
     text, start, end = match.string, match.start(), match.start(group) + len(value)
     ends_sentence = ENDS.match(text, end)

@@ -36,7 +36,8 @@ _SPOKEN = (
     regex(rf"(?i)\bunlocks?\b[^\n.;]{{0,40}}?\bwith\s+{_VALUE}|\b(?:vault|safe|door|gate|laptop|phone|drive|disk|archive|box|account|wallet)\s+(?:opens|unlocks|decrypts)\s+(?:with|by|using)\s+{_VALUE.replace('bare', 'other')}"),
     regex(rf"(?i)\b(?:log(?:s|ged|ging)?|sign(?:s|ed|ing)?)[ -]?(?:in(?:to)?|on)\b[^\n.;]{{0,40}}?\b(?:with|as|using|by)\s+{_NAME}\s*(?:and|/|,|with|plus)\s*{_VALUE}"),
     # Other languages, with what it is for between; a line of a file of passwords.
-    regex(rf"(?i)(?<!\w)[\w-]*(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este)\s)\s*{_VALUE}"),
+    regex(rf"(?i)(?<!\w)[\w-]*(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este|là|adalah|c['’]est)\s)\s*{_VALUE}"),
+    regex(rf"(?i)(?<!\w)парол[ья]\w*\s+(?:от|для|к|на)\s+\w+\s+{_VALUE}"),
     regex(rf"(?i)(?<!\w)kata sandi\s+(?:saya|anda|kami|kita)\s+{_VALUE}|(?<!\w)parola(?:m|mız|nız|sı)\s+{_VALUE.replace('bare', 'other')}"),
     regex(rf"(?<![\w/:.])[\w.*-]+:\d{{2,5}}:[\w*-]+:[\w*-]+:{_VALUE}"),
     regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"),
