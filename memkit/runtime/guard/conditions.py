@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .checks import NO, Predicate, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
@@ -43,6 +44,13 @@ class ShellPattern:
     args: GlobChoice = GlobChoice()
 
 
+@cache
+def _reader() -> Callable[[JSON], ShellView | None]:
+    from .shell import view_of
+
+    return view_of
+
+
 def shell_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``shell`` condition."""
     pattern = _read_pattern(data, path)
@@ -53,9 +61,7 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
 
     def test(value: JSON) -> Ternary:
-        from .shell import view_of
-
-        view = view_of(value)
+        view = _reader()(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
         if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
@@ -128,13 +134,16 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
 def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
     from .shell_programs import verbs_of
 
-    tests = [glob_test(pattern.lower()) for pattern in patterns]
+    lowered = [pattern.lower() for pattern in patterns]
+    names = frozenset(pattern for pattern in lowered if not has_wildcards(pattern))
+    tests = [glob_test(pattern) for pattern in lowered if pattern not in names]
     listed = bracketed(patterns)
 
     def test(command: Command) -> Ternary:
         unsure = command.program is None
         for word in verbs_of(command.name, command.words):
-            if word.certain and any(matches(word.text.lower()) for matches in tests):
+            text = word.text.lower()
+            if word.certain and (text in names or any(matches(text) for matches in tests)):
                 return Ternary(True, f"verb {shown(word.text)} in {listed}")
             unsure = unsure or not word.certain
         return Ternary(None, f"a verb made at run time may be in {listed}") if unsure else NO

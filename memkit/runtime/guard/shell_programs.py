@@ -19,7 +19,7 @@ def takes_verb(name: str) -> bool:
     return name in _WITH_VERBS
 
 
-_ONE_VERB = words_of("git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel pytest redis-cli valkey-cli keydb-cli")
+_ONE_VERB = words_of("git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli")
 """Programs whose first word is a verb, and the next ones names."""
 _NO_VERB = words_of(
     "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd mkdir touch"
@@ -28,7 +28,7 @@ _NO_VERB = words_of(
     " alias trap source . jq yq xmllint column tee xargs expr let seq basename dirname realpath readlink sha256sum md5sum"
     " chmod chown chgrp ping dig host nslookup open xdg-open pandoc convert ffmpeg curl wget"
     " http xh python python3 node ruby perl php psql mysql mariadb sqlite3 duckdb mongosh mongo useradd id groups touch"
-    " logger notify-send say wall write mail git-grep apropos info history for select case kill pkill pgrep killall export"
+    " pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos info history for select case kill pkill pgrep killall export"
 )
 """Programs whose words are texts, files, names or code, and say nothing of what is done."""
 _MOST_VERBS = 3
