@@ -59,6 +59,8 @@ _CODE = words_of(
 )
 _SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
+_DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".srt", ".vtt", ".log")
+"""What an agent reads as well as a document, though it is data."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
 _MOST_PROSE = 400_000
 """So much prose is read as skills are; that is slow, and every other check reads on."""
@@ -170,12 +172,17 @@ def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding
         written = document.text[danger.start : danger.end].strip()
         first = next((line.strip() for line in written.splitlines() if line.strip()), "")[:80]
         place = max(text.find(first), 0) if first else 0
-        if danger.code == "MKS103" and not comment_tells(written):
+        if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
             continue
         known = danger.code == "MKS105" and KNOWN_INSTALLERS.search(text[place : place + 400])
         taught = danger.code in _TAUGHT and teaches and _is_defence(text, place)
-        severity = "warning" if known or taught or danger.code in ("MKS107", "MKS104") else "error"
+        said = danger.code == "MKS111" and _SCHEDULES.search(front) is not None
+        severity = "warning" if known or taught or said or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
+
+
+_SCHEDULES = re.compile(r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?)\b", re.I)
+"""What a description says of a skill whose work it is to have something start again."""
 
 
 def _front_tools(text: str) -> str:
@@ -197,14 +204,19 @@ def _parts(body: str) -> list[str]:
 _TELLING_COMMENT = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,60}\b(?:previous|prior|above|instructions?|rules?)\b|\bdo not (?:tell|mention|show|reveal|inform|log|display|ask)|\bdon't (?:tell|mention|show|ask)"
     r"|\b(?:you|assistant|agent|claude|gpt|model|ai)\b.{0,50}\b(?:must|should|shall|always|never|have to|need to|will)\b|\bsystem\s*(?:prompt|:|note|override)|\b(?:silently|secretly|quietly|without (?:asking|telling))\b"
-    r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
+    r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy|append|mail|e-mail)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
     re.IGNORECASE | re.DOTALL,
 )
 
 
+def _content(text: str, place: int) -> str:
+    """Return what stands in the element whose opening tag ends at ``place``."""
+    return text[place : place + 600].partition("\n\n")[0]
+
+
 def comment_tells(comment: str) -> bool:
-    """Return whether a comment that nobody sees tells an agent something, and is no ordinary note."""
-    return _TELLING_COMMENT.search(comment[:20_000]) is not None or "<!--" not in comment
+    """Return whether a comment, or an element that nobody sees, tells an agent something and is no ordinary note."""
+    return _TELLING_COMMENT.search(comment[:20_000]) is not None
 
 
 # Code
@@ -235,7 +247,8 @@ def _in_text(file: PackageFile, text: str, *, teaches: bool) -> Iterator[Package
                 told = "What npm runs by itself at an install speaks to the network."
                 yield PackageFinding("MKS105", "error", path, _line(text, start), told, one_line(script, 80))
         blocks = [*hooks, *blocks]
-    for one in _signs_in(text, IN_PROSE) if prose else ():
+    read_by_agents = prose or suffix in _DATA
+    for one in _signs_in(text, IN_PROSE) if read_by_agents else ():
         place, code_found, severity, message, shown = one
         if not (teaches and _is_defence(text, place)):
             yield PackageFinding(code_found, severity, path, _line(text, place), message, shown)
@@ -319,6 +332,8 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
 def _unwraps(command: Command) -> bool:
     texts = [word.text for word in command.words]
     if command.name in ("printf", "echo") and any(text.count("\\x") + text.count("\\0") > 3 for text in texts):
+        return True
+    if command.name == "rev" or (command.name == "tr" and sum(bool(re.search(r"[a-z]-[a-z]", t, re.I)) for t in texts) > 1):
         return True
     return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
         command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)

@@ -67,7 +67,7 @@ def test_packages_that_were_written_without_the_scanner_at_hand_are_told_apart()
     packages = list(map(json.loads, lines))
     wrong = [one["name"] for one in packages if flagged(one["files"]) != (one["set"] == "hostile")]
 
-    assert len(packages) >= 300
+    assert len(packages) >= 450
     assert wrong == []
 
 

@@ -49,7 +49,7 @@ _SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|pu
 _PRONOUN = re.compile(rf"{_SENT}\s+(?:them|it|all|everything|copies|a copy|the (?:contents?|results?|list|text))\b")
 
 _AUTHENTICATES = re.compile(
-    r"\b(?:auth\w*|bearer|header|log ?in|sign(?:ed)? in|with (?:the|your|an?) (?:\w+ )?(?:token|key|credentials?|password|cookie)|using (?:the|your|an?|stored)? ?(?:\w+ )?(?:token|key|credentials?|password)|from (?:the |an? )?environment variables?|credentials? (?:from|in|are|stored)|read (?:the )?(?:token|key|credentials))\b"
+    r"\b(?:auth\w*|bearer|header|log ?in|sign(?:ed)? in|with (?:the|your|an?) (?:\w+ )?(?:token|key|credentials?|password|cookie)|using (?:the|your|an?|stored)? ?(?:\w+ )?(?:token|key|credentials?|password)|from (?:the |an? )?environment variables?|credentials? (?:from|in|are|stored)|read (?:the )?(?:token|key|credentials))\b|\b(?:ssh|scp|sftp|rsync)\b[^\n]{0,40}\s-i\s"
 )
 
 _HARD = re.compile(

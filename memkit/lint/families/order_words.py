@@ -126,8 +126,8 @@ OVERRIDE = (
         "get around what decides about its own calls",
     ),
     HostileOrder(
-        "vergiss|ignoriere|vergesst|seguire|seguir|sigas|siga |suivez|suis |ignora|ignore ",
-        r"\bvergiss (?:alles|das),? was (?:dir|ihnen|man dir|ich dir|du)\b|\bignora (?:tutte |todas )?(?:las|le|les|as|os) (?:reglas|regole|regras|normas) (?:del|di|do|de) (?:sistema|operador\w*|operatore)\b|\bnon seguire (?:più )?(?:le|nessuna delle) (?:istruzioni|regole) (?:precedenti|di sistema)\b|\bno (?:sigas|siga|obedezcas) (?:más )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas|del sistema)\b|\bne (?:suivez|suis) (?:plus|pas) (?:les|tes|vos) (?:instructions|consignes|règles) (?:précédentes|antérieures|ci-dessus|du système)\b|\bn[ãa]o (?:sigas?|obedeça) (?:mais )?(?:as )?(?:instruções|regras) (?:anteriores|do sistema)\b",
+        "vergiss|ignorier|missachte|vergesst|seguire|seguir|sigas|siga |suivez|suis |ignora|ignore ",
+        r"\b(?:ignorier(?:e|en sie|t)|missachte|vergiss) (?:\w+ ){0,2}?(?:alle|die|sämtliche) (?:\w+ )?(?:vorherigen|bisherigen|früheren|obigen|vorigen) (?:anweisungen|regeln|vorgaben|befehle|instruktionen)\b|\bvergiss (?:alles|das),? was (?:dir|ihnen|man dir|ich dir|du)\b|\bignora (?:tutte |todas )?(?:las|le|les|as|os) (?:reglas|regole|regras|normas) (?:del|di|do|de) (?:sistema|operador\w*|operatore)\b|\bnon seguire (?:più )?(?:le|nessuna delle) (?:istruzioni|regole) (?:precedenti|di sistema)\b|\bno (?:sigas|siga|obedezcas) (?:más )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas|del sistema)\b|\bne (?:suivez|suis) (?:plus|pas) (?:les|tes|vos) (?:instructions|consignes|règles) (?:précédentes|antérieures|ci-dessus|du système)\b|\bn[ãa]o (?:sigas?|obedeça) (?:mais )?(?:as )?(?:instruções|regras) (?:anteriores|do sistema)\b",
     ),
     HostileOrder(
         "внимани|слушай|忘|無視|无视|忽",

@@ -216,7 +216,8 @@ _WALL = re.compile(
 
 _UNSEEN_STYLE = re.compile(
     r"<[^>]{0,200}style\s*=\s*[\"'][^\"'>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|"
-    r"opacity\s*:\s*0(?![.\d])|color\s*:\s*(?:white|#fff(?:fff)?|transparent))[^>]*>",
+    r"opacity\s*:\s*0(?![.\d])|color\s*:\s*(?:white|#fff(?:fff)?|transparent))[^>]*>"
+    r"|<font\b[^>]{0,200}\b(?:color\s*=\s*[\"']?(?:white|#fff(?:fff)?)|size\s*=\s*[\"']?0)\b[^>]{0,200}>",
     re.IGNORECASE,
 )
 

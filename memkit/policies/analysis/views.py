@@ -43,6 +43,9 @@ def _command_within(inner: Leaf, outer: Leaf) -> bool:
     programs = _programs(outer)
     if programs and not (_programs(inner) and all(_program_within(name, programs) for name in _programs(inner))):
         return False
+    verbs, own = (frozenset(map(str, as_list(leaf.operand.get("verb", [])))) for leaf in (outer, inner))
+    if verbs and not (own and all(any(glob_within(name.lower(), other.lower()) for other in verbs) for name in own)):
+        return False
     refused = [(_refused(inner, key), _refused(outer, key)) for key in ("flags", "args")]
     return all(theirs <= own for own, theirs in refused) and all(
         _choice_within(_choice(inner, key), _choice(outer, key), loosely=key == "args") for key in ("flags", "args")
@@ -190,7 +193,10 @@ def _all_known(known: Sequence[bool | None]) -> bool | None:
 def _command_texts(commands: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
     programs = _program_names(commands)
     flags = list(islice(_choices(commands, "flags"), 20))
-    args = list(islice(_choices(commands, "args"), 20))
+    args = [
+        (*verbs, *chosen)
+        for verbs, chosen in islice(product(_choices(commands, "verb"), _choices(commands, "args")), 20)
+    ]
     for program, chosen_args, chosen_flags in product(programs, args, flags):
         words = [glob_sample(word) for word in chosen_args]
         yield shlex.join(word for word in (program, *words, *chosen_flags) if word)

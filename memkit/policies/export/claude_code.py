@@ -128,7 +128,7 @@ def _shell(operand: Mapping[str, JSON]) -> Iterator[str | None]:
         yield None
         return
     programs = as_list(operand["program"])
-    wanted = [_choices(operand[key]) for key in ("args", "flags") if key in operand]
+    wanted = [_choices(operand[key]) for key in ("verb", "args", "flags") if key in operand]
     for program, *words in product(programs, *(choice for choices in wanted for choice in choices)):
         yield _line(program, words)
 

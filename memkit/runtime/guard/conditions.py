@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .checks import NO, Predicate, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
 _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
+_NAMED = re.compile(r"[\w.-]+=")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,16 @@ class ShellPattern:
     """What a command must look like."""
 
     program: tuple[str, ...] = ()
+    verb: tuple[str, ...] = ()
     flags: GlobChoice = GlobChoice()
     args: GlobChoice = GlobChoice()
+
+
+@cache
+def _reader() -> Callable[[JSON], ShellView | None]:
+    from .shell import view_of
+
+    return view_of
 
 
 def shell_check(data: JSON, path: Path) -> Predicate:
@@ -51,9 +61,7 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
 
     def test(value: JSON) -> Ternary:
-        from .shell import view_of
-
-        view = view_of(value)
+        view = _reader()(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
         if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
@@ -83,6 +91,7 @@ def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
         part
         for wanted, part in (
             (pattern.program, _program_test(pattern.program)),
+            (pattern.verb, _verb_test(pattern.verb)),
             (pattern.flags != GlobChoice(), _choice_test(pattern.flags, _find_flag, "flag")),
             (pattern.args != GlobChoice(), _choice_test(pattern.args, _find_arg, "argument")),
         )
@@ -118,6 +127,26 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
         if found:
             return Ternary(True, f"program {shown(command.name)} in {listed}")
         return NO
+
+    return test
+
+
+def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
+    from .shell_programs import verbs_of
+
+    lowered = [pattern.lower() for pattern in patterns]
+    names = frozenset(pattern for pattern in lowered if not has_wildcards(pattern))
+    tests = [glob_test(pattern) for pattern in lowered if pattern not in names]
+    listed = bracketed(patterns)
+
+    def test(command: Command) -> Ternary:
+        unsure = command.program is None
+        for word in verbs_of(command.name, command.words):
+            text = word.text.lower()
+            if word.certain and (text in names or any(matches(text) for matches in tests)):
+                return Ternary(True, f"verb {shown(word.text)} in {listed}")
+            unsure = unsure or not word.certain
+        return Ternary(None, f"a verb made at run time may be in {listed}") if unsure else NO
 
     return test
 
@@ -204,7 +233,7 @@ def _readings(text: str) -> Iterator[str]:
             values.append(text.partition("=")[2])
         elif not text.startswith("--"):
             values.append(text[2:])
-    elif "=" in text:  # dd of=/dev/sda
+    elif _NAMED.match(text):  # dd of=/dev/sda
         values.append(text.partition("=")[2])
     for value in values:
         yield value
@@ -223,17 +252,18 @@ def _may_become(word: ShellWord, head: str) -> bool:
 
 def _read_pattern(data: JSON, path: Path) -> ShellPattern:
     if not isinstance(data, Mapping) or not data:
-        raise PolicySetError("needs program, flags or args", path=path)
+        raise PolicySetError("needs program, verb, flags or args", path=path)
     for key in data:
-        if key not in ("program", "flags", "args"):
-            raise PolicySetError(f"unknown key {key!r}; known are program, flags, args", path=(*path, key))
+        if key not in ("program", "verb", "flags", "args"):
+            raise PolicySetError(f"unknown key {key!r}; known are program, verb, flags, args", path=(*path, key))
     program = _texts(data["program"], (*path, "program")) if "program" in data else ()
+    verb = _texts(data["verb"], (*path, "verb")) if "verb" in data else ()
     flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
     args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
     for flag in (*flags.any_of, *flags.all_of, *flags.none_of):
         if not flag.startswith(("-", "+")):
             raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
-    return ShellPattern(program, flags, args)
+    return ShellPattern(program, verb, flags, args)
 
 
 def _choice(data: JSON, path: Path) -> GlobChoice:
@@ -254,6 +284,7 @@ def _texts(data: JSON, path: Path) -> tuple[str, ...]:
 
 def _describe(pattern: ShellPattern) -> str:
     parts = [f"program in {bracketed(pattern.program)}"] if pattern.program else []
+    parts += [f"verb in {bracketed(pattern.verb)}"] if pattern.verb else []
     for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
         parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []
         parts += [f"all of {noun} {bracketed(choice.all_of)}"] if choice.all_of else []

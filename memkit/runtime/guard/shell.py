@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from .checks import shown, words_of
 from .interface import JSON
@@ -93,9 +94,22 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
         feeder, seen = feeder.feeder, seen + 1
 
 
+_FETCHED_INTO = re.compile(r"-[a-zA-Z]*[oO]|--output(?:-document)?")
+"""Options whose value is the file that something is fetched into."""
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
 _SETTERS = words_of("export declare local readonly typeset set")
 _MOST_VALUES = 8
+
+
+_HOLDS_ARGUMENTS = re.compile(r"(TF_CLI_ARGS(?:_\w+)?|TAR_OPTIONS|ZIPOPT|RSYNC_ARGS)=")
+"""Variables whose value a program reads as more of its arguments."""
+
+
+def _held_arguments(written: Sequence[ShellWord], words: Sequence[ShellWord]) -> Iterator[ShellWord]:
+    """Yield the arguments that variables before a command hold for it."""
+    for word in written[: len(written) - len(words)]:
+        if found := _HOLDS_ARGUMENTS.match(word.text):
+            yield from map(literal, word.text[found.end() :].split())
 
 
 def _verb_is_made(words: Sequence[ShellWord]) -> bool:
@@ -162,6 +176,7 @@ class _Unwrapping:
         self._redirect(simple, words)
         if not words:
             return
+        words = [*words, *_held_arguments(simple.words, words)]
         if self._exhausted(depth):
             self.doubts.append(_TOO_MUCH)
             return
@@ -174,6 +189,12 @@ class _Unwrapping:
         if takes_verb(command.name) and _verb_is_made(command.words):
             self.doubts.append(ShellDoubt(RUN_TIME, f"what {command.name} is to do is made at run time"))
         self._copy(command)
+        if command.name == "tee":
+            self._tee(command)
+        elif command.name in ("curl", "wget"):
+            for option, target in pairwise(command.words):
+                if _FETCHED_INTO.fullmatch(option.text):
+                    self.written[target.text.rpartition("/")[2]] = ()
         if command.name in self.copied and depth < _MAX_DEPTH:
             other = literal(self.copied.pop(command.name))  # once, so that two names of each other come to an end
             self.add(replace(simple, words=[other, *words[1:]]), depth + 1)
@@ -219,8 +240,12 @@ class _Unwrapping:
 
     def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
         texts = [word.text for word in words]
-        nothing = not simple.closed and not simple.inputs and _writes_nothing(texts)
+        given = any(text.text for text in simple.inputs)
+        nothing = not simple.closed and not given and (_writes_nothing(texts) or (texts == ["cat"] and bool(simple.inputs)))
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
+        for target in simple.appends:
+            name = target.text.rpartition("/")[2]
+            self.written[name] = (*self.written.get(name, ()), *content)
         for target in simple.writes:
             empty = nothing or (
                 target.text in texts[1:] and texts[0] not in ("echo", "printf")
@@ -229,6 +254,15 @@ class _Unwrapping:
             if not _NO_FILE.match(target.text):
                 told = (literal(target.text), *([literal("--empty")] if empty else []))
                 self.redirections.append(Command(">", told))
+
+    def _tee(self, command: Command) -> None:
+        """Remember what ``tee`` writes into files, which it replaces as a redirection does."""
+        appends = any(word.text in ("-a", "--append") for word in command.words)
+        for word in command.words:
+            if not word.text.startswith("-"):
+                self.written[word.text.rpartition("/")[2]] = command.inputs
+                if command.inputs and not appends and not any(text.text for text in command.inputs):
+                    self.redirections.append(Command(">", (literal(word.text), literal("--empty"))))
 
     def _copy(self, command: Command) -> None:
         """Remember a program that gets another name, as ``cp /bin/rm x`` and ``hash -p /bin/rm x`` give it."""

@@ -31,13 +31,18 @@ class Inner:
 
 INTERPRETER = re.compile(
     r"(i?python|pypy|micropython|perl|ruby|rails|j?irb|node|nodejs|tsx|ts-node|bun|deno|php|lua|luajit|[gm]?awk|nawk|tclsh"
-    r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go)[\d.]*"
+    r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go"
+    r"|guile|racket|sbcl|clojure|clj|bb|nim|ocaml|crystal|dart)[\d.]*"
 )
-_CALLS_SHELL = re.compile(r"system|popen|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
+_CALLS_SHELL = re.compile(r"system|popen|passthru|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
-_WORD_LIST = re.compile(rf"[\[(]\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*[\])]", re.DOTALL)
+_WORD_LIST = re.compile(rf"(?:[\[(]|\b(?:system|exec|spawn)\b)\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*(?:[\]);]|\Z)", re.DOTALL)
+_QUOTED_BY_WORD = re.compile(r"\bqq?\s*(?:\(([^()']*)\)|\{([^{}']*)\}|/([^/']*)/)")
+"""A string of Perl that ``q(…)`` quotes."""
+_PIECES = re.compile(rf"(?:{_TEXT})(?:\s*[+.]?\s*(?:{_TEXT}))+", re.DOTALL)
+"""Strings that a language puts together as one."""
 _BARE_WORDS = re.compile(
     r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
     r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
@@ -50,6 +55,7 @@ _UNUSED = r"\A(?![\s\S]{0,4000}?(?:write|print|dump|file=))[\s\S]{0,4000}?"
 """Before a file that is opened to be written: nothing in the code writes."""
 _REMOTE = re.compile(
     r"\b(?:requests|httpx|session|client|axios|http|urllib3?)\s*\.\s*delete\s*\(|\bmethod\s*[=:]\s*['\"]DELETE['\"]"
+    r"|\.\s*delete\s*\(\s*f?['\"]https?://"
     r"|\b(?:boto3|botocore|google\.cloud|azure|kubernetes|pymongo|redis|docker|aws-sdk|mongodb)\b[\s\S]{0,2000}?"
     r"\.\s*(?:delete|terminate|drop|purge|destroy|flush|prune)\w*\s*\(",
     re.IGNORECASE,
@@ -59,7 +65,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     (
         r"i?python[\d.]*|pypy[\d.]*|micropython",
         r"\brmtree\b(?!\s*['\"])|\bremove_tree\s*\(|\bsend2trash\b|\.(?:unlink|rmdir|removedirs)\s*\("
-        rf"|\bfrom\s+os\s+import[^;\n]{{0,200}}\b(?:{_OS_CALLS})\b|\bgetattr\s*\([^()]{{1,80}},\s*['\"](?:{_OS_CALLS}|rmtree)['\"]"
+        rf"|\bfrom\s+os\s+import[^;\n]{{0,200}}\b(?:{_OS_CALLS})\b|\bgetattr\s*\([^()]{{1,80}}(?:\([^()]{{0,80}}\))?,\s*['\"](?:{_OS_CALLS}|rmtree)['\"]"
         r"|\bfrom\s+sh\s+import[^;\n]{0,80}\brm\b|\bsh\.rm\b|\.objects\b[^;\n]{0,200}\.\s*delete\s*\("
         r"|__import__\(\s*['\"]os['\"]\s*\)\s*\.\s*(?:remove|truncate)\b",
         rf"\.truncate\s*\(|open\s*\([^()]{{0,200}}['\"]w[+b]*['\"]\s*\)\s*\.\s*close|\.write_(?:text|bytes)\(\s*{_NOTHING}"
@@ -96,8 +102,12 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     (r"erl", r"\bfile:(?:delete|del_dir)\w*", r"\bfile:truncate\b"),
     (r"ghci?|runghc|runhaskell", r"\bremove(?:File|Directory|PathForcibly)\w*", r"(?!)"),
     (r"go", r"\bos\.Remove(?:All)?\s*\(", r"\bos\.Truncate\s*\("),
-    (r"emacs", r"\bdelete-(?:file|directory)\b", r"(?!)"),
-    (r"n?vim?|ex", r"\bdelete\s*\(", r"(?!)"),
+    (r"emacs|guile|racket|sbcl|clojure|clj|bb", r"\bdelete-(?:file|directory|tree)\S*", r"(?!)"),
+    (r"n?vim?|ex", r"\bdelete\s*\(|\bos\.remove\b|\brmtree\b", r"(?!)"),
+    (r"nim", r"\bremove(?:File|Dir)\b", r"(?!)"),
+    (r"ocaml", r"\bSys\.(?:remove|rmdir)\b|\bUnix\.(?:unlink|rmdir)\b", r"(?!)"),
+    (r"crystal", r"\b(?:File|Dir|FileUtils)\.(?:delete|rm)\w*", r"\.truncate\b"),
+    (r"dart", r"\.delete(?:Sync)?\s*\(", r"(?!)"),
     (r"tclsh[\d.]*|expect", r"\bfile\s+delete\b", r"(?!)"),
     (r"osascript", r"\b(?:delete|empty\s+(?:the\s+)?trash)\b", r"(?!)"),
     (r"swift", r"\b(?:removeItem|unlink)\s*\(", r"(?!)"),
@@ -146,12 +156,16 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
     if len(code) > _MOST_CODE:
         yield Inner(doubt=ShellDoubt(RUN_TIME, "more code than is read"))
         return
+    if name.startswith("perl"):
+        code = _QUOTED_BY_WORD.sub(lambda found: f"'{found[1] or found[2] or found[3] or ''}'", code)
     yield from _done_by(name, code)
     for found in islice(_LITERAL_CODE.finditer(code), 20) if depth < 2 else ():
         yield from in_code(name, _ESCAPED.sub(r"\1", found.group(1)[1:-1]), depth + 1)
     if not _CALLS_SHELL.search(code):
         return
     yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
+    for found in _PIECES.finditer(code):
+        yield Inner(text=literal("".join(strings_of(found.group()))), surely=False)
     for found in _BARE_WORDS.finditer(code):
         yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
     for found in _WORD_LIST.finditer(code):

@@ -283,11 +283,17 @@ class _Reader:
         self.position = operator.end()
         self._skip_blanks()
         start = self.position
+        known = len(self.commands)
         target = read_word(self) or literal("")
+        if operator.group() == "<" and target.text.startswith("<(") and len(self.commands) > known:
+            current.feeder, current.piped = self.commands[-1], True
         if operator.group() in (">", ">|", "<>") and target.text:
             current.writes.append(target)
+        elif operator.group() == ">>" and target.text:
+            current.appends.append(target)
         elif operator.group() == "<":
             current.reads = True
+            current.inputs += [literal("")] if target.text == "/dev/null" else []
         elif operator.group() == "<<<":
             current.inputs.append(target)
         elif operator.group() in ("<<", "<<-"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .checks import words_of
+from .shell_words import ShellWord
 
 _WITH_VERBS = words_of(
     "git hg svn gh glab docker podman nerdctl kubectl oc helm aws gcloud az doctl terraform tofu pulumi terragrunt"
@@ -15,6 +17,39 @@ _WITH_VERBS = words_of(
 def takes_verb(name: str) -> bool:
     """Return whether the first word of a program's arguments says what it does."""
     return name in _WITH_VERBS
+
+
+_ONE_VERB = words_of("git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli")
+"""Programs whose first word is a verb, and the next ones names."""
+_NO_VERB = words_of(
+    "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd mkdir touch"
+    " cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr which whereis whatis"
+    " type hash help file stat du wc sort uniq cut tr diff comm cmp find fd locate test [ read export declare set unset"
+    " alias trap source . jq yq xmllint column tee xargs expr let seq basename dirname realpath readlink sha256sum md5sum"
+    " chmod chown chgrp ping dig host nslookup open xdg-open pandoc convert ffmpeg curl wget"
+    " http xh python python3 node ruby perl php psql mysql mariadb sqlite3 duckdb mongosh mongo useradd id groups touch"
+    " pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos info history for select case kill pkill pgrep killall export"
+)
+"""Programs whose words are texts, files, names or code, and say nothing of what is done."""
+_MOST_VERBS = 3
+
+
+def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
+    """Yield the words that say what a command does: its first ones that are no options, nor values of options.
+
+    Before the first such word an option may or may not have a value, so that what stands behind one there counts too.
+    """
+    left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else _MOST_VERBS
+    seen, after_option = False, False
+    for word in words:
+        if not left:
+            return
+        is_option = word.text.startswith(("-", "+"))
+        if not is_option and not (seen and after_option):
+            left -= not after_option
+            seen = seen or not after_option
+            yield word
+        after_option = is_option and "=" not in word.text
 
 
 SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
@@ -85,7 +120,7 @@ PLAIN = _wrapper(flags="apvfVwr --yes --auto-servernum")
 _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
-    " linux64 bunx pnpx setpriv prlimit eatmydata chronic sem winpty wine torify proot"
+    " linux64 bunx pnpx corepack setpriv prlimit eatmydata chronic sem winpty wine torify proot"
     " shx"
 )
 _CONTAINER = _wrapper(
@@ -108,6 +143,8 @@ _RUNNER = _wrapper(
     flags="yq --yes --quiet --no-sync --isolated",
 )
 _POSIX_SCRIPT = "-c --command"
+_ENVIRONMENT = _wrapper("-p -c -e -f --project --config --env --env-file --path", script="--command", verbs="run exec")
+"""Programs that run another one with versions, settings or secrets of their own."""
 WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(_PLAIN_NAMES, PLAIN),
     "sudo": _wrapper(
@@ -220,7 +257,19 @@ WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _CONTAINER),
     **dict.fromkeys(("kubectl", "oc", "lxc", "incus"), _CLUSTER),
     **dict.fromkeys(
-        words_of("poetry pipenv pipx uv pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER
+        words_of("poetry pipenv pipx uv devbox pdm rye hatch bundle conda mamba pnpm yarn bun mise pixi"), _RUNNER
     ),
-    "direnv": _wrapper(operands=1, verbs="exec"),
+    **dict.fromkeys(("direnv", "aws-vault", "chamber"), _wrapper(operands=1, verbs="exec")),
+    **dict.fromkeys(
+        words_of("asdf dotenv doppler op infisical teller sops vault-env rbenv pyenv nodenv jenv goenv rtx volta proto"),
+        _ENVIRONMENT,
+    ),
+    "envchain": _wrapper(operands=1),
+    "sops": _wrapper("-i --input-type --output-type", operands=1, verbs="exec-env exec-file", joined=True),
+    "aws": _wrapper(script="--command", runs=False),
+    "az": _wrapper(script="--scripts", runs=False),
+    **dict.fromkeys(("fly", "flyctl", "railway", "render"), _wrapper(script="-C --command", verbs="run ssh console")),
+    "heroku": _wrapper("-a --app -r --remote -s --size", verbs="run run:detached local:run", joined=True),
+    "newgrp": _wrapper(operands=1, shell=True),
+    "zip": _wrapper(script="-TT --unzip-command", runs=False),
 }

@@ -53,6 +53,8 @@ class Simple:
     """Here-documents and here-strings."""
     writes: list[ShellWord] = field(default_factory=list)
     """Files that a redirection replaces."""
+    appends: list[ShellWord] = field(default_factory=list)
+    """Files that a redirection adds to."""
     reads: bool = False
     """Whether a redirection gives it a file to read."""
     closed: bool = False

@@ -21,7 +21,7 @@ _ESCAPES = tuple(
     (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
     for programs, sign in (
         (r"git|n?vim?|ex|ed|less|more|man|s?ftp|telnet|gdb|lldb", r"(^|[=:+])!"),
-        (r"ipython[\d.]*", r"^\s*!"),
+        (r"ipython[\d.]*", r"^\s*[!%]"),
         (r"git", r"^ext::|^-O"),
         (r"gdb|lldb", r"^\s*(shell|platform shell)\s"),
         (r"socat", r"(exec|system|shell):"),
@@ -31,6 +31,8 @@ _ESCAPES = tuple(
         (r"g?sed", r"(^|[;{}\d$/!])\s*e\s*"),
         (r"apt(-\w+|itude)?|dpkg", r"(pre|post)-[\w-]+(::)?=[\s{\"]*"),
         (r"g?make", r"^\t|[:;]"),
+        (r"bind", r"\":\s*"),
+        (r"aws", r"\bcommands['\"]?\s*[:=][\s\[\"']*"),
     )
 )
 """Programs that run the rest of a text after a sign, as in ``git -c alias.x='!rm'`` and ``vim -c ':!rm'``."""
@@ -64,6 +66,7 @@ def inner_commands(
         yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
         yield from _code(name, words, fed)
+        yield from _module(words)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -88,6 +91,9 @@ def inner_commands(
         yield from _sed(words)
     elif name in ("make", "gmake"):
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
+    elif name in ("kubectl", "oc", "nix", "guix"):  # also where its verb makes what then runs the program
+        after = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
+        yield Inner(words=tuple(words[after + 1 :]))
     elif name in ("psql", "pgcli", "usql"):
         yield from (Inner(text=literal(found)) for word in (*words, *inputs) for found in _given_to_program(word.text))
         if any(_MADE_STATEMENT.search(word.text) for word in (*words, *inputs)):
@@ -114,6 +120,22 @@ def _code(name: str, words: Sequence[ShellWord], inputs: Sequence[ShellWord]) ->
         yield from in_code(name, code.text)
     for code in inputs:
         yield from (replace(inner, read=True) for inner in in_code(name, code.text))
+
+
+_MODULE = re.compile(r"-[bBdEhiIOPqRsSuvx]*m(.*)", re.DOTALL)
+"""The option of Python that starts a module, after others that take no value."""
+
+
+def _module(words: Sequence[ShellWord]) -> Iterator[Inner]:
+    """Yield the program that ``python -m MODULE …`` is another way to start."""
+    position = 0
+    while position < len(words) and words[position].text.startswith("-"):
+        if found := _MODULE.fullmatch(words[position].text):
+            named = [literal(found[1])] if found[1] else list(words[position + 1 : position + 2])
+            program = [literal("aws") if word.text == "awscli" else word for word in named]
+            yield Inner(words=(*program, *words[position + 2 - bool(found[1]) :]))
+            return
+        position += 2 if words[position].text in ("-W", "-X") else 1
 
 
 def _lines(inputs: Sequence[ShellWord]) -> Iterator[str]:
@@ -246,11 +268,20 @@ def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
     for position, word in enumerate(words):
         option = word.text.lower()
         if option.startswith(("-c", "/c", "/k")):
-            yield Inner(text=join(words[position + 1 :]), surely=name != "forfiles")
+            text = join(words[position + 1 :])
+            if name == "cmd":
+                text = literal(text.text.replace("^", "")) if text.certain else text
+            yield Inner(text=text, surely=name != "forfiles")
+            if _MADE_NAME[name == "cmd"].search(text.text):
+                yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} runs a program whose name it makes"))
             return
         if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
             yield Inner(doubt=ShellDoubt(RUN_TIME, "an encoded command"))
     yield from (Inner(text=word) for word in _operands(words)[:1])
+
+
+_MADE_NAME = (re.compile(r"(?:^|[;|{(]\s*)[&.]\s*[($]"), re.compile(r"(?:^|[&|(]\s*|\bdo\s+)[!%]\w+[!%]"))
+"""Where PowerShell, and where cmd, runs what an expression or a variable comes to."""
 
 
 def _wrapped(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterator[Inner]:
@@ -282,12 +313,26 @@ def _from_here(name: str, wrapper: Wrapper, words: Sequence[ShellWord], start: i
     rest = tuple(words[start:])
     if not rest:
         return
-    if wrapper.joined:
+    if name == "parallel":
+        yield from _for_each_argument(rest)
+    elif wrapper.joined:
         yield Inner(text=join(rest))
     elif name == "xargs":
         yield Inner(words=_with_standard_input(words[:start], rest))
     else:
         yield Inner(words=rest)
+
+
+def _for_each_argument(words: tuple[ShellWord, ...]) -> Iterator[Inner]:
+    """Yield what ``parallel`` runs: its command with the arguments behind ``:::``, each of them quoted."""
+    signs = [i for i, word in enumerate(words) if re.fullmatch(r":{3,4}\+?", word.text)]
+    if not signs:
+        yield Inner(text=join(words))
+    elif signs[0] == 0:
+        yield from (Inner(text=word) for word in words[1:])
+    else:
+        yield Inner(text=join(words[: signs[0]]))
+        yield Inner(words=tuple(word for i, word in enumerate(words) if i not in signs))
 
 
 def _scripts(wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterator[Inner]:
@@ -313,6 +358,8 @@ def _value_at(option: str, text: str) -> int | None:
         return (
             len(option) + text.startswith(f"{option}=") if text.partition("=")[0] == option.partition("=")[0] else None
         )
+    if len(option) > 2:
+        return len(text) if text == option else None
     if found := re.match(rf"-[A-Za-z]*?{option[1]}=?", text):
         return found.end()
     return None

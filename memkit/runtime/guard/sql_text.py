@@ -395,6 +395,8 @@ def _inside(part: list[Token]) -> Iterator[SqlStatement]:
 
 def _opens_inside(part: list[Token], index: int) -> bool:
     """Return whether a statement starts inside another: in brackets, in a body, after common table expressions."""
+    if part[0].text == "explain" and not any(token.text in ("analyze", "analyse") for token in part[1:index]):
+        return False  # a plan is shown, and nothing runs
     before = part[index - 1]
     opened = before.text == "(" or _is_word(before, _OPENERS)
     opened = opened or (before.text == ")" and part[0].text in ("with", "explain"))

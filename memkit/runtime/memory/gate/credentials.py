@@ -212,20 +212,27 @@ STRONG = (
     r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
     r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
     r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
-    r"|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה"
+    r"|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|κωδικός"
+    r"|(?:chiave|clave|chave|cl[ée]|ключ)\s+(?:(?:de|da|di|d['’])\s?)?api|api[ -]?(?:schl[üu]ssel|ключ|密钥|密鑰|キー)"
 )
 PIN = (
-    r"pin(?: code| number)?|cvv2?|cvc|t?otp|one[- ]time code"
+    r"pin(?: code| number|[- ]?nummer)?|п[иі]н(?:-?код)?|暗証番号|geheimzahl|(?:zugangs|tür|pin)-?code|cvv2?|cvc|t?otp|one[- ]time code"
     r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
+    r"|(?:safe|lock|locker|padlock|vault) combination|combination (?:of|to|for) (?:the|my|our) (?:\w+ )?(?:safe|lock|locker|padlock|vault)"
 )
 WEAK = r"token|key|credentials?|auth|login|creds?"
 CURT = r"pass|pw|wi-?fi"
 """Words that give a value away only if it is plainly none of a word."""
+_ELSEWHERE = (
+    r"für|fürs|im|am|vom|von|zum|zur|meine[rs]|unsere[rs]|der|des|de|du|del|della|dello|do|da|dos|das|para|per|pour|van|voor|från|till|til"
+    r"|dla|od|pro|k|от|для|к|из|на|за|του|της|για"
+)
+"""What stands between a telling word and what it is about, in other languages."""
 JOIN = (
-    r"['\"’`]?(?:\s+(?:for|to|of|on|at|in)\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){0,5}?(?:[^\s:=,;]+?)?)?"
-    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é)\b"
-    r"|是|为|は|는|은)"
-    r"\s*(?:(?:now|still|set to|just|this|currently|actually|always|simply|again|really)\s*:?\s+)?"
+    rf"['\"’`]?(?:\s+(?:for|to|of|on|at|in|{_ELSEWHERE})\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){{0,5}}?(?:[^\s:=,;]+?)?)?"
+    r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é|είναι|هي|है|är|er|on|je|jest|este|c['’]est|là|adalah)\b"
+    r"|改成了?|改为|是|为|は|는|은)"
+    r"\s*(?:(?:now|still|set to|just|this|currently|actually|always|simply|again|really|jetzt|le|la|el|il)\s*:?\s+)?"
 )
 VALUE = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|`(?P<bq>[^`\n]{3,200})`|(?P<bare>[^\s\"'`,;<>]{3,500}))"
 EDGE = r"(?<![A-Za-z])"
@@ -288,6 +295,15 @@ ORDINARY = frozenset(
 JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
 """Words that make a sentence of what follows a telling word."""
 ORDINARY_ENDING = regex(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
+ENGLISH = regex(r"(?i)pass ?(?:words?|phrase|code)|passwd|pwd")
+ELSEWHERE_JOINED = regex(r"(?:\b(?:ist|est|está|är|er)|è|é)\s+$")
+ELSEWHERE_ORDINARY = regex(
+    r"(?:lich|ig|bar|isch|iert|los|frei|té|tée|ré|rée|é|ée|ado|ada|ido|ida|ato|ata|uto|uta|oso|osa|ivo|iva|ile|oire|aire|orio|oria)$"
+    r"|^ge\w+(?:t|en)$|^(?:un|in|ver|ab|zurück)\w+(?:t|en|a|o|e|u)$|^(?:kurz|lang|leer|geheim|sicher|richtig|korrekt|court|vide|faible|fort|correct"
+    r"|segura|débil|larga|corta|vacía|válida|scaduta|sicura|debole|lunga|vuota|valida|fraca|forte|longa|curta|vazia|verlopen|veilig|zwak|kort|leeg|verplicht"
+    r"|короткий|длинный|простой|сложный|неверный|верный|устарел|забыт|utgått|fel|rätt|forkert|väärä|nesprávné|správné|błędne|ważne)$"
+)
+"""What a password is said to be in other languages: words that describe it, by their endings or one by one."""
 TECHNICAL = regex(
     r"(?i)(?:sha|md|utf|base|rfc|http|oauth|tls|ssl|aes|rsa|pbkdf|argon|bcrypt|scrypt|ipv|x|win|windows|s|ec|ed|iso|wpa)"
     r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
@@ -297,6 +313,10 @@ KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
 """Harmless by itself, and a key where the word before says so."""
 UNSPACED = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
+COUNTED = regex(r"\d{1,4}\s?(?:文字|桁|位|年|月|日|個|个|回|分|자|글자|년|월|일|회)")
+"""Numbers of something in such scripts: letters, digits, years."""
+COMBINATION = regex(r"\d{1,2}(?:-\d{1,2}){2,3}")
+"""The turns of a lock."""
 OWNED = regex(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
 OWNER = 40
 """So many characters before a telling word the owner stands."""
@@ -369,13 +389,13 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
     if PLACEHOLDER.fullmatch(value) or VARIABLE.fullmatch(value):
         return False
     if match["pin"]:
-        return value.isdigit() and 3 <= len(value) <= 8
+        return (value.isdigit() and 3 <= len(value) <= 8) or COMBINATION.fullmatch(value) is not None
     if match["weak"]:
         is_key = "token" in match["weak"].lower() and bool(KEY_LIKE.fullmatch(value))
         return is_key or (not is_harmless(value) and not CALLED.match(value) and looks_random(value, 16))
     if match["curt"]:
         return _stands_out(value, "pass")
-    if group == "bare" and UNSPACED.search(value) and not re.search(r"[A-Za-z0-9]", value):
+    if group == "bare" and UNSPACED.search(value) and not re.search(r"[A-Za-z0-9]", COUNTED.sub("", value)):
         return False
     if ADDRESS.fullmatch(value) or DATE.fullmatch(value) or FILE_NAME.fullmatch(value):
         return False
@@ -402,6 +422,9 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
         return False
     if group != "bare":
         return True
+    elsewhere = not ENGLISH.search(match["strong"]) or ELSEWHERE_JOINED.search(match.string, match.start(), match.start(group))
+    if elsewhere and ELSEWHERE_ORDINARY.search(value.lower()):
+        return False
     text, start, end = match.string, match.start(), match.start(group) + len(value)
     ends_sentence = ENDS.match(text, end)
     # Only what is near is looked at: a text may tell a thousand times of passwords.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..words.text import regex
-from .credentials import EDGE, KEY_LIKE, STRONG, TECHNICAL
+from .credentials import EDGE, KEY_LIKE, PLACEHOLDER, STRONG, TECHNICAL
 from .personal import Span
 
 _VALUE = r"[\"'`“]?(?P<bare>[^\s\"'`“”,;<>]{5,200})"
@@ -22,20 +22,24 @@ _PASSWORD = (
 _WORD = rf"{STRONG}|pw|pswd|p[a@4][s5$]{{2}}w[o0]rd|p(?:[ ._*-]?[a@4])(?:[ ._*-][s5$]){{2}}[ ._*-]w[ ._*-][o0][ ._*-]r[ ._*-]d"
 _SPOKEN = (
     # A pair of name and password, after a word that announces one.
-    regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in|auth|account|user(?:name)?)\b(?:\s+(?:is|are|was|with|as|for|to|on|data|details|info|in))*(?:\s+(?:the\s+)?[\w-]+){{0,3}}?\s*[:=]?\s*{_NAME}\s*(?:/|:|\s/\s|\s:\s|\s-\s|\s\|\s)\s*{_VALUE}"),
+    regex(rf"(?i)\b(?:credentials?|creds|identifiants?|zugangsdaten|anmeldedaten|credenciales|credenziali|credenciais|inloggegevens|log ?in|sign ?in|auth|account|user(?:name)?)\b(?:\s+(?:is|sont|sind|lauten|son|sono|são|zijn|are|was|with|as|for|to|on|data|details|info|in))*(?:\s+(?:the\s+)?[\w-]+){{0,3}}?\s*[:=]?\s*{_NAME}\s*(?:/|:|\s/\s|\s:\s|\s-\s|\s\|\s)\s*{_VALUE}"),
     regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in)\b(?:\s*[:=]\s*|\s+(?:with|as|using|by)\s+){_NAME},?\s+(?:(?:and|with|using|plus|/|password|pass)\s+)?{_VALUE}"),
     # Something is set, changed or opened.
     regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"),
     regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"),
     # What is announced, and told at once or some words later, or before.
-    regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s+(?:(?:just|simply|only)\b)?)\s*(?:(?:now|still|just|currently|actually|always|simply)\s+)?{_VALUE}"),
+    regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe|backup|recovery|activation|pairing) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s+(?:(?:just|simply|only)\b)?)\s*(?:(?:now|still|just|currently|actually|always|simply)\s+)?{_VALUE}"),
     regex(rf"(?i){EDGE}(?:{_WORD}|pass)(?![A-Za-z_])(?:\s*[:=]\s*|\s+){_VALUE}"),
     regex(rf"(?i)\b(?:type|enter|use|try|give|say|keep|put|send|paste|hide|guard)\b\s+(?:in\s+)?{_VALUE}\s[^\n.;]{{0,50}}?{EDGE}(?:{_WORD}|log ?in|vault)(?![A-Za-z])"),
     regex(rf"(?i)(?<!\S){_NAME}\s?[/:|]\s?{_VALUE}\s+(?:is|are|was|works|for)\b[^\n.;]{{0,20}}?\b(?:log ?in|credentials?|creds|account|sign ?in)\b"),
     regex(rf"(?i)\b(?:account|user(?:name)?|log ?in)\b\s*(?:is\s+|[:=]\s*)?{_NAME}\s*(?:,|and|with|;)?\s*(?:and\s+|with\s+)?(?:the\s+)?(?:secret|pass\w*|pwd|pw|and|with)\s*[:=]?\s*(?:is\s+)?{_VALUE}"),
     regex(rf"(?i)\bunlocks?\b[^\n.;]{{0,40}}?\bwith\s+{_VALUE}|\b(?:vault|safe|door|gate|laptop|phone|drive|disk|archive|box|account|wallet)\s+(?:opens|unlocks|decrypts)\s+(?:with|by|using)\s+{_VALUE.replace('bare', 'other')}"),
     regex(rf"(?i)\b(?:log(?:s|ged|ging)?|sign(?:s|ed|ing)?)[ -]?(?:in(?:to)?|on)\b[^\n.;]{{0,40}}?\b(?:with|as|using|by)\s+{_NAME}\s*(?:and|/|,|with|plus)\s*{_VALUE}"),
-    # Other languages.
+    # Other languages, with what it is for between; a line of a file of passwords.
+    regex(rf"(?i)(?<!\w)[\w-]*(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este|là|adalah|c['’]est)\s)\s*{_VALUE}"),
+    regex(rf"(?i)(?<!\w)парол[ья]\w*\s+(?:от|для|к|на)\s+\w+\s+{_VALUE}"),
+    regex(rf"(?i)(?<!\w)kata sandi\s+(?:saya|anda|kami|kita)\s+{_VALUE}|(?<!\w)parola(?:m|mız|nız|sı)\s+{_VALUE.replace('bare', 'other')}"),
+    regex(rf"(?<![\w/:.])[\w.*-]+:\d{{2,5}}:[\w*-]+:[\w*-]+:{_VALUE}"),
     regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"),
     # A pair before a host, without a scheme.
     regex(r"(?i)(?<![\w/:@.])(?:root|admin|administrator|postgres|mysql|user|guest|app|service|deploy|ubuntu|ec2-user|pi|oracle|sa|test|ftp|backup|jenkins|git):(?P<bare>[^\s:@/]{4,64})@[A-Za-z][\w.-]*"),
@@ -69,8 +73,10 @@ _PATTERNS = tuple(
     (tuple(words.split(" ") if words != "net use" else [words]), regex("(?i)" + body.format(v=_VALUE)))
     for words, body in _COMMANDS
 )
+_TAKING = frozenset(pattern for _, pattern in _PATTERNS)
+"""Commands, whose argument is a password even where it reads like a version or a name."""
 ANNOUNCED = (
-    *"""credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
+    *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
     jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya pw pswd pa55 p@ss p4ss kinit p.a p-a p_a p*a secret key token bearer code vault
     wallet admin: root: postgres: deploy: guest: ftp:
     git: test: backup: service: app:""".split(),  # noqa: SIM905
@@ -102,7 +108,8 @@ def spoken(text: str, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
         for match in pattern.finditer(text):
             group = "bare" if match["bare"] else "other"
             value = match[group].rstrip(".!?:)")
-            known = _is_no_word(value) and not is_harmless(value) and not TECHNICAL.fullmatch(value)
+            harmless = PLACEHOLDER.fullmatch(value) if pattern in _TAKING else is_harmless(value)
+            known = _is_no_word(value) and not harmless and not TECHNICAL.fullmatch(value)
             if known or (KEY_LIKE.fullmatch(value) and _OF_KEY.search(match.group())):
                 yield "password", match.start(group), match.start(group) + len(value)
 
