@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import (
     Front,
+    ListEnd,
     MemkitCommand,
     SuggestingChoice,
     User,
@@ -28,8 +30,7 @@ from memkit.cli.output import (
     user_option,
 )
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, has_expired
+from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, Record, has_expired, told_when
 from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
@@ -122,28 +123,37 @@ def list_command(
             questions = [question for question in questions if wanted & set(question.ids)]
         _answer_open(front, archive, questions, archive.waiting(user_id=owner))
         return
-    found = archive.records(
-        user_id=owner,
-        types=types,
-        tags=tags,
-        scope=scope,
-        session_id=session,
-        status="live" if status == EXPIRED else status or "held",
-        as_of=as_of,
-    )
+    fitting: dict[str, Any] = {"user_id": owner, "types": types, "tags": tags, "scope": scope, "session_id": session}
+    if as_of is not None:
+        then = archive.records(**fitting, as_of=as_of)
+        found = iter(sorted(then, key=lambda record: told_when(record.created_at, record.id)))
+    else:
+        found = archive.told(**fitting, status="live" if status == EXPIRED else status or "held")
     is_timely = as_of is not None or status not in (None, "live", EXPIRED)
-    records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
-    records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
-    truncated = limit is not None and len(records) > limit
-    shown = records[:limit] if limit is not None else records
-    data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
-    if limit is not None:
-        data["truncated"] = truncated
-    lines = [record_line(record) for record in shown] or [f"No records{f' of {one_line(owner)}' if owner else ''}."]
-    if truncated:
-        lines.append(f"… more than {limit}: raise --limit.")
-    unread = sum(record.is_sealed for record in shown)
-    front.answer(data, lines, diagnostics=sealed_findings(front, unread))
+    now = workspace.clock()
+    records = (one for one in found if is_timely or has_expired(one, now) is (status == EXPIRED))
+    _answer_records(front, records, limit, f"No records{f' of {one_line(owner)}' if owner else ''}.")
+
+
+def _answer_records(front: Front, records: Iterator[Record], limit: int | None, none: str) -> None:
+    """Print records as they come, at most so many, and what is left to say about them."""
+    printed = unread = 0
+
+    def shown() -> Iterator[tuple[dict[str, Any], str]]:
+        nonlocal printed, unread
+        for record in islice(records, limit):
+            printed += 1
+            unread += record.is_sealed
+            yield record.to_data(), record_line(record)
+
+    def ending() -> ListEnd:
+        if limit is None:
+            return ListEnd({}, [] if printed else [none], sealed_findings(front, unread))
+        truncated = next(records, None) is not None
+        lines = [none] if not printed else [f"… more than {limit}: raise --limit."] if truncated else []
+        return ListEnd({"truncated": truncated}, lines, sealed_findings(front, unread))
+
+    front.answer_each("records", shown(), ending)
 
 
 def _answer_open(
