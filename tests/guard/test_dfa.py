@@ -58,8 +58,15 @@ def test_what_matches_has_a_literal_that_the_pattern_requires(pattern: str, text
 
 @pytest.mark.parametrize(
     ("pattern", "literals"),
-    [("^/srv/[a-z]+/secret", ("/secret",)), ("(GET|POST) /", ("GET", "POST")), ("(drop|x*)", ()), ("(token=){2}x", ("token=",)), (".*", ()), ("[ab]", ())],
-)  # fmt: skip
+    [
+        ("^/srv/[a-z]+/secret", ("/secret",)),
+        ("(GET|POST) /", ("GET", "POST")),
+        ("(drop|x*)", ()),
+        ("(token=){2}x", ("token=",)),
+        (".*", ()),
+        ("[ab]", ()),
+    ],
+)
 def test_the_literals_are_those_that_say_most(pattern: str, literals: tuple[str, ...]) -> None:
     """The longest one; of several branches one each; none where a text may do without."""
     assert required_literals(parse_regex(pattern)) == literals

@@ -14,18 +14,53 @@ from memkit.runtime.guard.core import Guard
 
 Data = dict[str, Any]
 
-TEXTS = ["rm -rf /", "rm", "git push", "drop table t", "psql -c 'delete from t'", "/srv/a.key", "/srv/ab", "a", "b\n", "5",
-         "1e400", "nan", "", "Kſ", "'", "SK"]  # fmt: skip
+TEXTS = [
+    "rm -rf /",
+    "rm",
+    "git push",
+    "drop table t",
+    "psql -c 'delete from t'",
+    "/srv/a.key",
+    "/srv/ab",
+    "a",
+    "b\n",
+    "5",
+    "1e400",
+    "nan",
+    "",
+    "Kſ",
+    "'",
+    "SK",
+]
 
 leaves = st.sampled_from(
     [
-        "a*", "*b", "*.key", "/srv/*", "*srv*a*", "?", "[ab]c", "", {"regex": "^/srv/[a-z]+"}, {"regex": "(?i)sk|drop"},
-        {"regex": "b$"}, {"prefix": ["/", "/srv", "git "]}, {"prefix": "/srv/a"}, {"range": {"min": 1, "below": 9}},
-        {"range": {"above": 5}}, {"range": {"min": 9, "max": 1}}, {"equals": "rm"}, {"equals": 5}, {"in": ["a", 5, True]},
-        {"shell": {"program": ["rm", "shred"]}}, {"shell": {"program": "g*"}}, {"shell": {"args": ["/"]}},
-        {"sql": {"statement": ["drop", "delete from"]}}, {"sql": {"table": "t"}},
+        "a*",
+        "*b",
+        "*.key",
+        "/srv/*",
+        "*srv*a*",
+        "?",
+        "[ab]c",
+        "",
+        {"regex": "^/srv/[a-z]+"},
+        {"regex": "(?i)sk|drop"},
+        {"regex": "b$"},
+        {"prefix": ["/", "/srv", "git "]},
+        {"prefix": "/srv/a"},
+        {"range": {"min": 1, "below": 9}},
+        {"range": {"above": 5}},
+        {"range": {"min": 9, "max": 1}},
+        {"equals": "rm"},
+        {"equals": 5},
+        {"in": ["a", 5, True]},
+        {"shell": {"program": ["rm", "shred"]}},
+        {"shell": {"program": "g*"}},
+        {"shell": {"args": ["/"]}},
+        {"sql": {"statement": ["drop", "delete from"]}},
+        {"sql": {"table": "t"}},
     ]
-)  # fmt: skip
+)
 conditions = st.recursive(
     leaves,
     lambda inner: st.one_of(
@@ -39,7 +74,7 @@ conditions = st.recursive(
 KEYS = ["args.command", "args.path", "args.*", "args.a.b", "context.env"]
 matches = st.fixed_dictionaries(
     {"tool": st.sampled_from(["bash", ["bash", "send"], "*", {"regex": "^b"}])},
-    optional={key: conditions for key in KEYS},
+    optional=dict.fromkeys(KEYS, conditions),
 )
 kinds = st.fixed_dictionaries({"tool_kind": st.just("shell"), "args.command": conditions})
 drawn_policies = st.lists(
@@ -66,9 +101,16 @@ def policies(drawn: list[tuple[Any, str, str, list[Data]]]) -> list[Data]:
     """Return the policies of a drawn set."""
     words = {"description": "d", "rule": "r"}
     return [
-        {"name": f"p{number}", **words, "enforcement": enforcement, "effect": effect, "match": match, "exceptions": lifted}
+        {
+            "name": f"p{number}",
+            **words,
+            "enforcement": enforcement,
+            "effect": effect,
+            "match": match,
+            "exceptions": lifted,
+        }
         for number, (match, effect, enforcement, lifted) in enumerate(drawn)
-    ]  # fmt: skip
+    ]
 
 
 def about(key: str, conditions: list[Any], tool: str = "send") -> Guard:
@@ -125,7 +167,9 @@ def test_nested_prefixes_and_ranges_are_all_found() -> None:
     guard = about("args.path", [{"prefix": "/srv/a/b/c"[:end]} for end in range(1, 11)])
     ranges = about("args.amount", [{"range": {"min": low, "max": 20 - low}} for low in range(10)])
 
-    assert [found.name for found in guard.decide("send", {"path": "/srv/a/x"}, {}).policies] == [f"p{n}" for n in range(7)]
+    assert [found.name for found in guard.decide("send", {"path": "/srv/a/x"}, {}).policies] == [
+        f"p{n}" for n in range(7)
+    ]
     assert [found.name for found in ranges.decide("send", {"amount": 3}, {}).policies] == ["p0", "p1", "p2", "p3"]
 
 
