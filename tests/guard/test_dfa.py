@@ -111,3 +111,18 @@ def test_too_large_a_pattern_is_refused_before_a_table_is_made() -> None:
     """What the automaton refuses has no table either."""
     with pytest.raises(PolicySetError, match="too large"):
         compile_regex("((a{100}){100}){100}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "outgrows"),
+    [
+        (EXPLODING, True),
+        ("x.{15}y", True),
+        (r"^/srv/[a-z]+/secret\d+$", False),
+        ("[a-f0-9]{64}", False),
+        ("(ab?c|d)*e", False),
+    ],
+)
+def test_a_pattern_that_explodes_is_known_before_a_text_comes(pattern: str, outgrows: bool) -> None:
+    """So that who writes it hears of it, and not who waits for a decision."""
+    assert Dfa(compile_regex(pattern)).outgrows_its_room() is outgrows

@@ -82,6 +82,18 @@ class Dfa:
             return True
         return place is self._accepted
 
+    def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
+        """Return whether some text makes it forget, as far as so many steps from the beginning show."""
+        begin, seen = self._begin, {id(self._accepted)}
+        alphabet, pending = _alphabet(self._automaton), [begin]
+        while pending and most_steps > 0 and self._begin is begin:
+            place = pending.pop()
+            for char in alphabet if id(place) not in seen else ():
+                pending.append(place[char])
+                most_steps -= 1
+            seen.add(id(place))
+        return self._begin is not begin
+
     def step(self, place: _Place, char: str) -> _Place:
         """Return where a character leads, and keep it; the characters are those of texts, and the two ends."""
         reached = self._closure(place, char)
@@ -132,6 +144,15 @@ class Dfa:
             if state.reads is not None and state.reads.holds(char[0]):
                 moved.update(state.follows)
         return frozenset(moved)
+
+
+def _alphabet(automaton: Automaton) -> str:
+    """Return characters that tell the sets of a pattern apart: the ends of their ranges, and some of each kind."""
+    ends = [end for state in automaton.states if state.reads for pair in state.reads.ranges for end in pair]
+    return "".join(dict.fromkeys((*ends, *"a0 -\n")))[:_MOST_TRIED]
+
+
+_MOST_TRIED = 24
 
 
 def _is_wordy(char: str) -> bool:
