@@ -7,9 +7,10 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -139,6 +140,38 @@ class Front:
         if text:
             show(text, may_wait=not self.no_input)
 
+    def answer_each(self, name: str, shown: Iterator[tuple[Any, str]], ending: Callable[[], ListEnd]) -> None:
+        """Print a list as it is read, which may be longer than memory, and end the run.
+
+        Args:
+            name: What the list is called in ``data``.
+            shown: What ``--json`` prints of each, and its line for a person. The first is read before anything is
+                printed, so that what keeps all of them from being read is told alone.
+            ending: Says what follows, once all were read.
+        """
+        first = list(islice(shown, 1))
+        everything = chain(first, shown)
+        if self.json:
+            opening = envelope(command_name(), {name: []}, ok=True).partition("[]")[0]
+            click.echo(f"{opening}[", nl=False)
+            before = ""
+            for some in _batches(data for data, _ in everything):
+                click.echo(before + ", ".join(map(harmless_json, some)), nl=False)
+                before = ", "
+            end = ending()
+            more = "".join(f", {harmless_json(key)}: {harmless_json(value)}" for key, value in end.data.items())
+            told = [*end.diagnostics, *self.damage(end.diagnostics)]
+            click.echo(f"]{more}}}, {harmless_json({'diagnostics': told})[1:]}")
+        elif is_drawn():  # columns are as wide as the widest of all lines
+            lines = [line for _, line in everything]
+            self._draw([*lines, *ending().lines])
+        else:
+            for lines in _batches(line for _, line in everything):
+                click.echo(harmless("\n".join(lines)))
+            if rest := ending().lines:
+                click.echo(harmless("\n".join(rest)))
+        raise click.exceptions.Exit(0)
+
     def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
         """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
         places = {(one["code"], one["path"], one["line"]) for one in said}
@@ -253,6 +286,24 @@ def yes_or_no(question: str) -> bool:
         if answer in ("", "n", "no"):
             return False
         click.echo("Please answer y or n.", err=True)
+
+
+class ListEnd(NamedTuple):
+    """What follows the things of a list."""
+
+    data: Mapping[str, Any]
+    """What ``--json`` says beside the list."""
+    lines: Sequence[str]
+    diagnostics: Sequence[Diagnostic]
+
+
+_AT_ONCE = 200
+"""So many things of a list are printed at once."""
+
+
+def _batches(things: Iterator[Any]) -> Iterator[list[Any]]:
+    while some := list(islice(things, _AT_ONCE)):
+        yield some
 
 
 def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnostic] = ()) -> str:

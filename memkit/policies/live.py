@@ -122,7 +122,7 @@ class LiveGuard:
         self._taken = taken
         self._missed = False
         self._files: LastGood[Guard] | None = None
-        self._loaded: tuple[list[Mapping[str, JSON]], Guard] | None = None
+        self._loaded: tuple[str, Guard] | None = None
         self._guard = Guard([])
         self._look()
 
@@ -168,12 +168,15 @@ class LiveGuard:
 
     def _load(self) -> Guard:
         policies = list(policy_data(self._folder).values())
-        if self._loaded is None or policies != self._loaded[0]:  # else read again because a file was young
+        spelled = repr(policies)  # in which true and 1 differ, as they do in a condition
+        former, guard = self._loaded or ("", None)
+        if guard is None or spelled != former:  # else read again because a file was young
             try:
-                self._loaded = policies, Guard(policies)
+                guard = Guard(policies, guard)
             except PolicySetError as error:
                 raise UsageError(str(error)) from error
-        return self._loaded[1]
+            self._loaded = spelled, guard
+        return guard
 
 
 def name_set(guard: Guard, git: Git) -> str:

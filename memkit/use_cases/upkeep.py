@@ -432,7 +432,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
             workspace.audit.append({"event": "repair", "actor": "person", "reason": f"{len(fixed)} fixed: {codes}"})
     findings = find_problems(workspace.root, log, workspace.git, workspace.archive.is_genuine)
     seals = workspace.archive.seals()
-    records = len(workspace.archive.records(user_id=None, status="held"))
+    records = sum(1 for _ in workspace.archive.told(user_id=None, status="held"))
     remaining = {(problem.code, problem.path, problem.message) for problem in findings.problems}
     done = [problem for problem in fixed if (problem.code, problem.path, problem.message) not in remaining]
     problems = (*_united(workspace, findings.problems, heads), *seals.problems, *damaged_sessions(workspace.root))

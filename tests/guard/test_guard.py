@@ -294,7 +294,7 @@ def test_a_decision_does_not_look_at_policies_for_other_tools() -> None:
 
     guard.decide("tool_1", {}, {})
 
-    assert [found.name for found, _ in guard._reaching("tool_1")] == ["p1", "glob"]
+    assert [found.name for found, _ in guard._reaching("tool_1").asked] == ["p1", "glob"]
 
 
 def test_ten_thousand_policies_load_and_decide() -> None:

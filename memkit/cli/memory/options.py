@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,10 +111,9 @@ OPEN = "open question"
 """What marks a record that cannot be true together with another one; 'memory list --open' shows both."""
 
 
-def in_question(archive: ArchiveReader, owner: str | None, shown: Iterable[str]) -> list[str]:
-    """Return which of the records that are shown an open question is about, in their order."""
-    asked = {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}
-    return [id for id in shown if id in asked]
+def asked_about(archive: ArchiveReader, owner: str | None) -> set[str]:
+    """Return the ids of records that an open question is about."""
+    return {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}
 
 
 LOOKED_AT = 50

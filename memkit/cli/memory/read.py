@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +15,8 @@ from memkit.cli.memory.options import (
     OPEN,
     STATUSES,
     Date,
+    asked_about,
     at_option,
-    in_question,
     owner_option,
     record_line,
     sealed_findings,
@@ -23,6 +25,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import (
     Front,
+    ListEnd,
     MemkitCommand,
     SessionName,
     SuggestingChoice,
@@ -35,8 +38,7 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, has_expired
+from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, Record, has_expired, told_when
 from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
@@ -141,32 +143,48 @@ def list_command(
             questions = [question for question in questions if wanted & set(question.ids)]
         _answer_open(front, archive, questions, archive.waiting(user_id=owner))
         return
-    found = archive.records(
-        user_id=owner,
-        types=types,
-        tags=tags,
-        scope=scope,
-        session_id=session,
-        status="live" if status == EXPIRED else status or "held",
-        as_of=as_of,
-    )
+    fitting: dict[str, Any] = {"user_id": owner, "types": types, "tags": tags, "scope": scope, "session_id": session}
+    if as_of is not None:
+        then = archive.records(**fitting, as_of=as_of)
+        found = iter(sorted(then, key=lambda record: told_when(record.created_at, record.id)))
+    else:
+        found = archive.told(**fitting, status="live" if status == EXPIRED else status or "held")
     is_timely = as_of is not None or status not in (None, "live", EXPIRED)
-    records = [one for one in found if is_timely or has_expired(one, workspace.clock()) is (status == EXPIRED)]
-    records.sort(key=lambda record: (parse_time(record.created_at), record.id))  # an import brings its own ids
-    truncated = limit is not None and len(records) > limit
-    shown = records[-tail:] if tail else records[:limit]
-    doubtful = in_question(archive, owner, [record.id for record in shown])
-    data: dict[str, Any] = {"records": [record.to_data() for record in shown]}
-    data |= {"open": doubtful} if doubtful else {}
-    if limit is not None:
-        data["truncated"] = truncated
-    lines: list[str] = [record_line(record, is_open=record.id in doubtful) for record in shown]
-    lines = lines or [f"No records{f' of {one_line(owner)}' if owner else ''}."]
-    if truncated:
-        lines.append(f"… more than {limit}: raise --limit.")
-    unread = sum(record.is_sealed for record in shown)
-    nobody = [] if shown else front.nobody(owner)
-    front.answer(data, lines, diagnostics=[*nobody, *sealed_findings(front, unread)])
+    now = workspace.clock()
+    records: Iterator[Record] = (one for one in found if is_timely or has_expired(one, now) is (status == EXPIRED))
+    if tail:
+        records = iter(deque(records, maxlen=tail))
+    _answer_records(front, archive, owner, records, limit)
+
+
+def _answer_records(
+    front: Front, archive: ArchiveReader, owner: str | None, records: Iterator[Record], limit: int | None
+) -> None:
+    """Print records as they come, at most so many, and what is left to say about them."""
+    asked = asked_about(archive, owner)
+    doubtful: list[str] = []
+    printed = unread = 0
+
+    def shown() -> Iterator[tuple[dict[str, Any], str]]:
+        nonlocal printed, unread
+        for record in islice(records, limit):
+            printed += 1
+            unread += record.is_sealed
+            if is_open := record.id in asked:
+                doubtful.append(record.id)
+            yield record.to_data(), record_line(record, is_open=is_open)
+
+    def ending() -> ListEnd:
+        data: dict[str, Any] = {"open": doubtful} if doubtful else {}
+        lines = [] if printed else [f"No records{f' of {one_line(owner)}' if owner else ''}."]
+        if limit is not None:
+            data["truncated"] = next(records, None) is not None
+            if data["truncated"]:
+                lines.append(f"… more than {limit}: raise --limit.")
+        nobody = [] if printed else front.nobody(owner)
+        return ListEnd(data, lines, [*nobody, *sealed_findings(front, unread)])
+
+    front.answer_each("records", shown(), ending)
 
 
 def _answer_open(
@@ -273,11 +291,12 @@ def search(
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
         data["vectors"] = report.vectors
     marked = zip(report.hits, taints, strict=True)
-    asked = in_question(workspace.archive_at(at), owner, [hit.record.id for hit in report.hits])
-    data |= {"open": asked} if asked else {}
+    asked = asked_about(workspace.archive_at(at), owner)
+    doubtful = [hit.record.id for hit in report.hits if hit.record.id in asked]
+    data |= {"open": doubtful} if doubtful else {}
     lines: list[str] = []
     for hit, taint in marked:
-        marks = [*filter(None, [tainted(taint)]), *([OPEN] if hit.record.id in asked else [])]
+        marks = [*filter(None, [tainted(taint)]), *([OPEN] if hit.record.id in doubtful else [])]
         lines += _hit_lines(hit, marks, explain=explain)
     if not report.hits:
         lines.append("Nothing relevant.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from memkit.errors import UsageError
@@ -177,8 +177,34 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
             said: KeyPath = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
             yield file.found("MKP009", message, said)
     yield from _former_trust(file, data)
+    yield from _outgrowing(file, data["match"], ("match",))
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])
+
+
+def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:
+    """Yield each regular expression whose table of steps outgrows its room."""
+    if isinstance(condition, Mapping):
+        for key, value in condition.items():
+            if key == "regex" and outgrows_its_room(value):
+                message = (
+                    "A text can bring this expression into more states than are remembered. It stays exact and takes "
+                    "time linear in the text, up to a hundred times as much. Shorten the counts in braces."
+                )
+                yield file.found("MKP013", message, (*place, key))
+            yield from _outgrowing(file, value, (*place, key))
+    elif isinstance(condition, list):
+        for number, part in enumerate(condition):
+            yield from _outgrowing(file, part, (*place, number))
+
+
+@lru_cache(maxsize=4096)
+def outgrows_its_room(pattern: str) -> bool:
+    """Return whether a regular expression explodes, which takes a count in braces."""
+    from memkit.runtime.guard.dfa import Dfa
+    from memkit.runtime.guard.regex import compile_regex
+
+    return "{" in pattern and Dfa(compile_regex(pattern)).outgrows_its_room()
 
 
 def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -308,6 +334,17 @@ RULES = (
         POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: untrusted\n").replace(
             "command: rm x}}", "command: rm x}, context: {trust: untrusted}}"
         ),
+    ),
+    _warning(
+        "MKP013",
+        "outgrowing-pattern",
+        "A regular expression can need more states than memkit remembers of it.",
+        "Such an expression counts what follows a letter that may stand anywhere, so that each of those letters has to "
+        "be kept in mind. Decisions stay right and linear in the text; they lose the table that makes them quick.",
+        POLICY.replace("{shell: {program: rm}}", "{regex: 'rm(x|y)*x(x|y){20}'}").replace(
+            "command: rm x", f"command: rmx{'y' * 20}"
+        ),
+        POLICY.replace("{shell: {program: rm}}", "{regex: '^rm( |$)'}"),
     ),
     Rule(
         "MKP011",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .interface import JSON, Path, Ternary
+from .needs import EQUAL, INSIDE, PREFIX, SUFFIX, UNKNOWN, Needs, of_all, of_any, of_texts
 
 _SHOWN = 60
 _LISTED = 6
@@ -77,6 +78,16 @@ def glob_test(pattern: str) -> Callable[[str], bool]:
     return lambda text: _glob(pattern).match(text) is not None
 
 
+def glob_needs(pattern: str) -> Needs:
+    """Return what a text has that a glob matches: the longest of the texts between its wildcards."""
+    if not has_wildcards(pattern):
+        return of_texts(EQUAL, [pattern])
+    pieces = _WILDCARD.split(pattern)
+    kinds = [PREFIX, *[INSIDE] * (len(pieces) - 2), SUFFIX]
+    known = pieces[:1] if "[" in pattern else pieces  # what follows a bracket may be part of its set
+    return of_all(of_texts(kind, [piece]) for kind, piece in zip(kinds, known, strict=False))
+
+
 @lru_cache(maxsize=4096)
 def _glob(pattern: str) -> re.Pattern[str]:
     """Return a glob compiled: most of those in a set of policies never meet a text."""
@@ -102,6 +113,8 @@ class Predicate:
     """For a condition on text alone: whether it holds for a text, without the reason."""
     joint: str = ""
     """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
+    needs: Needs = UNKNOWN
+    """What a value has on which it says more than ``NO``."""
 
     def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
@@ -135,7 +148,8 @@ def any_check(children: Sequence[Predicate], path: Path) -> Predicate:
     def test(value: JSON) -> Ternary:
         return first_of(part.test(value) for part in parts)
 
-    return _combined("any", test, " or ".join(part.says for part in parts), path, parts)
+    needs = of_any(part.needs for part in parts)
+    return _combined("any", test, " or ".join(part.says for part in parts), path, parts, needs)
 
 
 def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
@@ -152,7 +166,8 @@ def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
         state = None if any(outcome.state is None for outcome in outcomes) else True
         return Ternary(state, " and ".join(outcome.reason for outcome in outcomes))
 
-    return _combined("all", test, " and ".join(part.says for part in parts), path, parts)
+    needs = of_all(part.needs for part in parts)
+    return _combined("all", test, " and ".join(part.says for part in parts), path, parts, needs)
 
 
 def not_check(child: Predicate, path: Path) -> Predicate:
@@ -175,11 +190,16 @@ def surely_check(child: Predicate, path: Path) -> Predicate:
         outcome = child.test(value)
         return outcome if outcome.state else NO
 
-    return _combined("any", test, child.says, path, (child,))
+    return _combined("any", test, child.says, path, (child,), child.needs)
 
 
 def _combined(
-    joint: str, test: Callable[[JSON], Ternary], says: str, path: Path, parts: tuple[Predicate, ...]
+    joint: str,
+    test: Callable[[JSON], Ternary],
+    says: str,
+    path: Path,
+    parts: tuple[Predicate, ...],
+    needs: Needs = UNKNOWN,
 ) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint)
+    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, needs=needs)

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .checks import NO, first_of
@@ -35,6 +35,7 @@ from .interface import (
     strength,
 )
 from .match import Alternative, Clause, Test, compile_match, suggestion
+from .selection import PolicySelection
 
 __all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
@@ -42,18 +43,28 @@ _FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeErr
 """What evaluating a condition on hostile input may raise; the guard must answer all the same."""
 
 _MAX_KNOWN_TOOLS = 1024
+_MAX_SELECTIONS = 64
+_FEW = 4
+"""So many policies are asked sooner than looked up."""
 
 
 class Guard:
     """Decides tool calls; compiled once, asked often."""
 
-    def __init__(self, policies: Sequence[Mapping[str, JSON]]) -> None:
+    def __init__(self, policies: Sequence[Mapping[str, JSON]], former: Guard | None = None) -> None:
+        """Compile the policies; those that ``former`` holds unchanged are taken over as they are."""
         self.fault: str | None = None
         """Why the set is broken, when it is."""
-        self.policies = tuple(compile_policy(data) for data in policies)
-        self._by_tool: dict[str, tuple[tuple[Policy, Test], ...]] = {}
+        known: Mapping[str, Policy] = former._compiled if former else {}
+        self._compiled: Mapping[str, Policy] = {
+            spelled: known.get(spelled) or compile_policy(data) for spelled, data in _spelled(policies)
+        }
+        self.policies = tuple(self._compiled.values())
+        self._by_tool: dict[str, _Reaching] = {}
+        self._selections: dict[tuple[int, ...], PolicySelection] = {}
         self._index = _ToolIndex(self.policies)
-        _refuse_twins(self.policies)
+        self._selects = True
+        _refuse_twins(policy["name"] for policy in policies)
 
     @classmethod
     def broken(cls, reason: str) -> Guard:
@@ -71,7 +82,7 @@ class Guard:
         call = Call(tool, args, context)
         applying: list[tuple[str, MatchedPolicy]] = []
         exempted: list[MatchedPolicy] = []
-        for policy, test in self._reaching(tool):
+        for policy, test in self._reaching(tool).those_to_ask(call):
             try:
                 outcome = test(call)
             except _FAULTS as error:
@@ -85,15 +96,53 @@ class Guard:
         """Return the rule text of every active policy, for the prompt."""
         return [Advice(policy.name, policy.rule) for policy in self.policies if policy.active]
 
-    def _reaching(self, tool: str) -> tuple[tuple[Policy, Test], ...]:
+    def asking_everybody(self) -> Guard:
+        """Return a guard of the same policies that asks each of them about every call, for proofs of this one."""
+        guard = Guard([])
+        guard.fault, guard.policies, guard._index = self.fault, self.policies, self._index
+        guard._selects = False
+        return guard
+
+    def _reaching(self, tool: str) -> _Reaching:
         """Return the policies that can match a call of this tool, with what is left to test; found once per tool."""
         found = self._by_tool.get(tool)
         if found is None:
             tests = ((policy, policy.for_tool(tool)) for policy in self._index.of(tool))
-            found = tuple((policy, test) for policy, test in tests if test)
+            asked = tuple((policy, test) for policy, test in tests if test)
+            found = _Reaching(asked, self._selection(tool, asked) if self._selects and len(asked) > _FEW else None)
             if len(self._by_tool) < _MAX_KNOWN_TOOLS:
                 self._by_tool[tool] = found
         return found
+
+    def _selection(self, tool: str, asked: Sequence[tuple[Policy, Test]]) -> PolicySelection:
+        """Return the selection among policies; tools that the same parts of them can apply to share it."""
+        parts = [[part for part in policy.alternatives if part.for_tool(tool)] for policy, _ in asked]
+        key = tuple(id(part) for some in parts for part in some)
+        found = self._selections.get(key)
+        if found is None:
+            found = PolicySelection(parts)
+            if len(self._selections) < _MAX_SELECTIONS:
+                self._selections[key] = found
+        return found
+
+
+@dataclass(frozen=True)
+class _Reaching:
+    """The policies that can match a call of one tool."""
+
+    asked: tuple[tuple[Policy, Test], ...]
+    selection: PolicySelection | None
+    """Says whom of many a call can meet; ``None`` where they are so few that all are asked."""
+
+    def those_to_ask(self, call: Call) -> Iterable[tuple[Policy, Test]]:
+        """Return every policy that may say more than no about a call, in the order of the set."""
+        if self.selection is None:
+            return self.asked
+        try:
+            places = self.selection.meeting(call)
+        except _FAULTS:  # what fails here fails in a condition too, which answers for it
+            places = None
+        return self.asked if places is None else [self.asked[place] for place in places]
 
 
 class _ToolIndex:
@@ -125,12 +174,17 @@ def _denial(name: str, reason: str) -> Verdict:
     return Verdict("deny", (MatchedPolicy(name, "deny", "hard", True, reason),))
 
 
-def _refuse_twins(policies: Sequence[Policy]) -> None:
+def _refuse_twins(names: Iterable[str]) -> None:
     seen: set[str] = set()
-    for policy in policies:
-        if policy.name in seen:
-            raise PolicySetError("two policies have this name", path=("name",), policy=policy.name)
-        seen.add(policy.name)
+    for name in names:
+        if name in seen:
+            raise PolicySetError("two policies have this name", path=("name",), policy=name)
+        seen.add(name)
+
+
+def _spelled(policies: Sequence[Mapping[str, JSON]]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    """Yield each policy with what tells it from every other one; ``true`` and ``1`` are equal, and not the same."""
+    return ((repr(data), data) for data in policies)
 
 
 def _failed(policy: Policy, error: Exception) -> tuple[str, MatchedPolicy]:

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .checks import (
     NO,
@@ -14,6 +15,7 @@ from .checks import (
     any_check,
     bracketed,
     first_of,
+    glob_needs,
     glob_test,
     has_wildcards,
     not_check,
@@ -24,6 +26,7 @@ from .checks import (
 from .conditions import shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
 from .kinds import commands_in, kind_condition
+from .needs import EQUAL, INSIDE, PREFIX, RANGE, Need, Needs, of_any, of_texts
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
@@ -70,22 +73,24 @@ def _glob(pattern: JSON, path: Path) -> Predicate:
     if isinstance(pattern, list):
         return _globs(pattern, path)
     matches = glob_test(_text(pattern, path))
-    return _text_leaf(matches, f"like {pattern}" if has_wildcards(pattern) else f"equal to {pattern}", path)
+    says = f"like {pattern}" if has_wildcards(pattern) else f"equal to {pattern}"
+    return _text_leaf(matches, says, path, glob_needs(pattern))
 
 
 def _globs(patterns: list[JSON], path: Path) -> Predicate:
     tests = [glob_test(_text(pattern, (*path, index))) for index, pattern in enumerate(patterns)]
-    return _text_leaf(lambda text: any(test(text) for test in tests), f"in {bracketed(patterns)}", path)
+    needs = of_any(map(glob_needs, patterns))
+    return _text_leaf(lambda text: any(test(text) for test in tests), f"in {bracketed(patterns)}", path, needs)
 
 
-def _text_leaf(matches: Callable[[str], bool], says: str, path: Path) -> Predicate:
+def _text_leaf(matches: Callable[[str], bool], says: str, path: Path, needs: Needs) -> Predicate:
     def test(value: JSON) -> Ternary:
         text = value if isinstance(value, str) else text_of(value)
         if text is None or not matches(text):
             return NO
         return Ternary(True, f"{shown(text)} {says}")
 
-    return Predicate(test, says, path, accepts=matches)
+    return Predicate(test, says, path, accepts=matches, needs=needs)
 
 
 def _text(data: JSON, path: Path) -> str:
@@ -101,35 +106,46 @@ def _scalar(data: JSON, path: Path) -> JSON:
 
 
 def _equals(data: JSON, path: Path) -> Predicate:
-    expected = _scalar(data, path)
-    return _text_leaf((text_of(expected) or "").__eq__, f"equal to {text_of(expected)}", path)
+    expected = text_of(_scalar(data, path)) or ""
+    return _text_leaf(expected.__eq__, f"equal to {expected}", path, of_texts(EQUAL, [expected]))
 
 
 def _in(data: JSON, path: Path) -> Predicate:
     if not isinstance(data, list) or not data:
         raise PolicySetError("needs a list of values", path=path)
-    members = {text_of(_scalar(item, (*path, index))) for index, item in enumerate(data)}
-    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path)
+    members = {text_of(_scalar(item, (*path, index))) or "" for index, item in enumerate(data)}
+    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path, of_texts(EQUAL, members))
 
 
 def _prefix(data: JSON, path: Path) -> Predicate:
     prefixes = tuple(data) if isinstance(data, list) and data else (data,)
     for prefix in prefixes:
         _text(prefix, path)
-    return _text_leaf(lambda text: text.startswith(prefixes), f"starts with {bracketed(prefixes)}", path)
+    says = f"starts with {bracketed(prefixes)}"
+    return _text_leaf(lambda text: text.startswith(prefixes), says, path, of_texts(PREFIX, prefixes))
 
 
 def _regex(data: JSON, path: Path) -> Predicate:
-    from .regex import compile_regex  # few sets need it
+    try:
+        search, needs = _pattern(_text(data, path))
+    except PolicySetError as fault:
+        raise PolicySetError(fault.message, path=path) from None
+    return _text_leaf(search, f"matches /{shown(data)}/", path, needs)
 
-    automaton = compile_regex(_text(data, path), path)
-    return _text_leaf(automaton.search, f"matches /{shown(data)}/", path)
+
+@lru_cache(maxsize=4096)
+def _pattern(pattern: str) -> tuple[Callable[[str], bool], Needs]:
+    """Return the search for a pattern and what it needs; the same one after a reload, with what it has learnt."""
+    from .dfa import Dfa, required_literals  # few sets need it
+    from .regex import compile_regex, parse_regex
+
+    return Dfa(compile_regex(pattern)).search, of_texts(INSIDE, required_literals(parse_regex(pattern)))
 
 
 def _kind(data: JSON, path: Path) -> Predicate:
     named = compile_condition(kind_condition(data, path), path)
     matches = named.accepts or (lambda text: named.on(text).state is True)
-    return _text_leaf(matches, f"of the kind {bracketed(as_list(data))}", path)
+    return _text_leaf(matches, f"of the kind {bracketed(as_list(data))}", path, named.needs)
 
 
 def _range(data: JSON, path: Path) -> Predicate:
@@ -137,13 +153,15 @@ def _range(data: JSON, path: Path) -> Predicate:
     says = " and ".join(f"{name} {bound:g}" for name, bound in bounds.items())
 
     def test(value: JSON) -> Ternary:
-        number = _number(value)
+        number = number_of(value)
         if number is None:
             return Ternary(None, f"{shown(text_of(value))} is not a number to compare with {says}")
         inside = all(_BOUNDS[name](number, bound) for name, bound in bounds.items())
         return Ternary(True, f"{number:g} within {says}") if inside else NO
 
-    return Predicate(test, f"within {says}", path)
+    low = max(bounds.get("min", -math.inf), bounds.get("above", -math.inf))
+    high = min(bounds.get("max", math.inf), bounds.get("below", math.inf))
+    return Predicate(test, f"within {says}", path, needs=frozenset([Need(RANGE, low=low, high=high)]))
 
 
 def _read_bounds(data: JSON, path: Path) -> dict[str, float]:
@@ -157,7 +175,8 @@ def _read_bounds(data: JSON, path: Path) -> dict[str, float]:
     return dict(data)
 
 
-def _number(value: JSON) -> float | None:
+def number_of(value: JSON) -> float | None:
+    """Return the number that a range looks at, or ``None`` where a value is none."""
     if isinstance(value, bool):
         return None
     try:
@@ -256,9 +275,26 @@ def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False
         return Clause(key, check, path, lambda call: _named("tool", check.on(call.tool)))
     if of_kind:
         return Clause(key, check, path, _commands_test(check), of_kind=True)
-    if "." in name or name == "*":
+    if is_searching(key):
         return Clause(key, check, path, _searching_test(root, name, check))
     return Clause(key, check, path, _direct_test(root, name, check))
+
+
+def values_under(clause: Clause, call: Call) -> list[JSON]:
+    """Return the values that a clause on arguments or context looks at; where there are none it says ``NO``."""
+    if clause.of_kind:
+        return [value for _, value in commands_in(call.args)[0]]
+    root, _, name = clause.key.partition(".")
+    data = call.args if root == "args" else call.context
+    if is_searching(clause.key):
+        return [value for _, value in find_values(data, name, root)]
+    return [data[name]] if name in data else []
+
+
+def is_searching(key: str) -> bool:
+    """Return whether a key may stand for several values, or for one that lies deeper."""
+    name = key.partition(".")[2]
+    return "." in name or name == "*"
 
 
 def _direct_test(root: str, name: str, check: Predicate) -> Test:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .interface import Path, PolicySetError
 
@@ -28,7 +29,7 @@ _UNSUPPORTED = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chars:
     """One character out of a set."""
 
@@ -48,28 +49,28 @@ class Chars:
         return any(low <= char <= high for low, high in self.ranges) or any(in_class(c, char) for c in self.classes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Anchor:
     """A position: start, end, line_end (before a final newline too), boundary, no_boundary."""
 
     kind: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sequence:
     """Parts one after the other."""
 
     parts: tuple[Node, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Alternation:
     """One of several parts."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """A part ``low`` to ``high`` times; ``None`` is without end."""
 
@@ -79,6 +80,12 @@ class Repeat:
 
 
 Node = Chars | Anchor | Sequence | Alternation | Repeat
+
+
+@lru_cache(maxsize=4096)
+def _only(char: str, fold: bool) -> Chars:
+    """Return the set of one character: the same one for all patterns, which consist of such sets mostly."""
+    return Chars(((char, char),), fold=fold)
 
 
 def in_class(letter: str, char: str) -> bool:
@@ -198,7 +205,7 @@ class _Parser:
         return self._one(char)
 
     def _one(self, char: str) -> Chars:
-        return Chars(((char, char),), fold="i" in self.flags)
+        return _only(char, "i" in self.flags)
 
     def _group(self) -> Node:
         opened = self.position - 1
@@ -299,7 +306,7 @@ class _Parser:
 _MAX_STATES = 4000
 
 
-@dataclass
+@dataclass(slots=True)
 class AutomatonState:
     """A state of the automaton: it reads one character, tests a position, or forks at once."""
 

@@ -24,7 +24,7 @@ from ..log.files import is_locked, require_private
 from ..log.log import Log, Observe
 from ..record.errors import RecordNotFound, StoreClosed
 from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
-from ..record.record import SHARED, Record, is_for, is_valid, user_corpus, was_true
+from ..record.record import SHARED, Record, is_for, is_valid, told_when, user_corpus, was_true
 from ..settings import MemorySettings
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ def _beginning(one: str, other: str) -> str:
 
 def _id(record: Record) -> str:
     return record.id
+
+
+def _told(record: Record) -> str:
+    return told_when(record.created_at, record.id)
 
 
 class ArchiveReader:
@@ -226,6 +230,29 @@ class ArchiveReader:
                     unread = corpus.records(status="sealed", types=types, session_id=session_id)
                     found += islice(filter(wanted, unread), limit)
         return sorted(found, key=lambda record: record.id)[:limit]
+
+    def told(
+        self,
+        *,
+        user_id: str | None,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        scope: str | None = None,
+        session_id: str | None = None,
+        status: str | None = "live",
+    ) -> Iterator[Record]:
+        """Yield what ``records`` returns, the oldest first; the archive is held meanwhile, and they are not."""
+        wanted = set(tags)
+        states = ("live", "sealed") if status == "held" else (status,)
+        with self._reading(user_id):
+            held = [
+                corpus.records(status=state, types=types, session_id=session_id, by_time=True)
+                for corpus in self._corpora(user_id)
+                for state in states
+            ]
+            for record in merge(*held, key=_told):
+                if wanted <= set(record.tags) and scope in (None, record.scope):
+                    yield record
 
     def browse(
         self,

@@ -4,13 +4,17 @@ A card network's beginning and a right check digit are not enough: one number in
 how the digits stand together counts too, and what stands around them.
 """
 
+from __future__ import annotations
+
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
 from ..words.text import regex
 
 RUN = regex(r"(?<![0-9A-Za-z_.+])\d(?:[ -]{0,3}\d)+(?![0-9A-Za-z_]|\.\d)")
 """Digits with blanks and dashes between them; behind a point stands a fraction, behind a plus a phone number."""
+DIGITS_ALONE = regex(r"\d+")
 DOTTED = regex(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
 SIZES = range(13, 20)
 """So many digits a card number may have (ISO/IEC 7812)."""
@@ -21,6 +25,12 @@ TELLING = regex(
     r"|tarjeta|carte|carta|cart[aã]o|karte|kaart|(?<![a-z])kort|карт|カード|卡|카드|بطاقة|כרטיס|บัตร"
 )
 """Words that say that a number is a card's, near it."""
+TELLING_PARTS = (
+    *("card", "visa", "amex", "american express", "maestro", "discover", "diners", "jcb", "pay", "credit", "debit"),
+    *("kredit", "cvv", "cvc", "cc", "pan", "paid", "charge", "tarjeta", "carte", "carta", "cart", "karte", "kaart"),
+    *("kort", "карт", "カード", "卡", "카드", "بطاقة", "כרטיס", "บัตร"),
+)
+"""A text without any of these has none of those words; which is seen sooner."""
 BEFORE, AFTER = 48, 32
 """So many characters before and after a number are near it."""
 
@@ -39,13 +49,12 @@ LONGEST_ADDRESS = 200
 EXPIRY = regex(r"(?:0[1-9]|1[0-2])[2-4]\d")
 
 
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+
+
 def luhn(digits: str) -> bool:
     """Return whether ``digits`` end in the right check digit."""
-    total = 0
-    for position, digit in enumerate(reversed(digits)):
-        value = int(digit) * (2 if position % 2 else 1)
-        total += value - 9 if value > 9 else value
-    return total % 10 == 0
+    return sum(map(int, digits[::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
 def card_brand(digits: str) -> str | None:
@@ -80,36 +89,92 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
     for dotted in DOTTED.finditer(text):
         if is_card(dotted[0].replace(".", "")):
             yield dotted.span()
+    near: _Telling | None = None
     for run in RUN.finditer(text):
         if run.end() - run.start() >= SIZES.start:
-            yield from _cards_in(text, [group.span() for group in re.compile(r"\d+").finditer(text, *run.span())])
+            near = near or _Telling(text)
+            yield from _cards_in(text, run.span(), near)
 
 
-def _cards_in(text: str, groups: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    first = 0
-    while first < len(groups):
+def _cards_in(text: str, run: tuple[int, int], near: _Telling) -> Iterator[tuple[int, int]]:
+    """Yield the card numbers in one run of digits.
+
+    What costs least is asked first, because a text may be one run of a million digits: what the digits begin with, how
+    they stand together, the check digit, and only then what stands around them.
+    """
+    parts = DIGITS_ALONE.findall(text, *run)
+    sizes = list(map(len, parts))
+    beginnings = [n for n in _beginnings(sizes, near.anywhere) if parts[n][0] in _FIRST_DIGITS]
+    groups = [group.span() for group in DIGITS_ALONE.finditer(text, *run)] if beginnings else []
+    taken = 0
+    for first in beginnings:
         digits, last = "", first
-        while last < len(groups) and len(digits) < SIZES.stop - 1:
+        begins = first >= taken
+        while begins and last < len(groups) and len(digits) < SIZES.stop - 1:
             digits += text[slice(*groups[last])]
             last += 1
-            if is_card(digits) and _is_meant(text, groups, first, last):
+            if len(digits) not in SIZES or not _may_stand(sizes, first, last, near.anywhere):
+                continue
+            if is_card(digits) and _is_meant(text, groups[first:last], _goes_on(text, groups, first, last), near):
                 yield groups[first][0], groups[last - 1][1]
-                first = last - 1
+                taken = last
                 break
-        first += 1
 
 
-def _is_meant(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
-    """Return whether the groups from ``first`` up to ``last`` stand as a card number does, and not as another."""
-    start, end = groups[first][0], groups[last - 1][1]
-    sizes = [stop - begin for begin, stop in groups[first:last]]
-    near = text[max(0, start - BEFORE) : start] + "\n" + text[end : end + AFTER]
-    if TELLING.search(near):
+_FIRST_DIGITS = frozenset("234568")
+"""What the numbers of all networks begin with."""
+
+
+def _beginnings(sizes: list[int], told: bool) -> list[int]:
+    """Return the groups that a card number can begin with: those of one digit or of four, and longer ones."""
+    changes = range(len(sizes)) if told else [0, *(n for n in range(1, len(sizes)) if sizes[n - 1] != sizes[n])]
+    whole = () if told else (n for n, size in enumerate(sizes) if size >= SIZES.start)
+    return sorted({*(n for n in changes if sizes[n] not in (2, 3)), *whole})
+
+
+def _may_stand(sizes: list[int], first: int, last: int, told: bool) -> bool:
+    """Return whether groups of digits can be a card number for what they look like, without a word about one."""
+    own = sizes[first:last]
+    if told and len(own) <= 3 and min(own) >= 4:
+        return True
+    return _is_grouped(own) and (told or len(own) == 1 or first == 0 or sizes[first - 1] != own[0])
+
+
+class _Telling:
+    """Where a text speaks of cards, found once for all numbers in it."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        lowered = text.lower()
+        for found in TELLING.finditer(text) if any(part in lowered for part in TELLING_PARTS) else ():
+            self._starts.append(found.start())
+            self._ends.append(found.end())
+
+    @property
+    def anywhere(self) -> bool:
+        """Return whether any word speaks of one."""
+        return bool(self._starts)
+
+    def of(self, start: int, end: int) -> bool:
+        """Return whether such a word stands near what goes from ``start`` to ``end``."""
+        before = bisect_right(self._ends, start) - 1
+        after = bisect_left(self._starts, end)
+        return (before >= 0 and self._starts[before] >= start - BEFORE) or (
+            after < len(self._ends) and self._ends[after] <= end + AFTER
+        )
+
+
+def _is_meant(text: str, groups: list[tuple[int, int]], goes_on: bool, near: _Telling) -> bool:
+    """Return whether the groups of digits stand as a card number does, and not as another."""
+    start, end = groups[0][0], groups[-1][1]
+    sizes = [stop - begin for begin, stop in groups]
+    if near.of(start, end):
         return (len(sizes) <= 3 and min(sizes) >= 4) or _is_grouped(sizes)
     if len(sizes) == 1:
         before = text[max(0, start - LONGEST_ADDRESS) : start]
         return sizes[0] in (15, 16) and not is_named_otherwise(before) and not _is_part_of_more(before)
-    return _is_grouped(sizes) and not _goes_on(text, groups, first, last)
+    return _is_grouped(sizes) and not goes_on
 
 
 def _is_grouped(sizes: list[int]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..record.record import Record
+from ..record.record import Record, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
@@ -80,7 +80,7 @@ ASKED_AT_ONCE = 500
 
 EVENTS_IN_ORDER = """
 SELECT line FROM (
-    SELECT line, about, writer, place, max(moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
+    SELECT line, about, writer, place, max(_moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
     FROM (
         SELECT said.*, CASE
             WHEN coalesce(meant.op, said.op) IN ('core', 'consent') THEN coalesce(meant.op, said.op)
@@ -125,6 +125,8 @@ class CorpusIndex:
         self._forgotten_before = forgotten_before
         self.database = Database(path)
         self._sql = self.database.sql
+        for function in (_told, _moment):  # not when they are asked for: SQLite refuses while another question is open
+            self._sql.create_function(function.__name__, -1, function, deterministic=True)
         self._words = WordIndex(self._sql)
         if self._format() != self._own_format:
             with self.database.transaction():
@@ -273,11 +275,13 @@ class CorpusIndex:
         types: Sequence[str] = (),
         session_id: str | None = None,
         newest_first: bool = False,
+        by_time: bool = False,
         before: str | None = None,
     ) -> Iterator[Record]:
         """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
 
-        With ``before`` only those whose ids come before another one.
+        With ``by_time`` in that of ``told_when``, which SQLite sorts in a file where they are many; with ``before``
+        only those whose ids come before another one.
         """
         # SQLite would take the index of the status, which most records share, or the one that is sorted; a plus rules
         # either out.
@@ -292,7 +296,10 @@ class CorpusIndex:
         if before is not None:
             clauses.append("id<?")
             values.append(before)
-        query = f"SELECT coalesce(present, written) FROM records WHERE {' AND '.join(clauses)} ORDER BY {order}"
+        if by_time:
+            order = "_told(coalesce(present, written), id)"
+        where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
+        query = f"SELECT coalesce(present, written) FROM records{where} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self._sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
@@ -355,7 +362,6 @@ class CorpusIndex:
         """
         for (line,) in self._sql.execute("SELECT written FROM records ORDER BY id"):
             yield line
-        self._sql.create_function("moment", 1, _moment, deterministic=True)
         for (line,) in self._sql.execute(EVENTS_IN_ORDER):
             yield line
 
@@ -422,6 +428,10 @@ class CorpusIndex:
         for statement in (*SCHEMA, *WORDS_SCHEMA):
             self._sql.execute(statement)
         self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
+
+
+def _told(line: str, id: str) -> str:
+    return told_when(json.loads(line)["created_at"], id)
 
 
 def _moment(line: str) -> str:

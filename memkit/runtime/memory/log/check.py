@@ -4,7 +4,9 @@ By file and line, for a person to look at and for ``fsck --fix`` to repair.
 """
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..interface import ShardProblem
@@ -168,7 +170,11 @@ def problems(log: Log) -> list[ShardProblem]:
 
 
 def examined(log: Log) -> Iterator[Examined]:
-    """Yield every shard of a log, taken apart; an id is compared with those of all shards before."""
+    """Yield every shard of a log, taken apart; an id is compared with those of all shards before.
+
+    Of the lines before only those are held whose id comes again, which are found first: most ids come once.
+    """
+    repeated = _repeated_ids(log)
     seen: dict[str, tuple[str, int, bytes]] = {}
     for shard in sorted(log.shards()):
         path = f"archive/{shard}"
@@ -178,9 +184,31 @@ def examined(log: Log) -> Iterator[Examined]:
             problem = ShardProblem("unreadable", path, 0, f"The shard cannot be read ({error.strerror}).")
             yield Examined(path, b"", (), (problem,))
             continue
-        found = tuple(_compared(piece, path, seen) for piece in pieces(data))
+        found = tuple(
+            _compared(piece, path, seen) if repeated is None or hash(piece.id.encode()) in repeated else piece
+            for piece in pieces(data)
+        )
         flaws = [ShardProblem(piece.flaw, path, piece.number, piece.message) for piece in found if piece.flaw]
         yield Examined(path, data, found, (*_encoding_problems(path, data), *flaws))
+
+
+SPELLED_ID = re.compile(rb'"id"\s*:\s*"([^"\\]*)"')
+ODD_ID = re.compile(rb'"id"\s*:\s*"[^"\\]*\\|\\u006[49]', re.IGNORECASE)
+"""An id, or the word itself, in a spelling that looking at the bytes does not show."""
+
+
+def _repeated_ids(log: Log) -> set[int] | None:
+    """Return the hashes of the ids that may stand in more than one line; None where that cannot be seen."""
+    hashes = array("q")
+    for shard in sorted(log.shards()):
+        try:
+            data = log.read(shard)
+        except OSError:
+            continue  # ``examined`` says so
+        if ODD_ID.search(data):
+            return None
+        hashes.extend(map(hash, SPELLED_ID.findall(data)))
+    return {one for one, other in pairwise(sorted(hashes)) if one == other}
 
 
 def dangling_events(shards: Mapping[str, Examined]) -> list[ShardProblem]:

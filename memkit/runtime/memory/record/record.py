@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, NamedTuple, cast
 
 from .errors import InvalidRecord
-from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time
+from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time, to_text
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -531,6 +531,11 @@ def is_valid(record: Record, moment: datetime) -> bool:
 
 EXPIRED = "expired"
 """What a record is called that nothing closed and that holds no longer."""
+
+
+def told_when(created_at: str, id: str) -> str:
+    """Return what sorts records by when they were told, then by id: an import brings ids and times of its own."""
+    return f"{to_text(parse_time(created_at))}\x01{id}"
 
 
 def has_expired(record: Record, moment: datetime) -> bool:

@@ -1,0 +1,228 @@
+"""Regular expressions by a table that is made while texts are read, and the literals that a pattern cannot do without.
+
+The automaton of ``regex.py`` is in many states at once, and costs that many steps a character. All that it does at one
+character depends on the set of those states, on the character before and on the one that is read: each such step is
+made once, kept, and then costs one look into a dictionary (Thompson 1968, as RE2 does it: https://swtch.com/~rsc/regexp/).
+
+>>> from .regex import compile_regex
+>>> search = Dfa(compile_regex("^a.*b$")).search
+>>> search("a--b"), search("a--c")
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .regex import Alternation, Anchor, Automaton, Chars, Node, Repeat, Sequence
+
+ROOM = 20_000
+"""How much one pattern keeps, counted in steps and in the states of each set: some megabytes at most.
+
+A pattern that makes more sets than that, such as ``(a|b)*a(a|b){20}``, loses what it kept and begins anew. Each
+character then costs what it costs without a table, and never more than that by a factor.
+"""
+
+_END = ""
+_LAST_NEWLINE = "\n$"
+"""A newline at the very end, before which ``$`` holds too."""
+
+_START, _WORD, _OTHER = "start", "word", "other"
+
+
+class _Found(Exception):
+    """The pattern occurs, whatever follows."""
+
+
+class _Place(dict[str, "_Place"]):
+    """All that is known of a text so far; leads to the next place by the next character."""
+
+    __slots__ = ("active", "before", "table")
+
+    def __init__(self, table: Dfa, active: frozenset[int], before: str) -> None:
+        super().__init__()
+        self.table = table
+        self.active = active
+        self.before = before
+
+    def __missing__(self, char: str) -> _Place:
+        return self.table.step(self, char)
+
+
+class _Accepted(_Place):
+    """The place from which nothing leads away any more."""
+
+    def __missing__(self, char: str) -> _Place:
+        raise _Found
+
+
+class Dfa:
+    """A pattern that is searched in time linear in the text, at one look-up a character once its steps are known."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        anchors = {state.anchor for state in automaton.states}
+        self._asks_start = "start" in anchors
+        self._asks_words = bool(anchors & {"boundary", "no_boundary"})
+        self._accepted = _Accepted(self, frozenset(), _START)
+        self._forget()
+
+    def search(self, text: str) -> bool:
+        """Return whether the pattern occurs anywhere in the text."""
+        place = self._begin
+        ending: tuple[str, ...] = (_END,)
+        if text.endswith("\n"):
+            text, ending = text[:-1], (_LAST_NEWLINE, _END)
+        try:
+            for char in text:
+                place = place[char]
+            for char in ending:
+                place = place[char]
+        except _Found:
+            return True
+        return place is self._accepted
+
+    def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
+        """Return whether some text makes it forget, as far as so many steps from the beginning show."""
+        begin, seen = self._begin, {id(self._accepted)}
+        alphabet, pending = _alphabet(self._automaton), [begin]
+        while pending and most_steps > 0 and self._begin is begin:
+            place = pending.pop()
+            for char in alphabet if id(place) not in seen else ():
+                pending.append(place[char])
+                most_steps -= 1
+            seen.add(id(place))
+        return self._begin is not begin
+
+    def step(self, place: _Place, char: str) -> _Place:
+        """Return where a character leads, and keep it; the characters are those of texts, and the two ends."""
+        reached = self._closure(place, char)
+        if self._automaton.accept in reached:
+            following: _Place = self._accepted
+        else:
+            following = self._place(self._advanced(reached, char), char)
+        self._room -= 1
+        if self._room < 0:
+            self._forget()
+        place[char] = following
+        return following
+
+    def _forget(self) -> None:
+        """Begin anew; a search that is under way goes on from the place where it is."""
+        self._places: dict[tuple[frozenset[int], str], _Place] = {}
+        self._room = ROOM
+        self._begin = _Place(self, frozenset([self._automaton.start]), _START)
+
+    def _place(self, active: frozenset[int], char: str) -> _Place:
+        before = _OTHER if self._asks_start else _START
+        if self._asks_words:
+            before = _WORD if _is_wordy(char) else _OTHER
+        found = self._places.get((active, before))
+        if found is None:
+            found = self._places[active, before] = _Place(self, active, before)
+            self._room -= len(active)
+        return found
+
+    def _closure(self, place: _Place, char: str) -> set[int]:
+        """Return every state that is reached before ``char`` is read."""
+        seen: set[int] = set()
+        pending = list(place.active)
+        while pending:
+            index = pending.pop()
+            if index in seen:
+                continue
+            seen.add(index)
+            state = self._automaton.states[index]
+            if state.reads is None and (state.anchor is None or _holds(state.anchor, place.before, char)):
+                pending.extend(state.follows)
+        return seen
+
+    def _advanced(self, reached: Iterable[int], char: str) -> frozenset[int]:
+        moved = {self._automaton.start}  # a match may begin anywhere
+        for index in reached if char else ():
+            state = self._automaton.states[index]
+            if state.reads is not None and state.reads.holds(char[0]):
+                moved.update(state.follows)
+        return frozenset(moved)
+
+
+def _alphabet(automaton: Automaton) -> str:
+    """Return characters that tell the sets of a pattern apart: the ends of their ranges, and some of each kind."""
+    ends = [end for state in automaton.states if state.reads for pair in state.reads.ranges for end in pair]
+    return "".join(dict.fromkeys((*ends, *"a0 -\n")))[:_MOST_TRIED]
+
+
+_MOST_TRIED = 24
+
+
+def _is_wordy(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _holds(anchor: str, before: str, char: str) -> bool:
+    """Return whether an anchor holds between what was read and what comes."""
+    if anchor == "start":
+        return before == _START
+    if anchor == "end":
+        return char == _END
+    if anchor == "line_end":
+        return char in (_END, _LAST_NEWLINE)
+    return ((before == _WORD) != _is_wordy(char)) == (anchor == "boundary")
+
+
+_MAX_LITERALS = 32
+
+
+def required_literals(node: Node) -> tuple[str, ...]:
+    """Return texts of which one is in every text that the pattern occurs in; none where nothing is known.
+
+    Case is as the pattern writes it, also where the pattern ignores case: whoever looks for them folds both.
+
+    >>> from .regex import parse_regex
+    >>> required_literals(parse_regex(r"^(GET|POST) /admin/[0-9]+$"))
+    (' /admin/',)
+    """
+    offers: list[tuple[str, ...]] = [(run,) for run in _runs(node)]
+    offers += [found for part in _flat(node) if (found := _inner_literals(part))]
+    return max(offers, key=lambda texts: min(map(len, texts)), default=())
+
+
+def _inner_literals(part: Node) -> tuple[str, ...]:
+    if isinstance(part, Repeat) and part.low:
+        return required_literals(part.part)
+    if not isinstance(part, Alternation):
+        return ()
+    branches = [required_literals(branch) for branch in part.parts]
+    found = tuple(text for texts in branches for text in texts)
+    return found if all(branches) and len(found) <= _MAX_LITERALS else ()
+
+
+def _runs(node: Node) -> Iterator[str]:
+    """Yield the longest texts that stand in the pattern as they are."""
+    run = ""
+    for part in _flat(node):
+        char = _single(part)
+        if char is None:
+            if run:
+                yield run
+            run = ""
+        else:
+            run += char
+    if run:
+        yield run
+
+
+def _flat(node: Node) -> Iterator[Node]:
+    """Yield the parts of a sequence, those of groups in it too, without what tests a position only."""
+    if isinstance(node, Sequence):
+        for part in node.parts:
+            yield from _flat(part)
+    elif not isinstance(node, Anchor):
+        yield node
+
+
+def _single(part: Node) -> str | None:
+    if not isinstance(part, Chars) or part.negated or part.classes or len(part.ranges) != 1:
+        return None
+    ((low, high),) = part.ranges
+    return low if low == high and (low.isascii() or not part.fold) else None
