@@ -200,7 +200,7 @@ def test_explain_says_why_losers_lost(store: ArchivalStore) -> None:
         note(store, f"espresso number{number} tasted")
     weak = note(store, "something else was tasted")
 
-    report = store.search("espresso number0 tasted", user_id="ada", k=1)
+    report = store.search("espresso number0 tasted on the terrace with Nils", user_id="ada", k=1)
 
     reasons = {loser.id: loser.reason for loser in report.losers}
     assert sorted(reasons.values()) == ["floor", "rank", "rank"]
