@@ -119,9 +119,9 @@ def _ask(
     losers = _outsiders(corpus, terms, {found.record.id for found in past})
     statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
-    while finders or past or meaning:
-        candidates = corpus.candidates(finders, statistics, limit)
-        is_all = len(candidates) < limit
+    candidates = corpus.candidates(finders, statistics, limit)
+    is_all = len(candidates) < limit
+    while candidates or past or meaning:
         measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
         scored = _scored(measured, settings.floor, statistics, terms, led)
         if meaning:
@@ -132,6 +132,10 @@ def _ask(
         if len(passed) >= question.k or is_all:
             break
         limit *= 8
+        # Of what is asked for there may be little, and far behind: the rest is looked at no further.
+        wider = corpus.best(finders, statistics, limit, question.types)
+        candidates = corpus.found(list(dict.fromkeys([*(one.document for one in candidates), *wider])))
+        is_all = len(wider) < limit
     else:
         return [], losers
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]

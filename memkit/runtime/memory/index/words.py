@@ -191,6 +191,11 @@ def joined(lists: Iterable[Runs]) -> Runs:
     return runs
 
 
+def _only(runs: Runs, within: set[int]) -> Runs:
+    kept = {kind: array("I", sorted(within.intersection(held))) for kind, held in runs.items()}
+    return {kind: held for kind, held in kept.items() if held}
+
+
 def documents_of(runs: Runs) -> set[int]:
     """Return the documents of all runs."""
     return set[int]().union(*runs.values())
@@ -266,9 +271,16 @@ class WordIndex:
         counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
-    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
-        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first."""
+    def candidates(
+        self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, within: set[int] | None = None
+    ) -> list[int]:
+        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first.
+
+        Of some documents only, where it is said ``within`` which.
+        """
         lists = [(max(idf(statistics, term), LEAST), self._list(term)) for term in terms[:MOST_TERMS]]
+        if within is not None:
+            lists = [(weight, _only(runs, within)) for weight, runs in lists]
         several = _held_by_several([runs for _, runs in lists])
         scores = dict.fromkeys(several, 0.0)
         for weight, runs in lists:
