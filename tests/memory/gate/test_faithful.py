@@ -7,9 +7,20 @@ import pytest
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
 from memkit.runtime.memory.record.errors import Refused
 
-LINES = (Path(__file__).parent / "faithful.txt").read_text(encoding="utf-8").splitlines()
-PAIRS = [tuple(part.strip() for part in line.split(" | ")) for line in LINES if line and not line.startswith("#")]
+Pair = tuple[str, str]
 LEAST = 0.95
+
+
+def pairs(name: str) -> list[Pair]:
+    """Return what was said and what a model makes of it, of each line of a file."""
+    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    parts = [line.partition(" | ") for line in lines if line and not line.startswith("#")]
+    return [(said.strip(), wanted.strip()) for said, _, wanted in parts]
+
+
+SETS = {"faithful.txt": 100, "faithful_later.txt": 60}
+"""Pairs that each file has at least; the later ones were written when the gate was finished."""
+PAIRS = [pair for name in SETS for pair in pairs(name)]
 
 
 def kept(said: str, wanted: str, taint: tuple[str, ...]) -> str:
@@ -30,16 +41,18 @@ def kept(said: str, wanted: str, taint: tuple[str, ...]) -> str:
         return f"{event['decision']}{' tainted' if tainted else ''}"
 
 
-def test_a_clean_turn_keeps_what_an_agent_understood() -> None:
-    """Of more than a hundred paraphrases, in many languages and manners, nearly all are admitted as they are."""
-    left = {pair: came for pair in PAIRS if (came := kept(*pair, ())) != "admitted"}
+@pytest.mark.parametrize("name", SETS)
+def test_a_clean_turn_keeps_what_an_agent_understood(name: str) -> None:
+    """Of many paraphrases, in many languages and manners, nearly all are admitted as they are."""
+    told = pairs(name)
+    left = {pair: came for pair in told if (came := kept(*pair, ())) != "admitted"}
 
-    assert len(PAIRS) >= 100
-    assert len(left) <= (1 - LEAST) * len(PAIRS), left
+    assert len(told) >= SETS[name]
+    assert len(left) <= (1 - LEAST) * len(told), left
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[str(number) for number in range(len(PAIRS))])
-def test_a_tainted_turn_keeps_none_of_it_unmarked(pair: tuple[str, str]) -> None:
+def test_a_tainted_turn_keeps_none_of_it_unmarked(pair: Pair) -> None:
     """The very same writes, with a stranger's text in the prompt: core memory waits, and records are marked."""
     came = kept(*pair, ("tool:web",))
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
@@ -200,7 +201,7 @@ def test_explain_says_why_losers_lost(store: ArchivalStore) -> None:
         note(store, f"espresso number{number} tasted")
     weak = note(store, "something else was tasted")
 
-    report = store.search("espresso number0 tasted", user_id="ada", k=1)
+    report = store.search("espresso number0 tasted on the terrace with Nils", user_id="ada", k=1)
 
     reasons = {loser.id: loser.reason for loser in report.losers}
     assert sorted(reasons.values()) == ["floor", "rank", "rank"]
@@ -341,3 +342,22 @@ def test_what_a_user_rejected_does_not_come_back_as_somebody_elses(store: Archiv
 
     assert [hit.id for hit in store.search("espresso", user_id="ada").hits] == [told]
     assert [record.id for record in store.constraints("ada")] == [told]
+
+
+def test_a_search_for_what_there_is_little_of_reads_little_more_in_a_larger_store(open_store: OpenStore) -> None:
+    """What fails before an action is looked for in every turn: records of other types are not read through for it."""
+    taken = []
+    for number in (300, 3_000):
+        store = open_store(None)
+        drafts = (Draft(f"the {('ferry', 'harbour')[place % 2]} of day {place}") for place in range(number))
+        list(store.import_many([(draft, person()) for draft in drafts]))
+        failed = note(store, "the ferry to the harbour failed", type="outcome", tags=("failed",))
+
+        def ask(store: ArchivalStore = store) -> list[str]:
+            report = store.search("ferry harbour", user_id="ada", types=("outcome",), tags=("failed",))
+            return [hit.id for hit in report.hits]
+
+        assert ask() == [failed]
+        taken.append(steps(ask))
+
+    assert taken[1] < 2 * taken[0], taken

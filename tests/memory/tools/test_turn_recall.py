@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +56,48 @@ def test_a_question_that_names_seven_things_finds_all_seven(opened: Open) -> Non
 
     assert len(tools.archive.search(question, user_id="ada", k=10).hits) == 7
     assert len(told(tools, question)) == 7
+
+
+def test_two_records_that_share_their_word_with_a_plain_question_are_given(opened: Open) -> None:
+    """What every one of a few records holds is not hidden by words of the question that none of them has."""
+    facts = ("My sister lives in Porto", "My brother lives in Ghent")
+
+    for question in ("Which of my relatives lives abroad?", "Who lives closest to the sea?"):
+        assert sorted(told(opened(*facts), question)) == sorted(facts)
+    assert told(opened(*facts), "Explain photosynthesis in one sentence.") == []
+
+
+WHO = ("Lena", "Omar", "Priya", "Nils", "Greta", "Ivan")
+DOES = ("lives beside", "works for", "plays against", "prefers")
+WHAT = ("kettle", "loom", "kayak", "saddle", "Ghent", "tennis", "celery")
+BESIDE = (
+    "planning",
+    "long",
+    "weekend",
+    "colleagues",
+    "wondering",
+    "organise",
+    "dinner",
+    "music",
+    "weather",
+    "budget",
+    "presents",
+    "tickets",
+)
+
+
+@given(st.integers(2, 50), st.integers(0, 12), st.randoms(use_true_random=False))
+def test_a_question_with_the_words_of_one_of_few_records_is_given_it(few: int, more: int, draws: Random) -> None:
+    """With 2 to 50 records, what says all that one of them says is given it, however much else it says."""
+    who, what = (draws.sample(words, draws.randint(3, len(words))) for words in (WHO, WHAT))
+    able = [f"{one} {does} {other}" for one in who for does in DOES for other in what]
+    with ArchivalStore(None, settings=MemorySettings.from_mapping({"write": {"contradictions": "open"}})) as archive:
+        for fact in draws.sample(able, min(few, len(able))):
+            archive.offer(Draft(text=fact), Origin(actor="person", user_id="ada"))
+        tools = MemoryTools(MainContext(8000), archive, user_id="ada", session_id="now")
+        fact = draws.choice([record.text for record in archive.records(user_id="ada")])
+
+        assert fact in told(tools, f"I am {' '.join(draws.sample(BESIDE, more))}: {fact}?")
 
 
 def test_nothing_is_given_that_stands_in_the_prompt(opened: Open) -> None:

@@ -6,7 +6,7 @@ A search at the command line is a process of its own, so what only some question
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from functools import cached_property
 from heapq import merge
@@ -99,6 +99,7 @@ class ArchiveReader:
         self._guard = threading.RLock()
         self._readers = 0
         """How many questions are being answered, one within the other."""
+        self._strange: dict[str, bool] = {}
         self._in_question: frozenset[str | None] = frozenset()
         """Whom they are about."""
         self._cache = cache
@@ -387,12 +388,18 @@ class ArchiveReader:
             return ()
         with self._reading(user_id):
             catalogue = self._index.catalogue
-            found = [writer for writer in catalogue.writers_of(id) if self.foreign(writer)]
+            found = [writer for writer in catalogue.writers_of(id) if self._is_strange(writer)]
             if not found:
                 return ()
             approvals = (event.id for event in self.events_about(id, user_id=user_id) if event.op == "approve")
-            own = (not self.foreign(writer) for one in approvals for writer in catalogue.writers_of(one))
+            own = (not self._is_strange(writer) for one in approvals for writer in catalogue.writers_of(one))
             return () if any(own) else tuple(f"writer:{writer}" for writer in found)
+
+    def _is_strange(self, writer: str) -> bool:
+        """Return whether nobody here trusted a writer; asked once while one question is answered."""
+        if writer not in self._strange:
+            self._strange[writer] = self.foreign is not None and self.foreign(writer)
+        return self._strange[writer]
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -795,6 +802,10 @@ class ArchiveReader:
         """Close the archive."""
         self.close()
 
+    def asked_about(self, user_id: str) -> AbstractContextManager[None]:
+        """Hold the archive while several questions about one user are asked: all are answered of the same state."""
+        return self._reading(user_id)
+
     # ------------------------------------------------------------------ inside
 
     def _forgotten_before(self) -> str:
@@ -810,6 +821,7 @@ class ArchiveReader:
         with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
             if not self._readers:
+                self._strange.clear()
                 self._follow_move()
             # A question that another one asks is about the same state of things.
             if not self._readers or not self._in_question & {user_id, None}:

@@ -17,94 +17,41 @@ from typing import NamedTuple
 from ..words.dates import dated
 from ..words.text import regex, stem
 from ..words.wording import hedged_wording, sentences, transient_wording
+from .clauses import apart, is_plain_clause
 from .facts import facts
+from .vocabulary import (
+    ALLERGEN,
+    CITY,
+    COLOUR,
+    COUNT,
+    DATE,
+    DIET,
+    FAMILY,
+    FIELD,
+    HOBBY,
+    KIN,
+    LANGUAGE,
+    MONTH,
+    NAME,
+    NAMES,
+    NATION,
+    OCCUPATION,
+    OWN,
+    PET,
+    PLACE,
+    PLAYED,
+    PRODUCT,
+    PROPER,
+    STUDY,
+    UP,
+    any_of,
+)
 
 LEAP_DAY = date(2024, 2, 29)
 MOST_READ = 1200
 """Characters of a message that is read for statements; what is longer is a text and no remark."""
 STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
 
-
-def any_of(words: str) -> str:
-    """Return a pattern for one of some words, in which a line stands for a blank.
-
-    >>> any_of("nuts tree_nuts")
-    '(?:nuts|tree nuts)'
-    """
-    return f"(?:{'|'.join(words.split())})".replace("_", " ")
-
-
-UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
-PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
-NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
-NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
-CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
-PLACE = rf"(?!\w+day\b)(?P<v>{CITY})"
-PRODUCT = rf"{NAME}(?: \d[\w.]*)?"
-MONTH = any_of("January February March April May June July August September October November December")
-DATE = (
-    rf"(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}-\d\d-\d\d)"
-    r"(?:,? \d{4})?"
-)
-COUNT = any_of("a an one two three four five six seven") + r"|\d{1,2}"
-KIN = any_of(
-    """mother father mum mom dad sister brother son daughter wife husband partner girlfriend boyfriend fiancé fiancée
-    grandmother grandfather grandma grandpa aunt uncle cousin niece nephew friend neighbour neighbor boss manager
-    colleague flatmate roommate landlord teacher doctor dentist"""
-)
-PET = any_of("dog cat puppy kitten horse rabbit hamster parrot tortoise turtle fish bird budgie guinea_pig pony")
-FAMILY = rf"{KIN}|{PET}|child|children|kids|(?:sister|brother|son|daughter|cousin|{PET})s|(?:pupp|pon)ies"
-OCCUPATION = (
-    r"(?:(?:senior|junior|retired|freelance|primary|school|software|data|civil|mechanical|electrical|web|graphic|"
-    r"product|project|paediatric|research|head|taxi|truck|bus|train|family|maths?|music|history|science|police|"
-    r"PhD|medical|night|part-time) ){0,2}"
-    + any_of(
-        """nurse doctor teacher engineer developer programmer designer architect lawyer solicitor accountant chef cook
-        baker barista waiter waitress driver pilot farmer carpenter electrician plumber journalist editor writer
-        translator interpreter librarian scientist researcher biologist chemist physicist mathematician professor
-        lecturer student pharmacist dentist vet veterinarian therapist psychologist surgeon paramedic firefighter
-        mechanic manager consultant analyst administrator secretary receptionist photographer musician actor actress
-        painter economist historian midwife soldier gardener florist butcher sailor tester technician intern welder
-        statistician banker cashier clerk officer tutor hairdresser beekeeper geologist astronomer"""
-    )
-)
-FIELD = any_of(
-    """finance marketing healthcare education logistics retail construction publishing insurance banking tourism
-    agriculture law sales software IT HR tech research advertising accounting journalism hospitality"""
-)
-STUDY = any_of(
-    """physics mathematics maths math biology chemistry medicine law history economics psychology philosophy
-    linguistics engineering computer_science music art architecture nursing sociology geography literature"""
-)
-PLAYED = any_of(
-    """piano guitar violin cello drums flute trumpet saxophone clarinet bass harp chess tennis football soccer
-    basketball volleyball badminton golf rugby cricket hockey bridge go table_tennis squash"""
-)
-DIET = any_of(
-    """vegan vegetarian pescatarian teetotal coeliac celiac diabetic left-handed right-handed colour-blind color-blind
-    dyslexic lactose_intolerant gluten_intolerant deaf blind short-sighted asthmatic"""
-)
-ALLERGEN = any_of(
-    """nuts peanuts tree_nuts almonds hazelnuts walnuts cashews shellfish seafood fish shrimp prawns milk dairy
-    lactose eggs soy wheat gluten pollen penicillin ibuprofen aspirin cats dogs cat_hair dog_hair latex dust bees
-    bee_stings wasps strawberries kiwi sesame mustard celery mushrooms tomatoes"""
-)
-NATION = any_of(
-    """German French Spanish Italian English British American Canadian Mexican Brazilian Portuguese Dutch Belgian Swiss
-    Austrian Polish Czech Danish Swedish Norwegian Finnish Russian Ukrainian Turkish Greek Irish Scottish Welsh Indian
-    Chinese Japanese Korean Vietnamese Thai Australian Nigerian Kenyan Egyptian Argentinian Chilean Colombian"""
-)
-LANGUAGE = rf"(?:{NATION}|{any_of('Arabic Mandarin Cantonese Hindi Urdu Hebrew Persian Swahili Catalan Hungarian')})"
-COLOUR = any_of("red orange yellow green blue purple violet pink brown black white grey gray turquoise")
-HOBBY = any_of(
-    """hiking swimming reading cooking running cycling painting gardening dancing singing skiing sailing climbing
-    baking fishing camping knitting travelling traveling photography rowing surfing drawing sewing pottery"""
-)
-OWN = any_of(
-    """time_zone timezone pronouns car laptop phone bike computer camera editor bank employer city home_town hometown
-    team school university native_language mother_tongue first_language blood_type shoe_size t-shirt_size star_sign
-    boss manager landlord doctor dentist wife husband partner sister brother girlfriend boyfriend operating_system"""
-)
 
 I = r"(?P<s>[Ii]|[Ww]e)"  # noqa: E741 (it is who speaks)
 AM = r"(?:'m|'re| am| are)"
@@ -232,10 +179,12 @@ DOUBTFUL = regex(
 MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-]*){1,3}(?=\S)", re.IGNORECASE)
 """How a correction begins."""
 OPENING = regex(
-    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay)"
-    r"(?: there| again)?(?:\s*[,.!]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
+    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay|anyway|"
+    r"just so you know|for the record|for your information|one more thing|fun fact|quick note|in case it matters)"
+    r"(?: there| again)?(?:\s*[,.!:]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
     re.IGNORECASE,
 )
+CLOSING = regex(r",? (?:please|thanks|thank you|by the way|btw|just so you know|fyi)$", re.IGNORECASE)
 REMEMBER = regex(
     r"^(?:please )?(?:remember|note|keep in mind|make a note|don't forget)(?: that |: )"
     r"(?!(?:time|day|night|guy|man|woman|girl|boy|one|movie|film|song|thing|place|(?:it|he|she|they|this|that|these|"
@@ -375,7 +324,7 @@ def read_statements(sentence: str) -> list[PlainStatement]:
     >>> read_statements("I live in Lisbon, or so my neighbour says")
     []
     """
-    text = OPENING.sub("", sentence.strip().translate(STRAIGHT).rstrip(".! "))
+    text = OPENING.sub("", CLOSING.sub("", sentence.strip().translate(STRAIGHT).rstrip(".! ")))
     marker = MARKER.match(text)
     body = text[marker.end() :] if marker else text
     if wanted := REMEMBER.match(body):
@@ -387,8 +336,9 @@ def read_statements(sentence: str) -> list[PlainStatement]:
         return [PlainStatement(_capital(body), None)]
     if transient_wording(body):
         return []
-    told = [_statement(one, marker is not None) for one in facts(body)]
-    return told if all(one.slot for one in told) else []
+    pieces = facts(body)
+    told = [_statement(one, marker is not None) for one in (pieces if len(pieces) > 1 else apart(body))]
+    return told if all(one.slot or (is_plain_clause(one.text) and not FIGURES.search(one.text)) for one in told) else []
 
 
 STILL_PLAYED = 6

@@ -178,9 +178,16 @@ class CorpusIndex:
         """Return the live records that fit ``terms`` best."""
         return self.found(self.best(terms, statistics, limit))
 
-    def best(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
-        """Return the documents of the live records that fit ``terms`` best."""
-        return self._words.candidates(terms, statistics, limit) if terms else []
+    def best(
+        self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, types: Sequence[str] = ()
+    ) -> list[int]:
+        """Return the documents of the live records that fit ``terms`` best; with ``types`` only those of them."""
+        within = None if not types else self._of_types(types)
+        return self._words.candidates(terms, statistics, limit, within) if terms and within != set() else []
+
+    def _of_types(self, types: Sequence[str]) -> set[int]:
+        query = f"SELECT document FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live'"
+        return {row[0] for row in self._sql.execute(query, tuple(types))}
 
     def newest(self, terms: Sequence[str], limit: int) -> list[int]:
         """Return the documents of the newest live records that hold every one of ``terms``."""

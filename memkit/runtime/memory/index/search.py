@@ -30,6 +30,7 @@ from .words import (
     lent,
     rare,
     saturation,
+    together_rare,
     weighed,
 )
 
@@ -118,11 +119,11 @@ def _ask(
     losers = _outsiders(corpus, terms, {found.record.id for found in past})
     statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 8 * question.k)
-    while finders or past or meaning:
-        candidates = corpus.candidates(finders, statistics, limit)
-        is_all = len(candidates) < limit
+    candidates = corpus.candidates(finders, statistics, limit)
+    is_all = len(candidates) < limit
+    while candidates or past or meaning:
         measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
-        scored = _scored(measured, settings.floor, rare(statistics, terms) | led)
+        scored = _scored(measured, settings.floor, statistics, terms, led)
         if meaning:
             scored = meaning.added(scored, corpus, terms, statistics, limit)
             is_all = is_all and len(scored) < limit
@@ -131,6 +132,10 @@ def _ask(
         if len(passed) >= question.k or is_all:
             break
         limit *= 8
+        # Of what is asked for there may be little, and far behind: the rest is looked at no further.
+        wider = corpus.best(finders, statistics, limit, question.types)
+        candidates = corpus.found(list(dict.fromkeys([*(one.document for one in candidates), *wider])))
+        is_all = len(wider) < limit
     else:
         return [], losers
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
@@ -290,12 +295,20 @@ def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) ->
     return counts, length
 
 
-def _scored(measured: Sequence[Measured], floor: float, pointing: frozenset[str]) -> list[Scored]:
-    """Return what is above the floor, or holds one of the words that are ``pointing`` at what holds them."""
+def _scored(
+    measured: Sequence[Measured], floor: float, statistics: CorpusStatistics, terms: Sequence[str], led: frozenset[str]
+) -> list[Scored]:
+    """Return what is above the floor, or holds words that point at it: one that is rare, or several that are together.
+
+    ``led`` are the names that others lead on to.
+    """
+    pointing = rare(statistics, terms) | led
     best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
     scored = []
     for found, score, share in measured:
-        if share >= floor or (pointing and not pointing.isdisjoint(found.tokens)):
+        held = set(found.tokens)
+        points = not pointing.isdisjoint(held) or together_rare(statistics, [term for term in terms if term in held])
+        if share >= floor or points:
             # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
             # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
             relative = score / best * strength if best > 0 else share

@@ -20,6 +20,8 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..words.dates import is_day
+
 K1, B = 1.2, 0.75
 WEIGHTY_TERMS = 8
 """A long question is covered when a record covers this many of its weightiest words."""
@@ -68,17 +70,33 @@ def evidence(statistics: CorpusStatistics, term: str) -> float:
     return math.log(1 + (statistics.documents - frequency + 0.5) / (frequency + 0.5))
 
 
-FEW, ONE_OF = 3, 64
+FEW, ONE_OF = 5, 64
+"""What so many documents hold is no more than a turn is given anyway; a large corpus has more of the kind."""
 
 
 def rare(statistics: CorpusStatistics, terms: Iterable[str]) -> frozenset[str]:
-    """Return the terms that point at what holds them: in one of 64 documents, or in three of a corpus of six or more.
+    """Return the terms that point at what holds them: in one of 64 documents, or in five of a corpus of nine or more.
 
     >>> sorted(rare(CorpusStatistics(7, 5.0, {"kettle": 1, "ada": 7}), ["kettle", "ada", "unknown"]))
     ['kettle']
     """
-    most = max(statistics.documents // ONE_OF, min(FEW, (statistics.documents + 1) // 2))
+    most = max(statistics.documents // ONE_OF, _few(statistics))
     return frozenset(term for term in terms if 0 < statistics.frequencies.get(term, 0) <= most)
+
+
+def together_rare(statistics: CorpusStatistics, terms: Iterable[str]) -> bool:
+    """Return whether few documents would hold all of these terms by chance, however common each is by itself.
+
+    >>> common = CorpusStatistics(40, 5.0, {"lena": 10, "live": 20, "work": 20})
+    >>> together_rare(common, ["lena", "live"]), together_rare(common, ["lena"]), together_rare(common, [])
+    (True, False, False)
+    """
+    shares = [statistics.frequencies.get(term, 0) / statistics.documents for term in terms]
+    return bool(shares) and statistics.documents * math.prod(shares) <= _few(statistics)
+
+
+def _few(statistics: CorpusStatistics) -> int:
+    return min(FEW, (statistics.documents + 1) // 2)
 
 
 NEAR = (0.5, 0.25)
@@ -98,6 +116,14 @@ BRIDGE = 0.7
 """Share of the best score that such a name gives what holds it."""
 
 
+UNTOLD = 4
+"""So many documents that hold none of a query's words are counted beside the corpus when its coverage is measured.
+
+Among a handful of records nearly every word is common, and what they hold of a question would count next to nothing
+beside what none of them has. In a large corpus these make no difference.
+"""
+
+
 class Weighed(NamedTuple):
     """What finding each word of a query says."""
 
@@ -108,7 +134,9 @@ class Weighed(NamedTuple):
 
 def weighed(statistics: CorpusStatistics, terms: Iterable[str]) -> Weighed:
     """Return what each of ``terms`` says, worked out once for all documents."""
-    weights = {term: evidence(statistics, term) for term in terms}
+    more = statistics._replace(documents=statistics.documents + UNTOLD)
+    # Every record has a day, and most of a young memory the same: that is no subject that they share.
+    weights = {term: evidence(statistics if is_day(term) else more, term) for term in terms}
     return Weighed(weights, math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS]))
 
 
@@ -161,6 +189,11 @@ def joined(lists: Iterable[Runs]) -> Runs:
             else:
                 runs[kind] = array("I", sorted((*before, *held)))
     return runs
+
+
+def _only(runs: Runs, within: set[int]) -> Runs:
+    kept = {kind: array("I", sorted(within.intersection(held))) for kind, held in runs.items()}
+    return {kind: held for kind, held in kept.items() if held}
 
 
 def documents_of(runs: Runs) -> set[int]:
@@ -238,9 +271,16 @@ class WordIndex:
         counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
-    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[int]:
-        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first."""
+    def candidates(
+        self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, within: set[int] | None = None
+    ) -> list[int]:
+        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first.
+
+        Of some documents only, where it is said ``within`` which.
+        """
         lists = [(max(idf(statistics, term), LEAST), self._list(term)) for term in terms[:MOST_TERMS]]
+        if within is not None:
+            lists = [(weight, _only(runs, within)) for weight, runs in lists]
         several = _held_by_several([runs for _, runs in lists])
         scores = dict.fromkeys(several, 0.0)
         for weight, runs in lists:

@@ -302,9 +302,13 @@ class MemoryTools:
 
         ``retrieval.per_turn: 0`` switches it off.
         """
-        settings = self.archive.settings.retrieval
-        if settings.per_turn <= 0 or not self.user_id:
+        if self.archive.settings.retrieval.per_turn <= 0 or not self.user_id:
             return TurnRecall()
+        with self.archive.asked_about(self.user_id):
+            return self._recall_for_turn(words, task, shown)
+
+    def _recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
+        settings = self.archive.settings.retrieval
         hits: dict[str, Hit] = {}
         lost: dict[str, str] = {}
         for query in dict.fromkeys((words, task)):

@@ -45,6 +45,11 @@ def day_words(day: date) -> tuple[str, ...]:
     return (f"d_{day.year:04}", _month(day), _week(day), _day(day))
 
 
+def is_day(word: str) -> bool:
+    """Return whether a word is one of those four."""
+    return word.startswith("d_")
+
+
 def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
     """Return the dates that ``text``, said ``today``, names.
 

@@ -1,0 +1,61 @@
+"""Plain clauses are read as they are said, and nothing that only has their words."""
+
+from pathlib import Path
+
+import pytest
+from growth import grows_with_its_length
+
+from memkit.runtime.memory.gate.clauses import apart, is_plain_clause
+from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules
+from memkit.runtime.memory.words.wording import content_words
+
+ROOT = Path(__file__).resolve().parents[3]
+FOUND = {"natural_turns.txt": 0.9, "natural_turns_later.txt": 0.6}
+"""The share of facts that the rules find at least; the later turns were not used to write them."""
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file that are no remark."""
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_of_natural_turns_most_facts_are_found_and_none_is_wrong(name: str) -> None:
+    """Every piece holds a fact that the turn tells, and a turn that tells none gives none."""
+    wanted = found = 0
+    for said, _, told in (line.partition(" =>") for line in lines(ROOT / "benchmarks" / name)):
+        facts = [set(content_words(fact)) for fact in told.split(";") if fact.strip()]
+        pieces = [set(content_words(piece.text)) for piece in by_rules([SaidTurn(1, said)]).pieces]
+        assert all(any(fact <= piece for fact in facts) for piece in pieces), said
+        wanted += len(facts)
+        found += sum(any(fact <= piece for piece in pieces) for fact in facts)
+
+    assert found >= FOUND[name] * wanted
+
+
+@pytest.mark.parametrize("said", lines(Path(__file__).with_name("figures.txt")))
+def test_a_figure_of_speech_is_no_fact(said: str) -> None:
+    """A clause with one word that may mean something else is not read, and neither is what a pet is said to do."""
+    assert by_rules([SaidTurn(1, said)]).pieces == ()
+
+
+def test_what_somebody_does_not_do_is_kept_where_that_says_something() -> None:
+    """Who eats no meat said so; who does not live in Porto may live anywhere."""
+    assert is_plain_clause("My wife doesn't eat meat") and is_plain_clause("I don't drive")
+    assert not is_plain_clause("I don't live in Porto") and not is_plain_clause("My wife doesn't work in a bank")
+
+
+def test_two_clauses_of_one_subject_are_two_facts() -> None:
+    """The subject is repeated; where one half is not plain, nothing is taken apart."""
+    assert apart("My wife speaks Dutch and plays the harp") == ["My wife speaks Dutch", "My wife plays the harp"]
+    assert apart("I have asthma but I go swimming") == ["I have asthma", "I go swimming"]
+    assert apart("I have asthma and a lot to say") == ["I have asthma and a lot to say"]
+
+
+@pytest.mark.parametrize(
+    "part", ["I speak French, ", "My brother Ann ", "every Monday ", "and ", "I have two cats and "]
+)
+def test_reading_grows_with_the_length_of_what_is_said(part: str) -> None:
+    """No wording makes a pattern try every way to fit."""
+    for start in ("I speak French, ", "My brother lives in Porto ", "We have a cat and a "):
+        assert grows_with_its_length(lambda text, start=start: is_plain_clause((start + text)[:200]), part, 180)
