@@ -12,7 +12,7 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 import math
 import sqlite3
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
@@ -129,11 +129,11 @@ def packed(runs: Runs) -> bytes:
 
     They are in the byte order of this machine, which an index never leaves.
     """
-    head, documents = array("I", [len(runs)]), array("I")
+    head, documents = [len(runs)], b""
     for (count, length), held in sorted(runs.items()):
-        head.extend((count, length, len(held)))
-        documents += held
-    return (head + documents).tobytes()
+        head += (count, length, len(held))
+        documents += held.tobytes()
+    return array("I", head).tobytes() + documents
 
 
 def unpacked(data: bytes) -> Runs:
@@ -207,9 +207,9 @@ class WordIndex:
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
         rows = (
-            (term, tokens.count(term), len(tokens), document)
+            (term, count, len(tokens), document)
             for document, tokens in sorted(documents.items())
-            for term in set(tokens)
+            for term, count in Counter(tokens).items()
         )
         if not any(documents.values()):
             return
@@ -297,10 +297,11 @@ class WordIndex:
         lists: defaultdict[str, Runs] = defaultdict(dict)
         for term, count, length, document in rows:
             runs, kind = lists[term], (count, length)
-            if kind in runs:
-                runs[kind].append(document)
-            else:
+            held = runs.get(kind)
+            if held is None:
                 runs[kind] = array("I", (document,))
+            else:
+                held.append(document)
         newest = max(held[-1] for runs in lists.values() for held in runs.values())
         self._enter(sorted(lists.items()), 0, newest)
         for level in range(HIGHEST):
