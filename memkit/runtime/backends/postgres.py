@@ -14,7 +14,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
@@ -40,13 +40,21 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
 """Begins the names of the shards of what somebody shared."""
+CLEARED_AT_ONCE = 100
+"""Users whose lines are deleted in one transaction."""
 KNOWN_USERS = 10_000
 """So many users' shards are remembered by name."""
 
 
+@lru_cache(maxsize=1024)
 def folder_of(user_id: str) -> str:
     """Return what the names of the shards about a user begin with."""
     return quote(user_id, safe="", errors="surrogatepass") + "/"
+
+
+def shard_of(writer: str, user_id: str, *, shared: bool) -> str:
+    """Return what the shard of a writer about a user is called."""
+    return f"{OF_ALL if shared else ''}{folder_of(user_id)}{writer}.jsonl"
 
 
 def owner_of(shard: str) -> tuple[str, str]:
@@ -190,8 +198,9 @@ class PostgresLog:
 
     def clear(self) -> None:
         """Delete every line: they were brought elsewhere, and proven to be there."""
-        for user in dict.fromkeys(user for user, *_ in self.extent()):
-            self.asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
+        users = list(dict.fromkeys(user for user, *_ in self.extent()))
+        for start in range(0, len(users), CLEARED_AT_ONCE):
+            self.asked(lambda one, some=users[start : start + CLEARED_AT_ONCE]: _cleared(one, some))  # type: ignore[misc]
 
     def held(self, user_id: str) -> bytes:
         """Return the lines about a user, and all that is shared."""
@@ -208,7 +217,7 @@ class PostgresLog:
 
         def erased(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
-                _erased(connection, user_id)
+                _cleared(connection, [user_id])
                 for shard in _shards(connection, ""):
                     _close_up(connection, *owner_of(shard), owns, key)
 
@@ -354,7 +363,7 @@ class PostgresBatch:
         user, corpus = str(data.get("user_id", "")), corpus_of(data)
         if "\0" in user:
             raise InvalidRecord("The name of a user holds a NUL, which PostgreSQL keeps nowhere.")
-        shard = f"{OF_ALL if corpus == SHARED else ''}{folder_of(user)}{self.writer_in(corpus)}.jsonl"
+        shard = shard_of(self.writer_in(corpus), user, shared=corpus == SHARED)
         staged = self._staged.get(shard)
         if staged is None:
             known = self._log.shards([user]).get(shard)
@@ -483,8 +492,7 @@ def _shards(connection: psycopg.Connection[Any], user: str) -> dict[str, ShardSt
 
 def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
     return {
-        f"{OF_ALL if shared else ''}{folder_of(user)}{writer}.jsonl": ShardStat(size, 0, epoch)
-        for user, writer, shared, size, epoch in rows
+        shard_of(writer, user, shared=shared): ShardStat(size, 0, epoch) for user, writer, shared, size, epoch in rows
     }
 
 
@@ -505,18 +513,18 @@ def in_one(
     return cursor.fetchall()
 
 
-def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
-    inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
-    with nullcontext() if inside else connection.transaction():
+def _cleared(connection: psycopg.Connection[Any], users: Sequence[str]) -> None:
+    """Delete every line about some users, who are many, with one wait for the server."""
+    with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
-        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
-        gone = connection.execute(f"DELETE FROM {SCHEMA}.lines WHERE user_id=%s", (user_id,)).rowcount
-        connection.execute(f"DELETE FROM {SCHEMA}.chains WHERE user_id=%s", (user_id,))
-        if has_vectors(connection):
-            connection.execute(f"DELETE FROM {SCHEMA}.vectors WHERE user_id=%s", (user_id,))
-        for user in (user_id, ""):
-            connection.execute(_CHANGED, (user,))
-    return gone
+        tables = ("lines", "chains", *(["vectors"] if has_vectors(connection) else []))
+        with connection.pipeline():
+            for user_id in users:
+                connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
+                for table in tables:
+                    connection.execute(f"DELETE FROM {SCHEMA}.{table} WHERE user_id=%s", (user_id,))
+                connection.execute(_CHANGED, (user_id,))
+            connection.execute(_CHANGED, ("",))
 
 
 def _close_up(
