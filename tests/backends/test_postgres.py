@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.backends import postgres
+from memkit.runtime.backends import postgres, postgres_server
 from memkit.runtime.backends.interface import (
     ARCHIVES,
     BackendAway,
@@ -118,10 +118,11 @@ def test_a_question_about_one_user_reads_no_line_of_another(open_at: OpenArchive
 
 def test_a_write_asks_twice_and_a_question_once(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody else wrote: one round trip for the locks, one for the lines and the commit; one to see that."""
-    archive, asked = open_at(), postgres.PostgresServer.asked
+    archive, asked = open_at(), postgres_server.PostgresServer.asked
     archive.offer(Draft("Ann prefers espresso"), ANN)
     trips: list[str] = []
-    monkeypatch.setattr(postgres.PostgresServer, "asked", lambda *given: (trips.append("once"), asked(*given))[1])
+    asking = postgres_server.PostgresServer
+    monkeypatch.setattr(asking, "asked", lambda *given: (trips.append("once"), asked(*given))[1])
 
     archive.offer(Draft("Ann has a cat"), ANN)
     assert len(trips) == 2
@@ -148,7 +149,7 @@ def test_a_commit_whose_answer_is_lost_is_not_made_twice(open_at: OpenArchive, m
                 died.append(when)
                 os.close(os.dup(connection.fileno()))
                 connection.close()
-                raise postgres._Lost("the answer was lost", may_come=True)
+                raise postgres_server.ConnectionLost("the answer was lost", may_come=True)
 
         monkeypatch.setattr(postgres.PostgresBatch, "_written", dies)
         decision = archive.offer(Draft(f"Ann wrote this {when} the connection died"), ANN)
@@ -170,7 +171,7 @@ def test_who_wrote_meanwhile_is_not_judged_away(open_at: OpenArchive, monkeypatc
             died.append("once")
             connection.close()
             two.offer(Draft("Ann has a cat"), ANN)
-            raise postgres._Lost("gone", may_come=True)
+            raise postgres_server.ConnectionLost("gone", may_come=True)
         written(batch, connection)
 
     monkeypatch.setattr(postgres.PostgresBatch, "_written", dies)
@@ -218,11 +219,41 @@ def test_archives_of_one_process_share_what_they_are_not_using(open_at: OpenArch
     assert archives[1].search("espresso", user_id="ann").hits
 
 
+def test_a_process_holds_ten_connections_and_the_next_change_waits(open_at: OpenArchive, owner: str) -> None:
+    """Fourteen changes of different users at once: none fails, and the server never sees an eleventh connection."""
+    archives, most = [open_at(f"s{number}") for number in range(14)], list[int]()
+
+    def held(number: int) -> None:
+        with archives[number].log.batch([f"user{number}"]):
+            most.append(connections(owner))
+
+    with ThreadPoolExecutor(14) as pool:
+        list(pool.map(held, range(14)))
+
+    assert len(most) == 14
+    assert max(most) <= postgres_server.MOST_CONNECTIONS == 10
+
+
+def test_a_child_that_was_forked_has_connections_of_its_own(open_at: OpenArchive) -> None:
+    """It never speaks on its parent's, and both go on."""
+    archive = open_at()
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            found = archive.search("espresso", user_id="ann").hits
+            os._exit(0 if len(found) == 1 and archive.offer(Draft("Ann has a cat"), ANN).id else 1)
+        os._exit(2)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert {hit.text for hit in archive.search("Ann", user_id="ann").hits} == {"Ann prefers espresso", "Ann has a cat"}
+
+
 def test_a_server_without_a_free_connection_is_waited_for_and_then_said(
     plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More connections than it takes are wanted: one line when nobody leaves, and the write when somebody does."""
-    monkeypatch.setattr(postgres, "PATIENCE", 0.5)
+    monkeypatch.setattr(postgres_server, "PATIENCE", 0.5)
     url = plain.replace("postgres:@", "app@")
     others = []
     with suppress(psycopg.OperationalError):
@@ -246,8 +277,9 @@ def test_a_wrong_password_is_told_in_one_line_without_it(
         connection.execute("CREATE ROLE secretive LOGIN PASSWORD 'right'")
     url = plain_server.replace("postgres:@", "secretive:hunter2@")
     log = open_archive(address(url, ARCHIVES), Instance(tmp_path, utc_now, lambda event: None))
-    connect, tries = psycopg.connect, list[str]()
-    monkeypatch.setattr(psycopg, "connect", lambda *given, **more: (tries.append("once"), connect(*given, **more))[1])
+    connect, tries = psycopg.Connection.connect.__func__, list[str]()  # type: ignore[attr-defined]
+    counted = classmethod(lambda *given, **more: (tries.append("once"), connect(*given, **more))[1])
+    monkeypatch.setattr(psycopg.Connection, "connect", counted)
     with ArchivalStore(tmp_path, log=log) as archive, pytest.raises(BackendAway) as refused:
         archive.offer(Draft("Ann has a cat"), ANN)
 
@@ -280,7 +312,7 @@ def test_a_writer_waits_for_another_one_of_the_same_user_only(
     open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock that is held too long is an error of one line; another user's is no hindrance."""
-    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(postgres_server, "LOCK_SECONDS", 0.2)
     one, two = open_at("one"), open_at("two")
     with one.log.batch(["ann"]):
         assert two.offer(Draft("Bob rides a red bicycle"), BOB).decision == "admitted"

@@ -8,6 +8,7 @@ What a line says never changes.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -19,11 +20,13 @@ from ..memory.log.links import claimed_link, linked, parent_of
 from ..memory.log.log import Log, ShardStat, SharedShards, Users, shard_writer, split_lines
 from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
 from ..memory.record.errors import ArchiveError, InvalidRecord
-from ..memory.record.lines import JSON, decode_line, encode_data, encode_line, parse_time
-from ..memory.record.record import SHARED, corpus_of, unplaced
+from ..memory.record.lines import JSON, decode_line, encode_line, parse_time
+from ..memory.record.record import SHARED, corpus_of
 from .interface import SHARING
 
 READ_AT_ONCE = 4 << 20
+AS_WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{15}Z")
+"""A time as the archive writes it."""
 WRITTEN_AT_ONCE = 5_000
 """Lines that are kept in one go, and told of."""
 
@@ -51,6 +54,41 @@ class Sink(Protocol):
 
     def flush(self) -> None:
         """See to it that everything taken is kept."""
+
+    def stands(self) -> bool:
+        """Read all that is kept, and return whether it is what was taken, byte for byte, and nothing else."""
+
+
+class Digests:
+    """What stands for the lines that were put in each shard, in their order."""
+
+    def __init__(self) -> None:
+        self._shards: dict[str, bytes] = {}
+
+    def note(self, shard: str, line: bytes) -> None:
+        """Take the next line of a shard in."""
+        self._shards[shard] = _grown(self._shards.get(shard, b""), line)
+
+    def are_of(self, log: Log) -> bool:
+        """Return whether a log holds these shards with these lines, and no other one, after reading all of it."""
+        present = log.shards()
+        return present.keys() == self._shards.keys() and all(
+            _digest_of(log, shard, stat.size) == self._shards[shard] for shard, stat in present.items()
+        )
+
+
+def _grown(before: bytes, line: bytes) -> bytes:
+    return blake2b(before + line, digest_size=16, person=b"memkit: move").digest()
+
+
+def _digest_of(log: Log, shard: str, size: int) -> bytes:
+    found, rest, start = b"", b"", 0
+    while start < size and (chunk := log.read(shard, start, READ_AT_ONCE)):
+        start += len(chunk)
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            found = _grown(found, line + b"\n")
+    return _grown(found, rest) if rest else found
 
 
 class Passage:
@@ -80,10 +118,13 @@ class Passage:
         Raises:
             InvalidRecord: One cannot be read, so it cannot be brought anywhere.
         """
-        for shard in sorted(self._log.shards(), key=shard_order):
+        present = self._log.shards()
+        for shard in sorted(present, key=shard_order):
             writer, buffer = shard_writer(shard)[0], b""
             start = self._reached.get(shard, 0)
-            while chunk := self._log.read(shard, start + len(buffer), READ_AT_ONCE):
+            while start + len(buffer) < present[shard].size and (
+                chunk := self._log.read(shard, start + len(buffer), READ_AT_ONCE)
+            ):
                 buffer += chunk
                 found, size = split_lines(buffer)
                 if not found and len(buffer) > READ_AT_ONCE:
@@ -127,25 +168,27 @@ class Passage:
         return one._replace(line=encode_line(placed), data=placed)
 
 
-class Digests:
-    """What stands for all that some chains say, whoever links them."""
+class Passengers:
+    """How many records were brought, and of whom."""
 
     def __init__(self) -> None:
-        self.chains: dict[tuple[str, str], bytes] = {}
-        """For each writer and user."""
         self.records = 0
+        self.users: set[str] = set()
 
     def note(self, one: ChainLine) -> None:
-        """Take the next line of a chain in."""
-        text = encode_data(unplaced(one.data)).encode("utf-8", "surrogatepass")
-        before = self.chains.get(one.chain, b"")
-        self.chains[one.chain] = blake2b(before + text, digest_size=16, person=b"memkit: move").digest()
+        """Count a line in."""
         self.records += "op" not in one.data
+        self.users.add(one.user)
 
-    @property
-    def users(self) -> set[str]:
-        """Return whom the lines are about."""
-        return {user for _, user in self.chains}
+
+class _FreshShard:
+    """A shard that is being written."""
+
+    def __init__(self, folder: Path, month: str, writer: str, part: int) -> None:
+        self.name, self.part = f"{month}/{shard_name(writer, part)}", part
+        self.path = folder / self.name
+        self.size = self.path.stat().st_size if self.path.exists() else 0
+        self.waiting = bytearray()
 
 
 class FilesSink:
@@ -156,35 +199,40 @@ class FilesSink:
         self._folder = folder
         self._months: dict[tuple[str, str], str] = {}
         """The month of the newest line of each chain: what stands later in a chain stands in no earlier month."""
-        self._parts: dict[tuple[str, str], int] = {}
-        self._waiting: dict[Path, bytearray] = {}
+        self._shards: dict[tuple[str, str], _FreshShard] = {}
+        """The last one of each month and writer."""
         self._size = 0
+        self._digests = Digests()
 
     def take(self, one: ChainLine) -> None:
         """Keep a line in the shard of its writer and month."""
-        said = str(one.data.get("at") or one.data.get("created_at") or "")
-        month = max(f"{parse_time(said):%Y-%m}", self._months.get(one.chain, ""))
-        self._months[one.chain] = month
-        part = self._parts.setdefault((month, one.writer), 1)
-        path = self._folder / month / shard_name(one.writer, part)
-        held = self._waiting.get(path, b"")
-        if (end := (path.stat().st_size if path.exists() else 0) + len(held)) and end + len(one.line) > SHARD_LIMIT:
-            self._parts[month, one.writer] = part + 1
-            path = path.with_name(shard_name(one.writer, part + 1))
-        self._waiting.setdefault(path, bytearray()).extend(one.line)
+        chain, said = one.chain, str(one.data.get("at") or one.data.get("created_at") or "")
+        month = said[:7] if AS_WRITTEN.fullmatch(said) else f"{parse_time(said):%Y-%m}"
+        month = self._months[chain] = max(month, self._months.get(chain, ""))
+        shard = self._shards.get((month, one.writer))
+        if shard is None or (shard.size and shard.size + len(one.line) > SHARD_LIMIT):
+            self.flush()
+            shard = _FreshShard(self._folder, month, one.writer, shard.part + 1 if shard else 1)
+            self._shards[month, one.writer] = shard
+        shard.waiting += one.line
+        shard.size += len(one.line)
+        self._digests.note(shard.name, one.line)
         self._size += len(one.line)
         if self._size > READ_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Write what was taken, and sync it."""
-        for path, lines in self._waiting.items():
-            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-            with path.open("ab") as file:
-                file.write(lines)
+        for shard in self._shards.values():
+            if not shard.waiting:
+                continue
+            shard.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with shard.path.open("ab") as file:
+                file.write(shard.waiting)
                 file.flush()
                 os.fsync(file.fileno())
-        self._waiting, self._size = {}, 0
+            shard.waiting.clear()
+        self._size = 0
 
     def put(self, archive: Path) -> None:
         """Put the shards where the store has its own."""
@@ -194,9 +242,14 @@ class FilesSink:
             path.replace(place)
             sync_folder(place.parent)
 
+    @property
     def written(self) -> Log:
         """Return the shards as a log, to be read."""
         return _FolderLog(self._folder)
+
+    def stands(self) -> bool:
+        """Read every shard, and return whether it holds what was taken."""
+        return self._digests.are_of(self.written)
 
 
 class _FolderLog(SharedShards):
@@ -230,9 +283,9 @@ def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: 
     sink.flush()
 
 
-def digests_of(log: Log) -> Digests:
-    """Return what stands for all lines of a log, after reading them."""
-    found, course = Digests(), Passage(log, parts=False, key=None)
+def counted_in(log: Log) -> Passengers:
+    """Return how many records a log holds, and of whom, after reading all of it."""
+    found, course = Passengers(), Passage(log, parts=False, key=None)
     for one in course.rest():
         found.note(one)
     return found

@@ -11,18 +11,15 @@ the index of this instance is, too.
 from __future__ import annotations
 
 import os
-import re
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from functools import cached_property
+from contextlib import contextmanager, nullcontext
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 import psycopg
-from psycopg import errors
 
 from ..memory.log.clone import lock_file, state_folder
 from ..memory.log.files import locked
@@ -30,11 +27,12 @@ from ..memory.log.links import claimed_link, linked, parent_of
 from ..memory.log.log import ShardStat, Span, Tip, Users, Written
 from ..memory.log.shards import checked_writer, clone_name
 from ..memory.log.witness import Witness
-from ..memory.record.errors import ArchiveError, InvalidRecord, StoreFull, StoreLocked
+from ..memory.record.errors import ArchiveError, InvalidRecord
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
-from .interface import SHARING, BackendAway, BackendUnfit, Instance, masked, without_secrets
-from .schema import LISTING, SCHEMA, SETTING, has_vectors, require_version, version_of
+from .interface import SHARING, BackendAway, BackendUnfit, Instance
+from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer
+from .schema import LISTING, SCHEMA, SETTING, has_vectors
 
 if TYPE_CHECKING:
     from .postgres_vectors import PostgresVectors
@@ -42,16 +40,21 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
 """Begins the names of the shards of what somebody shared."""
-PATIENCE = 15.0
-"""Seconds in which a server that was there, or is starting, may come back."""
-CONNECT_SECONDS, LOCK_SECONDS = 10, 30
+CLEARED_AT_ONCE = 100
+"""Users whose lines are deleted in one transaction."""
 KNOWN_USERS = 10_000
 """So many users' shards are remembered by name."""
 
 
+@lru_cache(maxsize=1024)
 def folder_of(user_id: str) -> str:
     """Return what the names of the shards about a user begin with."""
     return quote(user_id, safe="", errors="surrogatepass") + "/"
+
+
+def shard_of(writer: str, user_id: str, *, shared: bool) -> str:
+    """Return what the shard of a writer about a user is called."""
+    return f"{OF_ALL if shared else ''}{folder_of(user_id)}{writer}.jsonl"
 
 
 def owner_of(shard: str) -> tuple[str, str]:
@@ -63,141 +66,6 @@ def owner_of(shard: str) -> tuple[str, str]:
 class _Listed(NamedTuple):
     version: int
     shards: Mapping[str, ShardStat]
-
-
-class PostgresServer:
-    """A database, asked through one connection at a time, which is opened when it is needed and anew when it was lost.
-
-    Between two questions the connection is left to every archive of this process, however many are open.
-    """
-
-    def __init__(self, url: str, *, serves: bool = True) -> None:
-        """Name a server; one that does not serve memory yet may have no tables."""
-        self.shown = without_secrets(url)
-        self._url = url
-        self._serves = serves
-        self._connection: psycopg.Connection[Any] | None = None
-        """While a transaction is open on it."""
-        self._served = False
-        self._process = 0
-
-    def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what ``ask`` makes of a connection; after one that was lost, of a new one.
-
-        Raises:
-            BackendAway: The server stays away, or lets nobody in.
-            BackendUnfit: The tables are not ours, or the role may not use them.
-        """
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
-        while True:
-            try:
-                answer = self._translated(lambda: ask(self._open()))
-                self._leave()
-                return answer
-            except _Lost as lost:
-                self.close()  # what the others left is of the same server
-                if time.monotonic() > deadline or not (self._served or lost.may_come):
-                    raise BackendAway(
-                        f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
-                    ) from None
-            time.sleep(pause)
-            pause = min(1.0, pause * 2)
-
-    def drop(self) -> None:
-        """Let go of the connection, and with it of the transaction that is open on it."""
-        if self._connection is not None:
-            with suppress(Exception):
-                self._connection.close()
-            self._connection = None
-
-    def close(self) -> None:
-        """Let go of every connection that waits for the next question."""
-        self.drop()
-        while self._idle:
-            self._connection = self._idle.pop()
-            self.drop()
-
-    @property
-    def _idle(self) -> list[psycopg.Connection[Any]]:
-        return _IDLE.setdefault((os.getpid(), self._url, self._serves), [])
-
-    def _leave(self) -> None:
-        """Leave a connection without a transaction to whoever asks next."""
-        connection = self._connection
-        if connection is not None and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-            self._connection = None
-            self._idle.append(connection)
-
-    def _open(self) -> psycopg.Connection[Any]:
-        if self._connection is not None and self._process != os.getpid():
-            self._connection = None  # a child must not speak on its parent's socket, nor close it
-        if self._connection is None:
-            with suppress(IndexError):
-                self._connection, self._process, self._served = self._idle.pop(), os.getpid(), True
-        if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
-                self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="memkit",
-                prepare_threshold=None, options=f"-c lock_timeout={LOCK_SECONDS}s",
-            )  # fmt: skip
-            self._process = os.getpid()
-            if self._serves:
-                require_version(version_of(self._connection))
-            self._served = True
-        return self._connection
-
-    def _translated(self, ask: Callable[[], Answer]) -> Answer:
-        """Return what ``ask`` does; what the server says becomes an error that somebody can act on."""
-        try:
-            return ask()
-        except psycopg.Error as error:
-            self.drop()  # with it goes the transaction that failed
-            raise self._explained(error) from None
-        except UnicodeEncodeError as error:
-            self.drop()
-            raise InvalidRecord(f"PostgreSQL cannot keep this: {error.reason}.") from None
-
-    def _explained(self, error: psycopg.Error) -> Exception:
-        said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".") + "."
-        match error:
-            case errors.SerializationFailure() | errors.DeadlockDetected():
-                return _Lost(said, may_come=True)
-            case errors.ReadOnlySqlTransaction():
-                return _Lost("it only reads now: another server is the primary.", may_come=True)
-            case errors.UniqueViolation():
-                return BackendAway(_MEANWHILE)
-            case errors.LockNotAvailable():
-                return StoreLocked(
-                    f"Another writer held the lock in {self.shown} for more than {LOCK_SECONDS} seconds. Try again."
-                )
-            case errors.DiskFull() | errors.OutOfMemory():
-                return StoreFull(f"The server at {self.shown} has no room: {said} Nothing was stored.")
-            case errors.InsufficientPrivilege():
-                return BackendUnfit(
-                    f"The role may not use the tables at {self.shown}: {said} "
-                    "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
-                )
-            case psycopg.OperationalError() | psycopg.InterfaceError():
-                return _Lost(said, may_come=isinstance(error, errors.AdminShutdown) or bool(_COMING.search(said)))
-            case psycopg.DataError():
-                return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
-        return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
-
-
-_IDLE: dict[tuple[int, str, bool], list[psycopg.Connection[Any]]] = {}
-"""Connections of a process that wait for the next question, by what they lead to."""
-
-
-_COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode")
-"""What a server says to who may come later; who is refused a connection is given no code."""
-
-
-class _Lost(Exception):
-    """The connection is gone, or what was asked was undone as a whole."""
-
-    def __init__(self, told: str, *, may_come: bool) -> None:
-        super().__init__(told)
-        self.told = told
-        self.may_come = may_come
 
 
 class PostgresLog:
@@ -330,8 +198,9 @@ class PostgresLog:
 
     def clear(self) -> None:
         """Delete every line: they were brought elsewhere, and proven to be there."""
-        for user in dict.fromkeys(user for user, *_ in self.extent()):
-            self.asked(lambda one, user=user: _erased(one, user))  # type: ignore[misc]
+        users = list(dict.fromkeys(user for user, *_ in self.extent()))
+        for start in range(0, len(users), CLEARED_AT_ONCE):
+            self.asked(lambda one, some=users[start : start + CLEARED_AT_ONCE]: _cleared(one, some))  # type: ignore[misc]
 
     def held(self, user_id: str) -> bytes:
         """Return the lines about a user, and all that is shared."""
@@ -348,7 +217,7 @@ class PostgresLog:
 
         def erased(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
-                _erased(connection, user_id)
+                _cleared(connection, [user_id])
                 for shard in _shards(connection, ""):
                     _close_up(connection, *owner_of(shard), owns, key)
 
@@ -480,7 +349,7 @@ class PostgresBatch:
         def held(connection: psycopg.Connection[Any]) -> Answer:
             is_new = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
             if is_new and self._locked(connection) != self.versions:
-                raise BackendAway(_MEANWHILE)
+                raise BackendAway(MEANWHILE)
             return ask(connection)
 
         return self._log.server.asked(held)
@@ -494,7 +363,7 @@ class PostgresBatch:
         user, corpus = str(data.get("user_id", "")), corpus_of(data)
         if "\0" in user:
             raise InvalidRecord("The name of a user holds a NUL, which PostgreSQL keeps nowhere.")
-        shard = f"{OF_ALL if corpus == SHARED else ''}{folder_of(user)}{self.writer_in(corpus)}.jsonl"
+        shard = shard_of(self.writer_in(corpus), user, shared=corpus == SHARED)
         staged = self._staged.get(shard)
         if staged is None:
             known = self._log.shards([user]).get(shard)
@@ -553,7 +422,7 @@ class PostgresBatch:
                 connection.execute("ROLLBACK")
                 return
             if versions != self.versions:
-                raise BackendAway(_MEANWHILE)
+                raise BackendAway(MEANWHILE)
         with connection.pipeline():
             insert_all(connection, self._staged.values())
             connection.execute("COMMIT")
@@ -569,7 +438,6 @@ class PostgresBatch:
         return False
 
 
-_MEANWHILE = "The connection was lost, and somebody else wrote meanwhile. Nothing was stored; try again."
 _CHANGED = f"""INSERT INTO {SCHEMA}.changes AS before VALUES(%s, 1)
                ON CONFLICT(user_id) DO UPDATE SET version = before.version + 1"""
 
@@ -624,8 +492,7 @@ def _shards(connection: psycopg.Connection[Any], user: str) -> dict[str, ShardSt
 
 def _named(rows: Sequence[tuple[Any, ...]]) -> dict[str, ShardStat]:
     return {
-        f"{OF_ALL if shared else ''}{folder_of(user)}{writer}.jsonl": ShardStat(size, 0, epoch)
-        for user, writer, shared, size, epoch in rows
+        shard_of(writer, user, shared=shared): ShardStat(size, 0, epoch) for user, writer, shared, size, epoch in rows
     }
 
 
@@ -646,18 +513,18 @@ def in_one(
     return cursor.fetchall()
 
 
-def _erased(connection: psycopg.Connection[Any], user_id: str) -> int:
-    inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
-    with nullcontext() if inside else connection.transaction():
+def _cleared(connection: psycopg.Connection[Any], users: Sequence[str]) -> None:
+    """Delete every line about some users, who are many, with one wait for the server."""
+    with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
-        connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
-        gone = connection.execute(f"DELETE FROM {SCHEMA}.lines WHERE user_id=%s", (user_id,)).rowcount
-        connection.execute(f"DELETE FROM {SCHEMA}.chains WHERE user_id=%s", (user_id,))
-        if has_vectors(connection):
-            connection.execute(f"DELETE FROM {SCHEMA}.vectors WHERE user_id=%s", (user_id,))
-        for user in (user_id, ""):
-            connection.execute(_CHANGED, (user,))
-    return gone
+        tables = ("lines", "chains", *(["vectors"] if has_vectors(connection) else []))
+        with connection.pipeline():
+            for user_id in users:
+                connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
+                for table in tables:
+                    connection.execute(f"DELETE FROM {SCHEMA}.{table} WHERE user_id=%s", (user_id,))
+                connection.execute(_CHANGED, (user_id,))
+            connection.execute(_CHANGED, ("",))
 
 
 def _close_up(

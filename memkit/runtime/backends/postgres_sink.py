@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..memory.log.log import Log
-from .moving import WRITTEN_AT_ONCE, ChainLine
-from .postgres import PostgresLog, Staged, insert_all, new_epoch
+from .moving import WRITTEN_AT_ONCE, ChainLine, Digests
+from .postgres import PostgresLog, Staged, insert_all, new_epoch, shard_of
 
 
 class PostgresSink:
@@ -16,6 +15,7 @@ class PostgresSink:
         self._reached: dict[tuple[str, str], int] = {}
         self._waiting: dict[tuple[str, str], Staged] = {}
         self._count = 0
+        self._digests = Digests()
 
     @property
     def holds_more(self) -> bool:
@@ -24,25 +24,27 @@ class PostgresSink:
 
     def take(self, one: ChainLine) -> None:
         """Keep a line, unless it is there."""
-        at = self._reached.get(one.chain, 0)
-        self._reached[one.chain] = at + len(one.line)
-        size, epoch = self._known.get(one.chain, (0, 0))
+        chain = one.chain
+        at = self._reached.get(chain, 0)
+        self._reached[chain] = at + len(one.line)
+        self._digests.note(shard_of(*chain, shared=one.shared), one.line)
+        size, epoch = self._known.get(chain, (0, 0))
         if at < size:
             return
-        staged = self._waiting.get(one.chain)
+        staged = self._waiting.get(chain)
         if staged is None:
             fresh = Staged(one.user, one.writer, one.shared, epoch or new_epoch(), at, [], [])
-            staged = self._waiting[one.chain] = fresh
-            self._known[one.chain] = (size, fresh.epoch)
+            staged = self._waiting[chain] = fresh
+            self._known[chain] = (size, fresh.epoch)
         staged.lines.append(one.line)
         staged.placed.append(one.data)
         self._count += 1
         if self._count >= WRITTEN_AT_ONCE:
             self.flush()
 
-    def written(self) -> Log:
-        """Return the database as a log, to be read."""
-        return self._log
+    def stands(self) -> bool:
+        """Read every chain, and return whether it holds what was taken."""
+        return self._digests.are_of(self._log)
 
     def flush(self) -> None:
         """Commit what was taken."""

@@ -48,6 +48,7 @@ class Database:
         )
         if path is not None:
             # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
+            self.sql.execute("PRAGMA synchronous=OFF")  # a new file has nothing yet that a power cut could take
             _use_write_ahead_log(self.sql)
             self.sql.execute(f"PRAGMA synchronous={synchronous}")
             self.sql.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
@@ -172,7 +173,8 @@ CREATE INDEX lines_of_id ON lines(id);
 CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
-MOST_KEPT = 4 << 20
+MOST_KEPT, MOST_PARSED = 4 << 20, 1 << 20
+"""Bytes of what was just read of a shard that are kept as they are, and as what they say."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
@@ -206,6 +208,8 @@ class Catalogue:
         self.chains = Chains(self._sql, witness)
         self._just_read: dict[str, tuple[int, bytes]] = {}
         """What the last refresh read of shards, from which byte on: a corpus that is filled next reads the same."""
+        self._just_said: dict[tuple[str, int], Mapping[str, JSON]] = {}
+        """What lines of those say, by shard and place, of the newest ones."""
         self._adding: Counter[str] = Counter()
         """Lines of the change under way by shard."""
         if self._format() != FORMAT:
@@ -217,6 +221,7 @@ class Catalogue:
         """Take in what the shards about ``users`` have gained or lost since last time."""
         self._adding.clear()
         self._just_read.clear()
+        self._just_said.clear()
         present, folders = log.shards(users), log.folders(users)
         if self._current(present, folders):
             if not self.chains.is_compared:
@@ -232,6 +237,10 @@ class Catalogue:
         start, data = self._just_read.get(shard, (0, b""))
         return data[offset - start :] if data and offset >= start else log.read(shard, offset)
 
+    def just_said(self, span: Span) -> Mapping[str, JSON] | None:
+        """Return what a line says that was taken in just now, once: it is parsed then already."""
+        return self._just_said.pop((span.shard, span.offset), None)
+
     def recheck(self, log: Log) -> None:
         """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
         with self.database.transaction():
@@ -242,8 +251,11 @@ class Catalogue:
         entry, shard = entry_of(data)._replace(link=link), self._shard_number(span.shard)
         self._adding[span.shard] += 1
         self._just_read.clear()
+        self._just_said.clear()
         ended = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()[0]
-        return self._enter(span, entry, self.corpus(corpus_of(data)), shard, ended + self._adding[span.shard])
+        place = (self.corpus(corpus_of(data)), shard, span.offset, span.size, ended + self._adding[span.shard])
+        row = _row(place, self.chains.joined(span.shard, [entry]), entry)
+        return int(self._sql.execute(ENTER, row).lastrowid or 0)
 
     def advance(self, log: Log, written: Mapping[str, Written]) -> None:
         """Note that lines entered by ``add`` are now in their shards."""
@@ -430,21 +442,25 @@ class Catalogue:
         mixed = self.chains.has_links(writer) or any("link" in content for *_, content in parsed)
         key = self.chains.key_for(writer)
         mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
+        said = self.chains.said([id for *_, content in parsed if (id := entry_of(content).id)])
+        self._just_said, entries, places = {}, list[ChainedLine](), list[tuple[int, ...]]()
         for number, offset, size, content in parsed:
-            entry = self.chains.judged(content, mixed=mixed, key=key)
+            entry = self.chains.judged(content, said, mixed=mixed, key=key)
             if isinstance(entry, str):
                 self.chains.flaw(ShardProblem(TAMPERED, path, number, entry), content)
                 continue
             name = corpus_of(content)
             if name not in numbers:
                 numbers[name] = self.corpus(name)
-            self._enter(Span(path, mark.seen + offset, size), entry, numbers[name], shard, number)
-
-    def _enter(self, span: Span, entry: ChainedLine, corpus: int, shard: int, number: int) -> int:
-        chain, link = self.chains.joined(span.shard, entry), entry.link
-        place = (link.own, link.parent, link.body) if link else (None, None, None)
-        row = (corpus, shard, span.offset, span.size, entry.id, number, chain, entry.type, *place)
-        return int(self._sql.execute(ENTER, row).lastrowid or 0)
+            if entry.link:
+                said[entry.id].add(entry.link.body)
+            entries.append(entry)
+            places.append((numbers[name], shard, mark.seen + offset, size, number))
+            if len(data) < MOST_PARSED:
+                self._just_said[path, mark.seen + offset] = content
+        chains = self.chains.joined(path, entries)
+        rows = (_row(place, chains, entry) for place, entry in zip(places, entries, strict=True))
+        self._sql.executemany(ENTER, rows)
 
     def _drop(self, path: str, mark: Mark) -> None:
         """Forget a shard; what was made of its lines has to be made anew."""
@@ -470,6 +486,13 @@ class Catalogue:
             "UPDATE shards SET size=?, mtime_ns=?, inode=?, seen=?, checksum=?, ended=? WHERE path=?",
             (stat.size, stat.mtime_ns, stat.inode, seen, checksum, ended, path),
         )
+
+
+def _row(place: tuple[int, ...], chains: Mapping[str, int], entry: ChainedLine) -> tuple[object, ...]:
+    """Return a line as a row: corpus, shard, offset, size and number of its place, then what is known of it."""
+    *where, number = place
+    link = (entry.link.own, entry.link.parent, entry.link.body) if entry.link else (None, None, None)
+    return (*where, entry.id, number, chains[entry.owner], entry.type, *link)
 
 
 def _id_of(data: Mapping[str, JSON]) -> str:

@@ -7,8 +7,9 @@ comes back changed is told from one that comes back.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
 from ..log.links import Forged, Link, claimed_link, is_own, link_of
@@ -38,6 +39,8 @@ CREATE TABLE witness(kept BLOB);
 """
 TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
 TORN, HEADS_DAMAGED = "torn", "heads-damaged"
+ASKED_AT_ONCE = 500
+"""Values in one question; SQLite allows no more than some hundred in old builds."""
 EDITED = "edited"
 """Of what is gone: another line stands in its place, and that one is named."""
 CONSTRAINT = "constraint"
@@ -115,36 +118,56 @@ class Chains:
         row = self._sql.execute("SELECT unlinked FROM writers WHERE name=?", (writer,)).fetchone()
         return bool(row and row[0])
 
-    def joined(self, shard: str, entry: ChainedLine, *, is_again: bool | None = None) -> int:
-        """Note that a line stands in a shard, after the one of its chain that was there; return the chain's number.
+    def joined(self, shard: str, entries: Sequence[ChainedLine], seen: set[bytes] | None = None) -> dict[str, int]:
+        """Note that lines stand in a shard, each at the end of its chain; return the chains' numbers by owner.
 
         One that stands somewhere already is counted once.
+
+        Args:
+            shard: Where they stand.
+            entries: The lines, in their order.
+            seen: The links that were counted, to which theirs are added; by default those of all lines.
         """
-        writer = shard_writer(shard)[0]
-        own = entry.link.own if entry.link else None
-        if is_again is None:
-            is_again = self._sql.execute("SELECT 1 FROM lines WHERE link=?", (own,)).fetchone() is not None
-        row = self._sql.execute(
-            """INSERT INTO chains(writer, owner, tail, count) VALUES(?,?,?,?)
+        writer, links = shard_writer(shard)[0], [entry.link.own for entry in entries if entry.link]
+        counted = self._standing(links) if seen is None else seen
+        tails: dict[str, bytes | None] = {}
+        counts: Counter[str] = Counter()
+        for entry in entries:
+            own = entry.link.own if entry.link else None
+            tails[entry.owner] = own or tails.get(entry.owner)
+            if own is not None and own not in counted:
+                counts[entry.owner] += 1
+                counted.add(own)
+        upsert = """INSERT INTO chains(writer, owner, tail, count) VALUES(?,?,?,?)
                ON CONFLICT(writer, owner) DO UPDATE SET tail=coalesce(excluded.tail, tail), count=count+excluded.count
-               RETURNING num""",
-            (writer, entry.owner, own, has_link := int(own is not None and not is_again)),
-        ).fetchone()
-        is_plain = int(own is None)
-        counted = """UPDATE writers SET linked=linked+?, unlinked=unlinked+?, last=coalesce(?, last), shard=?
+               RETURNING num"""
+        numbers = {
+            owner: int(self._sql.execute(upsert, (writer, owner, tail, counts[owner])).fetchone()[0])
+            for owner, tail in tails.items()
+        }
+        many, plain, last = counts.total(), len(entries) - len(links), links[-1] if links else None
+        counted_in = """UPDATE writers SET linked=linked+?, unlinked=unlinked+?, last=coalesce(?, last), shard=?
                      WHERE name=?"""
-        if not self._sql.execute(counted, (has_link, is_plain, own, shard, writer)).rowcount:
+        if entries and not self._sql.execute(counted_in, (many, plain, last, shard, writer)).rowcount:
             is_own = self._witness is None or self._witness.is_own(writer)
             is_new = not is_own and self._sql.execute("SELECT 1 FROM witness").fetchone() is not None
-            stands = (writer, has_link, is_plain, own, shard, int(is_new), 0)
+            stands = (writer, many, plain, last, shard, int(is_new), 0)
             self._sql.execute("INSERT INTO writers VALUES(?,?,?,?,?,?,?)", stands)
-        return int(row[0])
+        return numbers
 
-    def judged(self, data: Mapping[str, JSON], *, mixed: bool, key: bytes | None) -> ChainedLine | str:
+    def _standing(self, links: Sequence[bytes]) -> set[bytes]:
+        """Return those of some links that lines have."""
+        rows = asked_in(self._sql, "SELECT link FROM lines WHERE link IN ({})", links)
+        return {bytes(link) for (link,) in rows}
+
+    def judged(
+        self, data: Mapping[str, JSON], said: Mapping[str, set[bytes]], *, mixed: bool, key: bytes | None
+    ) -> ChainedLine | str:
         """Return a line as it is to be entered, or why it is withheld.
 
         Args:
             data: What the line says.
+            said: What lines with its id said, as ``said`` returns it.
             mixed: Whether its writer has lines with links.
             key: By which this clone knows the writer's lines again; None for everybody else's.
         """
@@ -158,18 +181,18 @@ class Chains:
         again = self._witness.relinking_key if self._witness and "relinked" in data else None
         if any(one is not None and is_own(data, link, one) for one in (key, again)):
             return entry._replace(link=link)
-        said = self._said(entry.id) if entry.id else set()
-        if said - {link.body}:
+        known = said.get(entry.id, set()) if entry.id else set()
+        if known - {link.body}:
             return _OTHERWISE.format(entry.id)
         # What a memkit elsewhere linked anew is known by what it says.
-        if key is not None and not ("relinked" in data and said):
+        if key is not None and not ("relinked" in data and known):
             return _NOT_WRITTEN
         return entry._replace(link=link)
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
         """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
-        writer = shard_writer(shard)[0]
-        return not isinstance(self.judged(data, mixed=self.has_links(writer), key=self.key_for(writer)), str)
+        writer, said = shard_writer(shard)[0], self.said([entry_of(data).id])
+        return not isinstance(self.judged(data, said, mixed=self.has_links(writer), key=self.key_for(writer)), str)
 
     def has_links(self, writer: str) -> bool:
         """Return whether lines of a writer have links."""
@@ -209,9 +232,14 @@ class Chains:
                 ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without an end."), {}
             )
 
-    def _said(self, id: str) -> set[bytes]:
-        query = "SELECT body FROM gone WHERE id=? UNION ALL SELECT body FROM lines WHERE id=?"
-        return {bytes(body) for (body,) in self._sql.execute(query, (id, id)) if body is not None}
+    def said(self, ids: Sequence[str]) -> defaultdict[str, set[bytes]]:
+        """Return for each id what stands for what lines with it say, also lines that are gone."""
+        found: defaultdict[str, set[bytes]] = defaultdict(set)
+        for table in ("gone", "lines"):
+            for id, body in asked_in(self._sql, f"SELECT id, body FROM {table} WHERE id IN ({{}})", ids):
+                if body is not None:
+                    found[id].add(bytes(body))
+        return found
 
     def forget_flaws(self, shard: str) -> None:
         """Forget what was wrong with a shard, before it is read again."""
@@ -235,10 +263,9 @@ class Chains:
             if shard_writer(path)[0] != writer:
                 continue
             query = "SELECT owner, link FROM lines JOIN chains ON num = chain WHERE shard=? ORDER BY offset"
-            for owner, link in self._sql.execute(query, (num,)).fetchall():
-                entry = ChainedLine("", owner, None, Link(link, b"", b"") if link else None)
-                self.joined(path, entry, is_again=link in seen)
-                seen.add(link)
+            rows = self._sql.execute(query, (num,)).fetchall()
+            links = ((owner, Link(bytes(link), b"", b"") if link else None) for owner, link in rows)
+            self.joined(path, [ChainedLine("", owner, None, link) for owner, link in links], seen)
 
     def settle(self, log: Log, since: int, *, dropped: bool) -> None:
         """Find out what the lines entered after number ``since``, and those that were dropped, mean for the chains."""
@@ -552,6 +579,13 @@ def _told(code: str, id: str, message: str) -> str:
     if code != TAMPERED:
         return message
     return f"Line {id or '(without an id)'} is withheld. {message}"
+
+
+def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what a query finds for many values, which take the place of ``{}`` in it, some at a time."""
+    for start in range(0, len(values), ASKED_AT_ONCE):
+        some = values[start : start + ASKED_AT_ONCE]
+        yield from sql.execute(query.format(",".join("?" * len(some))), some)
 
 
 def entry_of(data: Mapping[str, JSON]) -> ChainedLine:

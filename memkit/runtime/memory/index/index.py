@@ -220,11 +220,14 @@ class Index:
         pending = []
         owner = None
         for line in self.catalogue.lines(corpus, after):
-            if line.span.shard != shard or line.span.offset < start:
-                shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
-                content = self.catalogue.read(self._log, shard, start)
-            first = line.span.offset - start
-            data = unplaced(decode_line(content[first : first + line.span.size]))
+            said = self.catalogue.just_said(line.span)
+            if said is None:
+                if line.span.shard != shard or line.span.offset < start:
+                    shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
+                    content = self.catalogue.read(self._log, shard, start)
+                first = line.span.offset - start
+                said = decode_line(content[first : first + line.span.size])
+            data = unplaced(said)
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))

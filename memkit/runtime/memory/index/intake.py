@@ -46,6 +46,9 @@ INSERT_RECORD = """INSERT INTO records(
 KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
            EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
            OR EXISTS(SELECT 1 FROM events WHERE successor=:id) OR EXISTS(SELECT 1 FROM withheld WHERE target=:id)"""
+ENTERED = "SELECT EXISTS(SELECT 1 FROM records WHERE id=:id), 0"
+TOLD_OF = """SELECT EXISTS(SELECT 1 FROM events) OR EXISTS(SELECT 1 FROM withheld)
+             OR EXISTS(SELECT 1 FROM records WHERE supersedes IS NOT NULL)"""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -53,11 +56,14 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedL
     """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
     entering: dict[int, Sequence[str]] = {}
+    is_told_of = bool(sql.execute(TOLD_OF).fetchone()[0])
     last: NumberedLine | None = None
     for last in lines:
         _, span, data = last
         try:
-            id = _enter_event(sql, span, data) if "op" in data else _enter_record(sql, entering, data)
+            is_event = "op" in data
+            is_told_of = is_told_of or is_event or "supersedes" in data
+            id = _enter_event(sql, span, data) if is_event else _enter_record(sql, entering, data, is_told_of)
         except InvalidRecord:
             continue  # no catalogue has such a line, but git may have one that stands in for another
         if id:
@@ -103,10 +109,20 @@ def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) 
     return str(about[0]) if about else event.target
 
 
-def _enter_record(sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON]) -> str | None:
-    """Enter a record and return its id if there is more to know about it than its line."""
+def _enter_record(
+    sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON], is_told_of: bool
+) -> str | None:
+    """Enter a record and return its id if there is more to know about it than its line.
+
+    Args:
+        sql: The corpus.
+        entering: Takes its words, by its document.
+        data: What its line says.
+        is_told_of: Whether any line of the corpus may be about another one.
+    """
     record = Record.from_checked(data)
-    is_known, has_more = sql.execute(KNOWN, {"id": record.id}).fetchone()
+    query, only = (KNOWN if is_told_of else ENTERED), {"id": record.id}
+    is_known, has_more = sql.execute(query, only).fetchone()
     if is_known:
         return None
     readable = not record.is_sealed

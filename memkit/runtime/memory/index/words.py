@@ -12,7 +12,7 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 import math
 import sqlite3
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
@@ -157,11 +157,11 @@ def packed(runs: Runs) -> bytes:
 
     They are in the byte order of this machine, which an index never leaves.
     """
-    head, documents = array("I", [len(runs)]), array("I")
+    head, documents = [len(runs)], b""
     for (count, length), held in sorted(runs.items()):
-        head.extend((count, length, len(held)))
-        documents += held
-    return (head + documents).tobytes()
+        head += (count, length, len(held))
+        documents += held.tobytes()
+    return array("I", head).tobytes() + documents
 
 
 def unpacked(data: bytes) -> Runs:
@@ -228,6 +228,7 @@ TABLES = ("fresh", "segments", "words")
 IN_SEGMENTS = "FROM segments CROSS JOIN words ON segment=number AND term=:term"
 HELD = f"SELECT (SELECT coalesce(sum(held), 0) {IN_SEGMENTS}) + (SELECT count(*) FROM fresh WHERE term=:term)"
 FRESH = "SELECT count, length, document FROM fresh WHERE term=? ORDER BY document"
+BESIDE = "AND EXISTS(SELECT 1 FROM fresh WHERE term=? AND document=one.document)"
 ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY document"
 
 
@@ -240,9 +241,9 @@ class WordIndex:
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
         rows = (
-            (term, tokens.count(term), len(tokens), document)
+            (term, count, len(tokens), document)
             for document, tokens in sorted(documents.items())
-            for term in set(tokens)
+            for term, count in Counter(tokens).items()
         )
         if not any(documents.values()):
             return
@@ -293,13 +294,19 @@ class WordIndex:
 
     def newest_holding(self, terms: Sequence[str], limit: int) -> list[int]:
         """Return the newest documents that hold every one of ``terms``; reads no further back than it has to."""
-        found = sorted(_in_all([self._fresh(term) for term in terms]), reverse=True)
+        found = self._newest_fresh(terms, limit)
         segments = self._sql.execute("SELECT number, newest FROM segments ORDER BY newest DESC").fetchall()
         for number, newest in segments:
             if len(found) >= limit and found[limit - 1] > newest:
                 break
             found = sorted([*found, *_in_all([self._list_in(number, term) for term in terms])], reverse=True)
         return found[:limit]
+
+    def _newest_fresh(self, terms: Sequence[str], limit: int) -> list[int]:
+        # One word is walked from its newest document on and the others are looked up, so words that most documents
+        # hold, which a writer asks for, end soon.
+        query = f"SELECT document FROM fresh AS one WHERE term=? {BESIDE * (len(terms) - 1)} ORDER BY document DESC"
+        return [row[0] for row in self._sql.execute(f"{query} LIMIT ?", (*terms, limit))]
 
     def _fresh(self, term: str) -> Runs:
         runs: Runs = {}
@@ -337,10 +344,11 @@ class WordIndex:
         lists: defaultdict[str, Runs] = defaultdict(dict)
         for term, count, length, document in rows:
             runs, kind = lists[term], (count, length)
-            if kind in runs:
-                runs[kind].append(document)
-            else:
+            held = runs.get(kind)
+            if held is None:
                 runs[kind] = array("I", (document,))
+            else:
+                held.append(document)
         newest = max(held[-1] for runs in lists.values() for held in runs.values())
         self._enter(sorted(lists.items()), 0, newest)
         for level in range(HIGHEST):

@@ -101,6 +101,8 @@ def _text(name: str, value: JSON) -> list[str]:
 
 
 def _name(name: str, value: JSON, longest: int = MAX_NAME) -> list[str]:
+    if isinstance(value, str) and 0 < len(value) <= longest and value.isascii():
+        return []
     if not isinstance(value, str) or not value:
         return [f"{name} is not a string with at least one character."]
     if len(value) > longest:
@@ -332,6 +334,7 @@ CHECKED = sorted(
     ((name, FIELDS[name].form) for name in RECORD_FIELDS),
     key=lambda one: FORMS.index(one[1] if isinstance(one[1], str) else "words"),
 )
+FORM_OF = dict(CHECKED)
 RESERVED = ("op", "target", "fields")
 """Keys that make a line something else than a record."""
 BESIDE_DRAFT = tuple(name for name, field in FIELDS.items() if field.set_by == "payload" and name not in Draft._fields)
@@ -414,8 +417,9 @@ def check_fields(data: Mapping[str, JSON]) -> None:
 
 def field_problems(data: Mapping[str, JSON]) -> list[str]:
     """Return what breaks the record format in ``data``, one sentence each."""
-    given = [(name, form, data[name]) for name, form in CHECKED if data.get(name) is not None]
-    return [message for name, form, value in given for message in problems(name, form, value)]
+    given = [name for name, value in data.items() if value is not None and name in FORM_OF]
+    found = {name: wrong for name in given if (wrong := problems(name, FORM_OF[name], data[name]))}
+    return [message for name in FORM_OF if name in found for message in found[name]] if found else []
 
 
 def unplaced(data: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -36,6 +36,7 @@ class Dated(NamedTuple):
     rest: str
 
 
+@lru_cache(maxsize=512)
 def day_words(day: date) -> tuple[str, ...]:
     """Return the words of a day.
 

@@ -295,21 +295,29 @@ def stated(text: str) -> str:
 
 
 def _stated(flat: str, text: str) -> str:
-    if not flat.isascii():
-        flat = flat.translate(LOOKALIKES)
+    if flat.isascii():
+        return _closed_up(flat, ASCII_GAP, ASCII_LOOSE) or text.strip()
+    flat = flat.translate(LOOKALIKES)
     used = set(flat)
     gaps = "".join(sorted(filter(_is_gap, used)))
     if any(map(str.isnumeric, used)) and gaps:
         between = f"[{re.escape(gaps)}]+"
         numeric = "0-9" + "".join(char for char in used if char.isnumeric() and not char.isascii())
-        flat = re.sub(f"{between}+(?![{numeric}])", "", flat)  # nothing to ask of those that no number follows
-        return re.sub(between, _kept, flat) or text.strip()
+        return _closed_up(flat, re.compile(between), re.compile(f"{between}+(?![{numeric}])")) or text.strip()
     return flat.translate(dict.fromkeys(map(ord, gaps))) or text.strip()
+
+
+def _closed_up(flat: str, gap: re.Pattern[str], loose: re.Pattern[str]) -> str:
+    return gap.sub(_kept, loose.sub("", flat))  # nothing to ask of those that no number follows
 
 
 @lru_cache(maxsize=1024)
 def _is_gap(char: str) -> bool:
     return char not in SIGNS and unicodedata.category(char)[0] in "PZC"
+
+
+_ASCII_GAPS = re.escape("".join(filter(_is_gap, map(chr, range(128)))))
+ASCII_GAP, ASCII_LOOSE = regex(f"[{_ASCII_GAPS}]+"), regex(f"[{_ASCII_GAPS}]++(?![0-9])")
 
 
 def _kept(match: re.Match[str]) -> str:
