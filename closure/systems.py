@@ -1,0 +1,53 @@
+"""The systems of ``systems.yaml``: what they are, where they come from, and why some are not asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+NOTHING, EVERYTHING = "control-remembers-nothing", "control-forgets-nothing"
+
+
+@dataclass(frozen=True)
+class System:
+    """One column of the report."""
+
+    name: str
+    adapter: str
+    """``module:Class`` below ``closure.adapters``."""
+    about: str
+    """How it is set up."""
+    packages: tuple[str, ...] = ()
+    """Requirements with their versions; none for what runs in memkit's own environment."""
+    python: str = ""
+    """The least version that it needs, where memkit's own is too old."""
+    server: str = ""
+    """What has to run beside it: ``postgres``."""
+    not_here: str = ""
+    """Why it is not asked, where it is not."""
+    part: float = 1.0
+    """Of the counts that are done for memkit, this much; memkit owes more proof than others."""
+    needs: str = ""
+    """A program that has to be on the PATH."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether it is a column of memkit."""
+        return self.name.startswith("memkit")
+
+    @property
+    def is_control(self) -> bool:
+        """Return whether it is wrong on purpose."""
+        return self.name.startswith("control-")
+
+
+def load_systems(path: Path = Path(__file__).with_name("systems.yaml")) -> dict[str, System]:
+    """Return the systems by name, in the order of the report."""
+    described: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {
+        name: System(name=name, **{**fields, "packages": tuple(fields.get("packages", ()))})
+        for name, fields in described.items()
+    }
