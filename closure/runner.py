@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import shutil
 import sys
 import threading
 import time
@@ -137,10 +136,6 @@ def _cells_of(system: System, plan: Plan, known: Mapping[str, Cell]) -> Iterator
     if not wanted and here.id not in plan.cases:
         return
     try:
-        if system.not_here:
-            raise environments.NotHereError(system.not_here)
-        if system.needs and not shutil.which(system.needs):
-            raise environments.NotHereError(f"it needs {system.needs}, which is not on the PATH")
         python = environments.python_of(list(system.packages), system.python)
         beside = ExitStack()
         variables = beside.enter_context(running(system.server))
@@ -149,12 +144,27 @@ def _cells_of(system: System, plan: Plan, known: Mapping[str, Cell]) -> Iterator
         return
     with beside:
         manners = Manners()
+        if system.asks_model and (refused := _without_model(system, python, manners)):
+            yield replace(here, result=SKIPPED, reason=f"not run here: it asks a model for every text; {refused}")
+            return
         for suite, case in wanted:
             cell = _cell(plan, system, suite.name, case.id)
             yield known[cell.id] if cell.id in known else _asked(cell, case, system, plan, python, variables, manners)
         yield replace(here, result=PASS, reason=", ".join(system.packages) or "of this checkout")
         if not plan.cases:
             yield from manners.cells(plan, system)
+
+
+def _without_model(system: System, python: Path, manners: Manners) -> str:
+    """Return what a system says to its first text where it has no model; nothing where it takes it."""
+    with Subject(f"closure.adapters.{system.adapter}", python) as subject:
+        try:
+            subject.call("remember", user="ada", text="Ada lives in Rome")
+        except SystemFailedError as failed:
+            return f"set up as documented, without one and without a key, it says: {str(failed)[:200]}"
+        finally:
+            manners.note(subject)
+    return ""
 
 
 class Manners:

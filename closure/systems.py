@@ -26,12 +26,10 @@ class System:
     """The least version that it needs, where memkit's own is too old."""
     server: str = ""
     """What has to run beside it: ``postgres``."""
-    not_here: str = ""
-    """Why it is not asked, where it is not."""
+    asks_model: bool = False
+    """Whether it asks a model for every text: it is tried once, and what it says without one is why it is not asked."""
     part: float = 1.0
     """Of the counts that are done for memkit, this much; memkit owes more proof than others."""
-    needs: str = ""
-    """A program that has to be on the PATH."""
 
     @property
     def is_ours(self) -> bool:
@@ -44,9 +42,10 @@ class System:
         return self.name.startswith("control-")
 
 
-def load_systems(path: Path = Path(__file__).with_name("systems.yaml")) -> dict[str, System]:
+def load_systems() -> dict[str, System]:
     """Return the systems by name, in the order of the report."""
-    described: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    text = Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8")
+    described: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return {
         name: System(name=name, **{**fields, "packages": tuple(fields.get("packages", ()))})
         for name, fields in described.items()
