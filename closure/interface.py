@@ -89,6 +89,18 @@ class Memory:
         """Let an agent keep in one session what it inferred, and return how many texts were kept."""
         raise CannotError("it has no bound on what an agent infers")
 
+    def at_rest(self, number: int) -> str:
+        """Return the verdict of ``agent-memory-integrity`` on its edit ``T<number>`` behind the store's back."""
+        raise CannotError("nobody wrote an adapter of that suite for it")
+
+    def front_door(self, attack: str) -> dict[str, list[bool | None]]:
+        """Return what the same suite's attack through the front door came to, by channel: surfaced, kept out, unknown."""
+        raise CannotError("nobody wrote an adapter of that suite for it")
+
+    def reproduces(self, issue: str) -> str:
+        """Return what is seen of a bug of the system's public tracker, nothing where it is not there."""
+        raise CannotError("no such bug is known")
+
     def close(self) -> None:
         """End the work as a program would that ends in order."""
 

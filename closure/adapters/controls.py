@@ -126,3 +126,9 @@ class ForgetsNothing(Memory):
     def scores(self, user: str, query: str) -> list[float]:
         """Return how often each text is there, whoever told it."""
         return [1.0 for _ in self._kept()]
+
+    def at_rest(self, number: int) -> str:
+        """Run the suite's edit on its own adapter."""
+        from closure.adapters.at_rest import edit_verdict
+
+        return edit_verdict("closure.adapters.at_rest:PlainLines", number)

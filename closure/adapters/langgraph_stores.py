@@ -94,6 +94,12 @@ class Sqlite(Store):
         """Close the file."""
         self._connection.close()
 
+    def at_rest(self, number: int) -> str:
+        """Run the suite's edit on its own adapter."""
+        from closure.adapters.at_rest import edit_verdict
+
+        return edit_verdict("agmi.adapters.langgraph_sqlite:LangGraphSqliteAdapter", number)
+
 
 class Postgres(Store):
     """``PostgresStore`` on a database of its own; without an index, which needs pgvector."""

@@ -80,6 +80,20 @@ class Mem0(Memory):
         """It has a reference date for ranking, and no view of another day."""
         raise CannotError("a search takes a reference date for its ranking, and shows no earlier state")
 
+    def remember_until(self, user: str, text: str, day: str) -> str:
+        """Add it with its expiration date."""
+        added = self._memory.add(text, user_id=user, infer=False, expiration_date=day)
+        return str(added["results"][0]["id"])
+
+    def front_door(self, attack: str) -> dict[str, list[bool | None]]:
+        """Run the suite's own adapter for it, with its embedding that needs no model."""
+        from agmi.adapters.mem0_semantic import Mem0SemanticAdapter
+        from agmi.embedders import get_embedder
+
+        from closure.adapters.at_rest import front_door_outcomes
+
+        return front_door_outcomes(Mem0SemanticAdapter(get_embedder("hash")), attack)
+
     def provenance(self, user: str, name: str) -> str:
         """Return its history, which has the times and no teller."""
         return str([(one["event"], one["created_at"]) for one in self._memory.history(name)])
@@ -87,6 +101,12 @@ class Mem0(Memory):
     def close(self) -> None:
         """Close what it has open."""
         self._memory.close()
+
+    def at_rest(self, number: int) -> str:
+        """Run the suite's edit on its own adapter."""
+        from closure.adapters.at_rest import edit_verdict
+
+        return edit_verdict("agmi.adapters.mem0_at_rest:Mem0AtRestAdapter", number)
 
     def reproduces(self, issue: str) -> str:
         """Show mem0#6512: after ``delete_all`` the history still holds the text."""

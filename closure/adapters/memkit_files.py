@@ -168,6 +168,19 @@ class MemkitFiles(Memory):
         self._insert(user, texts, ["Go on."] * len(texts))
         return len(self.export(user)) - before
 
+    def at_rest(self, number: int) -> str:
+        """Let the suite edit a store of its own."""
+        from closure.adapters.at_rest import edit_verdict
+
+        return edit_verdict("closure.adapters.memkit_at_rest:MemkitLines", number)
+
+    def front_door(self, attack: str) -> dict[str, list[bool | None]]:
+        """Let the suite write by the person's way and by that of strangers, and read what enters the prompt."""
+        from closure.adapters.at_rest import front_door_outcomes
+        from closure.adapters.memkit_front_door import MemkitFrontDoor
+
+        return front_door_outcomes(MemkitFrontDoor(self), attack)
+
     def close(self) -> None:
         """Close the store, which commits."""
         if getattr(self, "_opened", None) is not None:

@@ -52,7 +52,9 @@ class MemkitMcp(MemkitFiles):
         return getattr(said, "structuredContent", None) or getattr(said, "structured_content", None)
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Add it as a client that the operator vouches for, or as any client."""
+        """Add it as a client that the operator vouches for, or as any client; the user agreed when first asked."""
+        if user not in self._agreed:
+            self.consent(user, True)
         return str(self._tool(user, "memory_add", via != "client", text=text)["id"])
 
     def remember_all(self, user: str, texts: list[str], via: str = "user") -> None:

@@ -54,6 +54,12 @@ class Sessions(Memory):
         """Return the conversation."""
         return self._items(user)
 
+    def at_rest(self, number: int) -> str:
+        """Run the suite's edit on its own adapter."""
+        from closure.adapters.at_rest import edit_verdict
+
+        return edit_verdict("agmi.adapters.openai_agents_session:OpenAIAgentsSessionAdapter", number)
+
     def reproduces(self, issue: str) -> str:
         """Show a thread of the SDK's tracker, by its number."""
         return asyncio.run(_upgraded(self.folder) if issue == "4729" else _null(self.folder))
