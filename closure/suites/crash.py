@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import time
 from collections import Counter
+from typing import Any
 
 from closure.interface import CannotError
 from closure.subject import Subject, SystemFailedError
@@ -34,7 +36,7 @@ def killed_at_random(trial: Trial) -> Verdict:
         with trial.open() as subject:
             told: list[str] = []
             for number in range(begun, min(begun + TOGETHER, kills)):
-                told += _killed_once(subject, f"k{number}", chance.uniform(0.0, 0.05))
+                told += _killed_once(subject, f"k{number}", chance)
                 try:
                     held = set(subject.call("read_apart", user="ada"))
                 except SystemFailedError as failed:
@@ -54,22 +56,27 @@ def killed_at_random(trial: Trial) -> Verdict:
     return Verdict(not lost and not broken and not first, said + (f"; {first}" if first else ""))
 
 
-def _killed_once(subject: Subject, tag: str, moment: float) -> list[str]:
-    """Let it write in a child, kill that after the first acknowledgement and a moment, and return what it acknowledged."""
+def _killed_once(subject: Subject, tag: str, chance: random.Random) -> list[str]:
+    """Let it write in a child, kill that after a moment, and return what it acknowledged.
+
+    One kill in five strikes while the memory is opened, the others after the first acknowledgement.
+    """
+    moment, is_early = chance.uniform(0.0, 0.05), chance.random() < 0.2
     subject.send("write_until_killed", user="ada", tag=tag)
+    child = _heard(subject)["child"]
+    told = [] if is_early else [_heard(subject)["acknowledged"]]
+    time.sleep(moment)
+    os.kill(child, signal.SIGKILL)
+    while "value" not in (said := _heard(subject)):
+        told.append(said["acknowledged"])
+    return told
+
+
+def _heard(subject: Subject) -> dict[str, Any]:
     said = subject.line(60)
     if "error" in said:
         raise SystemFailedError(said["error"])
-    child = said["child"]
-    told: list[str] = []
-    # Sometimes before the first acknowledgement, mostly after a few.
-    time.sleep(moment)
-    os.kill(child, signal.SIGKILL)
-    while "value" not in (said := subject.line(60)):
-        if "error" in said:
-            raise SystemFailedError(said["error"])
-        told.append(said["acknowledged"])
-    return told
+    return said
 
 
 def failing_calls(trial: Trial) -> Verdict:
