@@ -15,22 +15,27 @@ from closure.trial import Suite
 SIGNS = {PASS: "✓", FAIL: "✗", SKIPPED: "–"}
 HEAD = """# The same questions, put to memkit and to others
 
-Written by `make closure` and by nobody else: every cell comes from one run, and the command beside it repeats it. No model
-judges; a case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt and extend it
-stands in [closure/README.md](../closure/README.md); the rows are in [report.json](../closure/report.json).
+Written by `make closure` and by nobody else: every cell comes from a run, and the command beside it repeats it. No
+model judges; a case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt
+and extend it stands in [closure/README.md](../closure/README.md), the rows in [report.json](../closure/report.json).
 
-✓ it did · ✗ it did not · – it has no way to do that, or is not run here, and the reason says so. Two memories are wrong on
-purpose, and a question that they do not fail where they have to is thrown out: one remembers nothing, one forgets nothing.
+✓ it did · ✗ it did not · – it has no way to do that, or is not run here, and the reason says so. Two memories are
+wrong on purpose, one remembers nothing, one forgets nothing; a question that they do not fail where they have to is
+thrown out.
 """
 
 
+ROOT = Path(__file__).resolve().parents[1]
+
+
 def write(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite], folder: Path) -> None:
-    """Write ``report.json``, ``report.html`` and ``report.md`` in ``folder``."""
+    """Write ``report.json`` and ``report.html`` in ``folder``, and the text: ``docs/closure.md``, or beside them elsewhere."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = json.dumps([asdict(cell) for cell in cells], indent=1, ensure_ascii=False)
     text = markdown(cells, systems, suites)
-    for name, content in (("report.json", rows + "\n"), ("report.md", text), ("report.html", page(text))):
-        (folder / name).write_text(content, encoding="utf-8")
+    pages = ROOT / "docs" / "closure.md" if folder.resolve() == ROOT / "closure" else folder / "report.md"
+    for path, content in ((folder / "report.json", f"{rows}\n"), (pages, text), (folder / "report.html", page(text))):
+        path.write_text(content, encoding="utf-8")
 
 
 def read(path: Path) -> list[Cell]:
@@ -128,8 +133,10 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-table{border-collapse:collapse;display:block;overflow-x:auto}td,th{border:1px solid #8886;padding:.25rem .6rem;text-align:left}
+STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;
+color:#1b1f24;background:#fff}
+table{border-collapse:collapse;display:block;overflow-x:auto}
+td,th{border:1px solid #8886;padding:.25rem .6rem;text-align:left}
 code{background:#8882;padding:.1rem .3rem;border-radius:4px;overflow-wrap:anywhere}
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}a{color:#8ab4f8}}"""
 

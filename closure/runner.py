@@ -157,7 +157,7 @@ def _cells_of(system: System, plan: Plan, known: Mapping[str, Cell]) -> Iterator
 
 def _without_model(system: System, python: Path, manners: Manners) -> str:
     """Return what a system says to its first text where it has no model; nothing where it takes it."""
-    with Subject(f"closure.adapters.{system.adapter}", python) as subject:
+    with Subject(system.adapter, python) as subject:
         try:
             subject.call("remember", user="ada", text="Ada lives in Rome")
         except SystemFailedError as failed:
@@ -183,9 +183,7 @@ class Manners:
         """Return the two cells about it."""
         network = _cell(plan, system, "environment", "no-network")
         if not is_possible():
-            yield replace(
-                network, result=SKIPPED, reason="this machine gives no network namespace: it was not shut off"
-            )
+            yield replace(network, result=SKIPPED, reason="not shut off: this machine gives no network namespace")
         elif self.asked:
             yield replace(
                 network, result=FAIL, reason=f"shut off, and it asked for {', '.join(sorted(self.asked)[:4])}"
@@ -211,7 +209,7 @@ def _asked(
 
     @contextmanager
     def opened() -> Iterator[Subject]:
-        with Subject(f"closure.adapters.{system.adapter}", python, dict(variables)) as subject:
+        with Subject(system.adapter, python, dict(variables)) as subject:
             yield subject
         manners.note(subject)
 

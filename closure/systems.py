@@ -17,7 +17,7 @@ class System:
 
     name: str
     adapter: str
-    """``module:Class`` below ``closure.adapters``."""
+    """``module:Class``; ``systems.yaml`` names them below ``closure.adapters``."""
     about: str
     """How it is set up."""
     packages: tuple[str, ...] = ()
@@ -47,6 +47,13 @@ def load_systems() -> dict[str, System]:
     text = Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8")
     described: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return {
-        name: System(name=name, **{**fields, "packages": tuple(fields.get("packages", ()))})
+        name: System(
+            name=name,
+            **{
+                **fields,
+                "adapter": f"closure.adapters.{fields['adapter']}",
+                "packages": tuple(fields.get("packages", ())),
+            },
+        )
         for name, fields in described.items()
     }

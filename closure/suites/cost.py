@@ -23,7 +23,9 @@ def injected(trial: Trial) -> Verdict:
     if not right:
         return Verdict(False, "0 right answers, so there is nothing to divide by")
     tokens = sum(len(text) for _, texts in given for text in texts) / ROUGHLY / right
-    return Verdict(True, f"{tokens:.0f} tokens (four characters each) for a right answer, {right} of {len(asked)} right")
+    return Verdict(
+        True, f"{tokens:.0f} tokens (four characters each) for a right answer, {right} of {len(asked)} right"
+    )
 
 
 def stored(trial: Trial) -> Verdict:
@@ -66,7 +68,9 @@ def _timed(trial: Trial, call: object) -> Verdict:
             subject.call(name, user="ada", **given)
             times.append(time.perf_counter() - began)
         held = len(subject.call("export", user="ada"))
-    return Verdict(held >= len(texts), f"{1000 * statistics.median(times):.1f} ms, the median of 30 calls from another process")
+    return Verdict(
+        held >= len(texts), f"{1000 * statistics.median(times):.1f} ms, the median of 30 calls from another process"
+    )
 
 
 LOSES = frozenset({NOTHING})

@@ -47,7 +47,10 @@ def killed_at_random(trial: Trial) -> Verdict:
                 half = [text for text in held if not re.fullmatch(r"Shelf k(\d+)x\d+ holds crate k\1y\d+", text)]
                 lost += len(missing)
                 if missing or half:
-                    first = first or f"after kill {number}: {(missing or half)[0][:60]!r} is {'gone' if missing else 'half'}"
+                    first = (
+                        first
+                        or f"after kill {number}: {(missing or half)[0][:60]!r} is {'gone' if missing else 'half'}"
+                    )
                     break
             acknowledged += len(told)
     if not acknowledged:
@@ -146,7 +149,9 @@ def _struck(subject: Subject, injected: str) -> str:
     acknowledged = any('"value"' in line for line in said[1:2])
     try:
         held = subject.call("export", user="ada")
-        missing = [text for text in ("Ada keeps a base in the barn", *([NEW] if acknowledged else [])) if text not in held]
+        missing = [
+            text for text in ("Ada keeps a base in the barn", *([NEW] if acknowledged else [])) if text not in held
+        ]
         subject.call("remember", user="ada", text="Ada goes on in the garden")
         goes_on = "Ada goes on in the garden" in subject.call("export", user="ada")
     except SystemFailedError as failed:

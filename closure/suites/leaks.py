@@ -9,7 +9,7 @@ from closure.trial import Case, Suite, Trial, Verdict
 
 USERS = 50
 READS = 10_000
-SHELVES = "attic barn cellar den eaves foyer garage hall icehouse jetty kitchen loft".split()
+SHELVES = ["attic", "barn", "cellar", "den", "eaves", "foyer", "garage", "hall", "icehouse", "jetty", "kitchen", "loft"]
 
 
 def _told(subject: Subject, trial: Trial) -> list[tuple[str, str, str]]:

@@ -16,7 +16,11 @@ TOLD = (
     ("The code of the {room} door at work is kept by {name}", "Who keeps the code of the {room} door?", "name"),
     ("I booked the {month} trip to {city} with {name}", "With whom did I book the trip to {city}?", "name"),
     ("{name} from accounting is allergic to {food}", "What is {name} from accounting allergic to?", "food"),
-    ("The {room} of the cabin gets painted {colour} by {name}", "Which colour does the {room} of the cabin get?", "colour"),
+    (
+        "The {room} of the cabin gets painted {colour} by {name}",
+        "Which colour does the {room} of the cabin get?",
+        "colour",
+    ),
     ("In {month} I start piano lessons with {name}", "When do my piano lessons with {name} begin?", "month"),
     ("{name} lent me a book about {food} growing", "Who lent me the book about growing {food}?", "name"),
 )
@@ -24,13 +28,13 @@ TALK = ("The weather in {city} was awful in {month}", "I watched a film about {f
         "The {room} light flickers again", "Somebody painted a bench {colour} near the station",
         "{name} says hello from {city}", "Lunch was {food}, nothing special")  # fmt: skip
 FILL = {
-    "name": "Anneke Bilal Chidi Dorota Emre Farah Gustav Hana Ines Jonas Kofi Leila Mateo Nadia Oskar Priya Quentin Rosa".split(),
-    "city": "Lisbon Graz Oslo Turin Ghent Malmo Porto Bergen Lyon Krakow Sofia Riga Cork Basel".split(),
-    "month": "January February March April May June July August September October November".split(),
-    "breed": "beagle poodle whippet terrier spaniel collie mastiff corgi".split(),
-    "room": "kitchen attic cellar garage hallway pantry library laundry".split(),
-    "food": "walnuts celery mustard lupins shrimp sesame tomatoes mushrooms".split(),
-    "colour": "green yellow purple orange turquoise white grey".split(),
+    "name": ["Anneke", "Bilal", "Chidi", "Dorota", "Emre", "Farah", "Gustav", "Hana", "Ines", "Jonas", "Kofi", "Leila", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa"],
+    "city": ["Lisbon", "Graz", "Oslo", "Turin", "Ghent", "Malmo", "Porto", "Bergen", "Lyon", "Krakow", "Sofia", "Riga", "Cork", "Basel"],
+    "month": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"],
+    "breed": ["beagle", "poodle", "whippet", "terrier", "spaniel", "collie", "mastiff", "corgi"],
+    "room": ["kitchen", "attic", "cellar", "garage", "hallway", "pantry", "library", "laundry"],
+    "food": ["walnuts", "celery", "mustard", "lupins", "shrimp", "sesame", "tomatoes", "mushrooms"],
+    "colour": ["green", "yellow", "purple", "orange", "turquoise", "white", "grey"],
 }
 
 
@@ -51,7 +55,10 @@ def dialogue(chance: random.Random, facts: int, talk: int) -> tuple[list[str], l
         text = shape.format(**values)
         told.append(text)
         asked.append((words, text))
-    told += [f"{shape.format(**filled(shape))} ({number})" for number, shape in ((n, chance.choice(TALK)) for n in range(talk))]
+    told += [
+        f"{shape.format(**filled(shape))} ({number})"
+        for number, shape in ((n, chance.choice(TALK)) for n in range(talk))
+    ]
     chance.shuffle(told)
     return told, asked
 
@@ -71,7 +78,9 @@ def found_among_first(trial: Trial) -> Verdict:
             text in subject.call("recall", user="ada", query=question, k=FIRST)[:FIRST] for question, text in asked
         )
     share = 100 * found / len(asked)
-    return Verdict(share >= 50, f"{share:.0f} % of {len(asked)} questions have their text among the first {FIRST} of 300")
+    return Verdict(
+        share >= 50, f"{share:.0f} % of {len(asked)} questions have their text among the first {FIRST} of 300"
+    )
 
 
 SUITE = Suite(
