@@ -1,4 +1,4 @@
-"""What an adapter says about a memory. Imported inside of every system's own environment: the standard library alone."""
+"""What an adapter says about a memory. It is imported in every system's environment: the standard library alone."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Memory:
         raise CannotError("nobody wrote an adapter of that suite for it")
 
     def front_door(self, attack: str) -> dict[str, list[bool | None]]:
-        """Return what the same suite's attack through the front door came to, by channel: surfaced, kept out, unknown."""
+        """Return what the same suite's front-door attack came to by channel: surfaced or not, or unknown."""
         raise CannotError("nobody wrote an adapter of that suite for it")
 
     def reproduces(self, issue: str) -> str:

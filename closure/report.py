@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def write(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite], folder: Path) -> None:
-    """Write ``report.json`` and ``report.html`` in ``folder``, and the text: ``docs/closure.md``, or beside them elsewhere."""
+    """Write ``report.json`` and ``report.html`` in ``folder``, and the text beside them, or as ``docs/closure.md``."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = json.dumps([asdict(cell) for cell in cells], indent=1, ensure_ascii=False)
     text = markdown(cells, systems, suites)

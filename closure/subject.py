@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -148,10 +149,8 @@ class Subject:
         """Kill the worker and whatever it started, at once."""
         if self._running is None:
             return
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._running.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._running.wait()
         self._forget_process()
 
@@ -159,10 +158,8 @@ class Subject:
         assert self._running and self._running.stdout and self._running.stdin
         self._running.stdout.close()
         if not self._running.stdin.closed:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 self._running.stdin.close()
-            except BrokenPipeError:
-                pass
         self._running = None
         for report in self._reports:
             if report.exists():

@@ -37,7 +37,7 @@ def traces(folder: Path, word: str) -> list[str]:
 
 
 def spellings(word: str) -> list[tuple[bytes, bool]]:
-    """Return how a word can be written, and whether case makes no difference: plain, UTF-16, hex, base64 at each place."""
+    """Return how a word can be written, and whether case is the same: plain, UTF-16, hex, base64 at each place."""
     plain = word.casefold().encode()
     shapes = [(plain, True), (plain.decode().encode("utf-16-le"), True), (plain.hex().encode(), True)]
     for text in (word.encode(), plain):

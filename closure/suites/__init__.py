@@ -9,6 +9,7 @@ from closure.trial import Suite
 
 def load_suites() -> dict[str, Suite]:
     """Return the suites by name."""
-    ordered = (load_steps("governance"), load_steps("deletion"), integrity.SUITE, poisoning.SUITE, leaks.SUITE, crash.SUITE,
-               recall.SUITE, cost.SUITE, known_bugs.SUITE)  # fmt: skip
+    steps = (load_steps("governance"), load_steps("deletion"))
+    others = (integrity, poisoning, leaks, crash, recall, cost, known_bugs)
+    ordered = (*steps, *(suite.SUITE for suite in others))
     return {suite.name: suite for suite in ordered}

@@ -76,8 +76,8 @@ def _timed(trial: Trial, call: object) -> Verdict:
 LOSES = frozenset({NOTHING})
 SUITE = Suite(
     "cost",
-    "Nobody passes or fails by a figure, only by losing what was told; the figures differ from machine to machine and from "
-    "run to run, and so only compare columns of one report.",
+    "Nobody passes or fails by a figure, only by losing what was told; the figures differ from machine to machine and "
+    "from run to run, and so only compare columns of one report.",
     (
         Case("injected", "What stands in the prompt for a right answer, in tokens.", injected, LOSES),
         Case("stored", "What a text takes on the disk, in bytes.", stored, LOSES),

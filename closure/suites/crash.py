@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -55,7 +56,8 @@ def killed_at_random(trial: Trial) -> Verdict:
             acknowledged += len(told)
     if not acknowledged:
         return Verdict(False, "it acknowledged nothing")
-    said = f"{lost} of {acknowledged} acknowledged texts lost, {broken} memories that do not open, in {kills} kills (seed {trial.seed})"
+    said = f"{lost} of {acknowledged} acknowledged texts lost, {broken} memories that do not open"
+    said += f", in {kills} kills (seed {trial.seed})"
     return Verdict(not lost and not broken and not first, said + (f"; {first}" if first else ""))
 
 
@@ -99,7 +101,7 @@ def failing_calls(trial: Trial) -> Verdict:
         if not calls:
             raise CannotError("it makes no call that writes to the disk")
         for fault in FAULTS:
-            for number in range(points):
+            for _ in range(points):
                 name = chance.choice(sorted(calls))
                 when = chance.randrange(calls[name]) + 1
                 shutil.rmtree(subject.folder)
@@ -116,11 +118,17 @@ NEW = "Ada keeps a kite in the cellar"
 
 def _once(subject: Subject, follow: list[str]) -> subprocess.CompletedProcess[str]:
     """Let a new process, followed by strace, remember one text."""
-    asked = '{"call": "remember", "given": {"user": "ada", "text": "%s"}}\n{"call": "close", "given": {}}\n' % NEW
+    asked = _lines([NEW])
     return subprocess.run(
         ["strace", "-f", "-qq", *follow, *subject.command()], input=asked, capture_output=True, text=True, check=False,
         env=subject.environment(), cwd=subject.folder, timeout=120,
     )  # fmt: skip
+
+
+def _lines(texts: list[str]) -> str:
+    """Return what a worker is asked so that it remembers texts and ends."""
+    calls = [{"call": "remember", "given": {"user": "ada", "text": text}} for text in texts]
+    return "".join(json.dumps(call) + "\n" for call in [*calls, {"call": "close", "given": {}}])
 
 
 def _calls_of(subject: Subject) -> Counter[str]:
@@ -167,14 +175,15 @@ def many_writers(trial: Trial) -> Verdict:
     with trial.open() as subject:
         subject.call("remember", user="ada", text="Ada keeps a base in the barn")
         subject.restart()
-        asked = [
-            "".join('{"call": "remember", "given": {"user": "ada", "text": "Shelf w%dx%d holds crate w%dy%d"}}\n'
-                    % (one, number, one, number) for number in range(each)) + '{"call": "close", "given": {}}\n'
-            for one in range(writers)
-        ]  # fmt: skip
+        texts = [
+            [f"Shelf w{one}x{number} holds crate w{one}y{number}" for number in range(each)] for one in range(writers)
+        ]
+        asked = [_lines(told_by_one) for told_by_one in texts]
         running = [
-            subprocess.Popen(subject.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                             text=True, env=subject.environment(), cwd=subject.folder)
+            subprocess.Popen(
+                subject.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env=subject.environment(), cwd=subject.folder,
+            )
             for _ in asked
         ]  # fmt: skip
         for process, text in zip(running, asked, strict=True):
@@ -199,7 +208,7 @@ def many_writers(trial: Trial) -> Verdict:
 
 SUITE = Suite(
     "crash",
-    "The writer is killed, the disk fails or fills up, several write at once. A text counts as acknowledged when the call "
+    "The writer is killed, calls of the disk fail, several write at once. A text counts as acknowledged when the call "
     "that remembers it came back. The seed is in the answer, so the same kills can be drawn again; where a kill strikes "
     "depends on the machine, and a failure says at which kill.",
     (

@@ -9,14 +9,16 @@ from closure.systems import EVERYTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 EDITS = {
-    1: "the text of an entry is changed", 2: "the newest two entries are cut off", 3: "an entry in the middle is removed",
+    1: "the text of an entry is changed", 2: "the newest two entries are cut off",
+    3: "an entry in the middle is removed",
     4: "two entries change places", 5: "a forged entry comes after the last one",
     6: "a text of another user is copied onto an entry", 7: "an old text is copied onto the newest entry",
     8: "owner, source or time of an entry is changed", 9: "an older copy of the whole store is put back",
 }  # fmt: skip
 ATTACKS = {
     "memory_injection": "a planted false memory", "cross_session_bleed": "a question of another user",
-    "retrieval_hijack": "an entry stuffed with the words of questions", "indirect_prompt_injection": "an order in a text",
+    "retrieval_hijack": "an entry stuffed with the words of questions",
+    "indirect_prompt_injection": "an order in a text",
     "update_poisoning": "a false update of a true memory", "metadata_poisoning": "a trust tag that the writer sets",
 }  # fmt: skip
 LAUNDERED = "agent-laundered"
@@ -56,13 +58,13 @@ def laundered(trial: Trial) -> Verdict:
             surfaced, tried = surfaced + sum(one is True for one in found), tried + len(found)
     raise CannotError(
         f"{surfaced} of {tried} such texts surfaced: the suite hands them over with the user's own label and a valid "
-        "signature, exactly as it does genuine ones. What an agent writes while it reads strangers is poisoning/every-entry"
+        "signature, as it does genuine ones. What an agent writes while it reads strangers is poisoning/every-entry"
     )
 
 
 SUITE = Suite(
     "integrity",
-    "Nine edits of the files by somebody who has the store and not the rest of the machine, and six attacks by somebody who "
+    "Nine edits of the files by somebody who has the store and not the rest of the machine, six attacks by somebody who "
     "can write to the memory, all made by agent-memory-integrity 0.6.3 through its own adapter interface.",
     (
         *(

@@ -1,4 +1,4 @@
-"""Made dialogues: people tell things over months in small talk, and are asked in other words. Found or not, no judge."""
+"""Made dialogues: people tell things among small talk, and are asked in other words. Found or not, no judge."""
 
 from __future__ import annotations
 
@@ -27,14 +27,20 @@ TOLD = (
 TALK = ("The weather in {city} was awful in {month}", "I watched a film about {food} with {name} yesterday",
         "The {room} light flickers again", "Somebody painted a bench {colour} near the station",
         "{name} says hello from {city}", "Lunch was {food}, nothing special")  # fmt: skip
+NAMES = (
+    """Anneke Bilal Chidi Dorota Emre Farah Gustav Hana Ines Jonas Kofi Leila Mateo Nadia Oskar Priya Quentin Rosa"""
+)
 FILL = {
-    "name": ["Anneke", "Bilal", "Chidi", "Dorota", "Emre", "Farah", "Gustav", "Hana", "Ines", "Jonas", "Kofi", "Leila", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa"],
-    "city": ["Lisbon", "Graz", "Oslo", "Turin", "Ghent", "Malmo", "Porto", "Bergen", "Lyon", "Krakow", "Sofia", "Riga", "Cork", "Basel"],
-    "month": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"],
-    "breed": ["beagle", "poodle", "whippet", "terrier", "spaniel", "collie", "mastiff", "corgi"],
-    "room": ["kitchen", "attic", "cellar", "garage", "hallway", "pantry", "library", "laundry"],
-    "food": ["walnuts", "celery", "mustard", "lupins", "shrimp", "sesame", "tomatoes", "mushrooms"],
-    "colour": ["green", "yellow", "purple", "orange", "turquoise", "white", "grey"],
+    key: values.split()
+    for key, values in {
+        "name": NAMES,
+        "city": "Lisbon Graz Oslo Turin Ghent Malmo Porto Bergen Lyon Krakow Sofia Riga Cork Basel",
+        "month": "January February March April May June July August September October November",
+        "breed": "beagle poodle whippet terrier spaniel collie mastiff corgi",
+        "room": "kitchen attic cellar garage hallway pantry library laundry",
+        "food": "walnuts celery mustard lupins shrimp sesame tomatoes mushrooms",
+        "colour": "green yellow purple orange turquoise white grey",
+    }.items()
 }
 
 
@@ -85,8 +91,8 @@ def found_among_first(trial: Trial) -> Verdict:
 
 SUITE = Suite(
     "recall",
-    "A dialogue made from the seed, 60 facts among 240 pieces of talk of the same words; no question holds its answer. Who "
-    "gives the telling text among the first five for half of them passes, and the figure is the share.",
+    "A dialogue made from the seed, 60 facts among 240 pieces of talk of the same words; no question holds its answer. "
+    "Who gives the telling text among the first five for half of them passes, and the figure is the share.",
     (Case("made-dialogue", "The text that answers is among the first five.", found_among_first,
           frozenset({NOTHING, EVERYTHING})),),
 )  # fmt: skip

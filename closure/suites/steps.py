@@ -1,4 +1,4 @@
-"""Cases that are written as steps in a file: what is told, what is asked, and what the answer has to hold or to lack."""
+"""Cases that are written as steps in a file: what is told, what is asked, what the answer has to hold or to lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runner tells apart: a right answer, a wrong one, a system that cannot, one that breaks, and a wrong question."""
+"""What the runner tells apart: right and wrong answers, a system that cannot, one that breaks, a wrong question."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_system_that_breaks_fails_its_cell_and_no_more(
 
 @pytest.mark.skipif(not is_possible(), reason="needs unshare and ip (apt-get install util-linux iproute2)")
 def test_what_a_system_asks_for_and_writes_elsewhere_is_said() -> None:
-    """It asks another machine and writes outside of its folder: both are named, and its answers are heard all the same."""
+    """It asks another machine and writes outside of its folder: both are named, and its answers are heard."""
     system = broken("chatty", "Chatty")
     manners = Manners()
     with Subject(system.adapter, Path(sys.executable)) as subject:
@@ -120,7 +120,7 @@ def test_a_step_that_nobody_knows_is_an_error_of_the_file() -> None:
 
 
 def test_every_question_has_a_rule_and_names_controls_that_exist() -> None:
-    """No id is used twice in a suite, and all but the integrity of others' adapters and calls that fail have a control."""
+    """No id is used twice in a suite, and all but some of integrity and of failing calls have a control."""
     for suite in load_suites().values():
         ids = [case.id for case in suite.cases]
         assert len(ids) == len(set(ids)) and all(case.rule.endswith(".") for case in suite.cases)
