@@ -209,7 +209,7 @@ def many_writers(trial: Trial) -> Verdict:
 SUITE = Suite(
     "crash",
     "The writer is killed, calls of the disk fail, several write at once. A text counts as acknowledged when the call "
-    "that remembers it came back. The seed is in the answer, so the same kills can be drawn again; where a kill strikes "
+    "that remembers it came back. The seed is in the answer, so the same kills can be drawn; where a kill strikes "
     "depends on the machine, and a failure says at which kill.",
     (
         Case("kills", "What was acknowledged before a kill -9 is there, whole, and the memory opens.", killed_at_random,

@@ -64,7 +64,7 @@ def laundered(trial: Trial) -> Verdict:
 
 SUITE = Suite(
     "integrity",
-    "Nine edits of the files by somebody who has the store and not the rest of the machine, six attacks by somebody who "
+    "Nine edits of the files by somebody who has the store and not the rest of the machine, six attacks by who "
     "can write to the memory, all made by agent-memory-integrity 0.6.3 through its own adapter interface.",
     (
         *(
