@@ -1,4 +1,4 @@
-"""Edits behind a store's back, by ``agent-memory-integrity``: T1 to T9 through its own interface, run by its own code."""
+"""Edits behind a store's back, by ``agent-memory-integrity``: T1 to T9 through its interface, by its own code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from closure.interface import CannotError
 
 
 def edit_verdict(spec: str, number: int) -> str:
-    """Return what the suite says of its edit ``T<number>`` for the adapter ``module:Class``: its word and its detail."""
+    """Return what the suite says of its edit ``T<number>`` for the adapter ``module:Class``, with its detail."""
     adapter = load_adapter(spec)
     attack = next(one for one in AT_REST_ATTACKS_WITH_SNAPSHOT if LABELS[one.name].startswith(f"T{number} "))
     result = attack().run(adapter)

@@ -75,7 +75,8 @@ class BasicMemory(Memory):
 
     def erase(self, user: str) -> None:
         """Delete the folder of notes, then the project."""
-        self._done("delete_note", identifier=FOLDER, is_directory=True, project=self._project(user), output_format="json")
+        project = self._project(user)
+        self._done("delete_note", identifier=FOLDER, is_directory=True, project=project, output_format="json")
         self._done("delete_project", project_name=user)
 
     def export(self, user: str) -> list[str]:

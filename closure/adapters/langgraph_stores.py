@@ -133,7 +133,7 @@ def zlib_of(folder: Path) -> int:
 
 
 class LangMem(Store):
-    """LangMem's ``manage_memory`` and ``search_memory``, called as an agent would; extraction needs a model and is left out."""
+    """LangMem's ``manage_memory`` and ``search_memory``, called as an agent would; extraction needs a model."""
 
     def _tool(self, user: str) -> Any:
         from langmem import create_manage_memory_tool

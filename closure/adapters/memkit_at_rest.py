@@ -1,4 +1,4 @@
-"""memkit's archive before the nine edits of ``agent-memory-integrity``: who edits has the store, not the user's own folder."""
+"""memkit's archive before the nine edits of ``agent-memory-integrity``: who edits has the store alone."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class CommandFailedError(Exception):
 
 
 class MemkitFiles(Memory):
-    """A store that ``memkit init`` made; the person is whoever calls, and agents and strangers have their own ways in."""
+    """A store that ``memkit init`` made; the caller is the person, agents and strangers have other ways in."""
 
     entries = ("import", "drop-in", "agent")
 

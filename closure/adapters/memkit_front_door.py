@@ -1,4 +1,4 @@
-"""memkit's front door for ``agmi.measure``: who writes decides the way in, and what is read is what enters the prompt."""
+"""memkit's front door for ``agmi.measure``: who writes decides the way in, and the prompt is what is read."""
 
 from __future__ import annotations
 

@@ -32,5 +32,3 @@ class MemkitPostgres(MemkitFiles):
         """Erase the user; memkit ends with 1, since it cannot prove the database's own log to be clean, and says so."""
         certificate = str(self.folder / f"{user}.certificate.json")
         self.command("memory", "erase", "--user", user, "--yes", "--out", certificate, may_end_with=(0, 1))
-
-

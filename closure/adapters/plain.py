@@ -10,7 +10,10 @@ from pathlib import Path
 from closure.interface import Memory
 
 WORD = re.compile(r"\w+")
-COMMON = frozenset(["a", "an", "and", "are", "at", "do", "does", "did", "for", "from", "has", "have", "he", "her", "his", "i", "in", "is", "it", "its", "many", "much", "my", "of", "on", "or", "she", "that", "the", "their", "they", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "with", "you", "your"])  # fmt: skip
+COMMON = frozenset(
+    """a an and are at do does did for from has have he her his i in is it its many much my of on or she that the their
+    they this to was were what when where which who whom whose why with you your""".split()
+)
 
 
 def words(text: str) -> list[str]:
