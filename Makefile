@@ -7,8 +7,8 @@ WORKERS ?= 2
 # Images of containers set it; each of the processes that the tests start would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-room properties prove rivals check outputs site recording one-day matrix bench faults \
-	template-release changelog dist release-check clean
+.PHONY: help demo test test-room properties prove rivals closure closure-memkit check outputs site recording one-day \
+	matrix bench faults template-release changelog dist release-check clean
 
 help: ## Say what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -31,6 +31,12 @@ prove: $(STAMPS)/prove ## Set every rendered project up in an environment of its
 
 rivals: $(STAMPS)/prove ## Let other tools write the files that memkit imports, each installed apart (a gigabyte; one wants Python 3.12)
 	$(BIN)/python -m pytest -m rivals tests/proof -n 2 --timeout 900
+
+closure: $(STAMPS)/closure ## Put the same questions to memkit and to other memories, each installed apart; write the report
+	$(BIN)/python -m closure --share $(or $(SHARE),1)
+
+closure-memkit: $(STAMPS)/closure ## The same for memkit's columns alone, with a tenth of the counts
+	$(BIN)/python -m closure --memkit --jobs 3 --share $(or $(SHARE),0.1)
 
 check: $(STAMPS)/check ## Run the linter, the type checker, the import contract and memkit's own lint
 	$(BIN)/ruff check .
@@ -101,6 +107,10 @@ $(STAMPS)/test: $(BIN)/python pyproject.toml
 
 $(STAMPS)/bench: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group bench
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/closure: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[langgraph,postgres,server]" --group closure
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/check: $(BIN)/python pyproject.toml

@@ -1,0 +1,84 @@
+"""The command: ``python -m closure`` puts every question to every system and writes the report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from closure import report
+from closure.runner import FAIL, Cell, Kept, Plan, faults, run
+from closure.suites import load_suites
+from closure.systems import System, load_systems
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Ask, write, and return 0 where memkit fails nothing, 1 where it does, 2 where a question is at fault."""
+    systems, suites = load_systems(), load_suites()
+    options = _parser(systems, list(suites)).parse_args(words)
+    chosen = [system for system in systems.values() if _is_asked(system, options)]
+    cells = frozenset(options.cell or ())
+    if cells:
+        chosen = [system for system in systems.values() if any(cell.startswith(f"{system.name}/") for cell in cells)]
+    asked = [suite for name, suite in suites.items() if not options.suite or name in options.suite]
+    plan = Plan(chosen, asked, options.seed, options.share, options.jobs, cells)
+    print(f"seed {plan.seed}, share {plan.share:g}", file=sys.stderr)
+    found = run(plan, None if cells or options.suite else Kept(plan, options.fresh), _say)
+    unknown = cells - {cell.id for cell in found}
+    if unknown:
+        print(f"There is no cell {', '.join(sorted(unknown))}; closure/report.json names all.", file=sys.stderr)
+        return 2
+    if not cells and not options.suite:
+        whole = _beside(found, systems, options.out / "report.json")
+        report.write(whole, systems, suites, options.out)
+    return _ended(found, systems)
+
+
+def _is_asked(system: System, options: argparse.Namespace) -> bool:
+    if options.memkit:
+        return system.is_ours or system.is_control
+    return not options.system or system.name in options.system
+
+
+def _beside(found: list[Cell], systems: dict[str, System], path: Path) -> list[Cell]:
+    """Return the new cells, and of systems that were not asked those that stand in the report."""
+    new = {cell.system for cell in found}
+    kept = [cell for cell in report.read(path) if cell.system in systems and cell.system not in new]
+    order = list(systems)
+    return sorted([*found, *kept], key=lambda cell: order.index(cell.system))
+
+
+def _ended(cells: Sequence[Cell], systems: dict[str, System]) -> int:
+    for cell in faults(cells):
+        print(f"{cell.id}: {cell.reason}. Its other answers do not count. Repeat it: {cell.command}", file=sys.stderr)
+    lost = [cell for cell in cells if cell.result == FAIL and systems[cell.system].is_ours]
+    for cell in lost:
+        print(f"memkit fails {cell.id}: {cell.reason}. Repeat it: {cell.command}", file=sys.stderr)
+    return 2 if faults(cells) else 1 if lost else 0
+
+
+def _say(line: str) -> None:
+    print(line[:220], flush=True)
+
+
+def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m closure", description=__doc__)
+    parser.add_argument("--memkit", action="store_true", help="memkit's columns and the controls alone")
+    parser.add_argument(
+        "--system", action="append", choices=list(systems), metavar="NAME", help="this system; repeat it"
+    )
+    parser.add_argument("--suite", action="append", choices=suites, help="this suite, without a report; repeat it")
+    parser.add_argument("--cell", action="append", metavar="ID", help="SYSTEM/SUITE/CASE alone, without a report")
+    parser.add_argument("--seed", type=int, default=1, help="what the generated texts and kills are drawn from; 1")
+    parser.add_argument("--share", type=float, default=1.0, help="how much of the counts: 1 is all of them")
+    parser.add_argument("--jobs", type=int, default=2, help="systems side by side; 2")
+    parser.add_argument("--fresh", action="store_true", help="ask everything again, whatever a cut-off run answered")
+    parser.add_argument("--out", type=Path, default=ROOT / "closure", help="where the report goes; closure/")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""The report of a run: rows as JSON, tables as Markdown, and the same as a page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from closure.runner import FAIL, PASS, SKIPPED, Cell
+from closure.systems import System
+from closure.trial import Suite
+
+SIGNS = {PASS: "✓", FAIL: "✗", SKIPPED: "–"}
+HEAD = """# The same questions, put to memkit and to others
+
+Written by `make closure` and by nobody else: every cell comes from a run, and the command beside it repeats it. No
+model judges; a case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt
+and extend it stands in [closure/README.md](../closure/README.md), the rows in [report.json](../closure/report.json).
+
+✓ it did · ✗ it did not · – it has no way to do that, or is not run here, and the reason says so. Two memories are
+wrong on purpose, one remembers nothing, one forgets nothing; a question that they do not fail where they have to is
+thrown out.
+"""
+
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def write(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite], folder: Path) -> None:
+    """Write ``report.json`` and ``report.html`` in ``folder``, and the text beside them, or as ``docs/closure.md``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = json.dumps([asdict(cell) for cell in cells], indent=1, ensure_ascii=False)
+    text = markdown(cells, systems, suites)
+    pages = ROOT / "docs" / "closure.md" if folder.resolve() == ROOT / "closure" else folder / "report.md"
+    for path, content in ((folder / "report.json", f"{rows}\n"), (pages, text), (folder / "report.html", page(text))):
+        path.write_text(content, encoding="utf-8")
+
+
+def read(path: Path) -> list[Cell]:
+    """Return the rows of a report, none where there is no file."""
+    return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+
+
+def markdown(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]) -> str:
+    """Return the report: where memkit loses, the sums, the systems, then every cell."""
+    parts = [HEAD, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
+    for suite in suites.values():
+        parts += _suite(cells, suite, systems)
+    parts += _suite(cells, Suite("environment", "How it was set up, and where it went while it was asked."), systems)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _lost(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
+    ours = [cell for cell in cells if systems[cell.system].is_ours]
+    yield "## Where memkit loses\n"
+    lost = [cell for cell in ours if cell.result == FAIL]
+    yield from (f"- ✗ {_link(cell)}: {_flat(cell.reason)}" for cell in lost)
+    if not lost:
+        yield "- It fails no question of this report."
+    yield from (f"- – {_link(cell)}: {_flat(cell.reason)}" for cell in ours if cell.result == SKIPPED)
+    yield from (f"- {line}" for line in _beaten(cells, systems))
+    yield ""
+
+
+def _beaten(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
+    """Yield the figures in which somebody else is better: those of ``cost``, which nobody passes or fails alone."""
+    figures: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if cell.suite in ("cost", "recall") and cell.result == PASS and not systems[cell.system].is_control:
+            figures.setdefault(f"{cell.suite}/{cell.case}", {})[cell.system] = float(cell.reason.split()[0])
+    for case, of in figures.items():
+        # Of recall more is better, of costs less.
+        sign = -1 if case.startswith("recall") else 1
+        if "memkit-files" in of:
+            better = [name for name, value in of.items() if sign * value < sign * of["memkit-files"]]
+            rivals = [name for name in better if not systems[name].is_ours]
+            if rivals:
+                yield f"`{case}`: {of['memkit-files']:g}, and better are " + ", ".join(
+                    f"{name} ({of[name]:g})" for name in sorted(rivals, key=lambda name: sign * of[name])
+                )
+
+
+def _sums(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]) -> Iterable[str]:
+    yield "## Sums\n\nPassed of asked; what a system has no way to do is not counted in either.\n"
+    names = [*suites, "environment"]
+    yield "| system | " + " | ".join(names) + " |"
+    yield "|---|" + "---|" * len(names)
+    for system in systems:
+        row = []
+        for name in names:
+            of = [cell.result for cell in cells if cell.system == system and cell.suite == name]
+            asked = sum(result != SKIPPED for result in of)
+            row.append(f"{of.count(PASS)} / {asked}" if asked else "–")
+        if any(cell.system == system for cell in cells):
+            yield f"| {system} | " + " | ".join(row) + " |"
+    yield ""
+
+
+def _who(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
+    yield "## Systems\n\n| system | what it is here | packages | |\n|---|---|---|---|"
+    for name, system in systems.items():
+        said = [cell.reason for cell in cells if cell.id == f"{name}/environment/set-up" and cell.result == SKIPPED]
+        yield f"| {name} | {system.about} | {', '.join(system.packages)} | {_flat(said[0]) if said else ''} |"
+    yield ""
+
+
+def _suite(cells: Sequence[Cell], suite: Suite, systems: Mapping[str, System]) -> Iterable[str]:
+    of = [cell for cell in cells if cell.suite == suite.name]
+    if not of:
+        return
+    yield f"## {suite.name.capitalize()}\n\n{suite.about}\n"
+    rules = {case.id: case.rule for case in suite.cases}
+    for case in dict.fromkeys(cell.case for cell in of):
+        yield f'<a id="{suite.name}-{case}"></a>\n'
+        yield f"### {suite.name}/{case}\n"
+        if case in rules:
+            yield f"{rules[case]}\n"
+        yield "| | system | what was seen |\n|---|---|---|"
+        for cell in of:
+            if cell.case == case:
+                yield f"| {SIGNS[cell.result]} | {cell.system} | {_flat(cell.reason)} |"
+        example = next(cell for cell in of if cell.case == case)
+        yield f"\n`{example.command.replace(example.system, 'SYSTEM', 1)}`\n"
+
+
+def _link(cell: Cell) -> str:
+    return f"[{cell.id}](#{cell.suite}-{cell.case})"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;
+color:#1b1f24;background:#fff}
+table{border-collapse:collapse;display:block;overflow-x:auto}
+td,th{border:1px solid #8886;padding:.25rem .6rem;text-align:left}
+code{background:#8882;padding:.1rem .3rem;border-radius:4px;overflow-wrap:anywhere}
+@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}a{color:#8ab4f8}}"""
+
+
+def page(text: str) -> str:
+    """Return the report as a page that loads nothing: headings, tables, lists and paragraphs, which is all it has."""
+    shown: list[str] = []
+    rows: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            if not set(line) <= set("|- "):
+                cells = line.replace("\\|", "&#124;").strip("|").split("|")
+                rows.append("<tr>" + "".join(f"<td>{_inline(cell.strip())}</td>" for cell in cells) + "</tr>")
+            continue
+        if rows:
+            shown.append(f"<table>{''.join(rows)}</table>")
+            rows = []
+        if line.startswith("#"):
+            level = len(line) - len(line.lstrip("#"))
+            shown.append(f"<h{level}>{_inline(line.strip('# '))}</h{level}>")
+        elif line.startswith("- "):
+            shown.append(f"<p>• {_inline(line[2:])}</p>")
+        elif line.startswith("<a id="):
+            shown.append(line)
+        elif line:
+            shown.append(f"<p>{_inline(line)}</p>")
+    title = "<title>The same questions, put to memkit and to others</title>"
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{title}<style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>\n' + "\n".join(shown) + "\n</body></html>\n"
+
+
+def _inline(text: str) -> str:
+    """Return a line with its links and code; what systems said is only ever text."""
+    safe = html.escape(html.unescape(text), quote=True)
+    pieces = safe.split("`")
+    for place in range(1, len(pieces), 2):
+        pieces[place] = f"<code>{pieces[place]}</code>"
+    safe = "".join(pieces)
+    while (begin := safe.find("](")) >= 0:
+        start, end = safe.rfind("[", 0, begin), safe.find(")", begin)
+        if start < 0 or end < 0:
+            break
+        target = safe[begin + 2 : end]
+        safe = f'{safe[:start]}<a href="{target}">{safe[start + 1 : begin]}</a>{safe[end + 1 :]}'
+    return safe

@@ -1,0 +1,181 @@
+"""A system while it is asked: started in its own environment and folder, without a network, ended when it hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from closure.interface import CannotError
+from tests.proof.enclosure import asked_for, enclosed, is_possible
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 120.0
+"""Seconds that one call may take before the system counts as hanging."""
+
+
+class SystemFailedError(Exception):
+    """The system raised, crashed or hung; the words say which. A cell then says ``fail``."""
+
+
+class Subject:
+    """A system in a folder of its own, running or not; ``call`` starts it."""
+
+    def __init__(self, adapter: str, python: Path, variables: dict[str, str] | None = None) -> None:
+        self.top = Path(tempfile.mkdtemp(prefix="closure-"))
+        self.folder = self.top / "memory"
+        self.folder.mkdir()
+        self.asked: list[str] = []
+        """Places outside of the machine that it wanted to reach."""
+        self.outside: list[str] = []
+        """Paths outside of its folder that it opened for writing."""
+        self._adapter = adapter
+        self._python = python
+        self._variables = variables or {}
+        self._running: subprocess.Popen[bytes] | None = None
+        self._read = b""
+        self._reports: list[Path] = []
+        self.pid = 0
+
+    def command(self) -> list[str]:
+        """Return the command line of the worker."""
+        return [str(self._python), "-m", "closure.worker", self._adapter, str(self.folder)]
+
+    def environment(self) -> dict[str, str]:
+        """Return its variables: no key of anybody, and every folder of a user inside of its own."""
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        named = {"HOME": home, "XDG_CONFIG_HOME": home / ".config", "XDG_CACHE_HOME": home / ".cache",
+                 "XDG_DATA_HOME": home / ".local/share", "XDG_STATE_HOME": home / ".local/state",
+                 "TMPDIR": self.folder / "tmp"}  # fmt: skip
+        return {
+            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
+            "GIT_CONFIG_NOSYSTEM": "1", **{name: str(path) for name, path in named.items()}, **self._variables,
+        }  # fmt: skip
+
+    def start(self) -> None:
+        """Start the worker and wait until its adapter is loaded."""
+        command: list[str] = self.command()
+        if is_possible():
+            self._reports.append(self.top / f"asked-{len(self._reports)}.json")
+            command = enclosed(command, self._reports[-1])
+        self._read = b""
+        with (self.top / "log").open("ab") as log:
+            self._running = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=self.folder,
+                env=self.environment(), start_new_session=True,
+            )  # fmt: skip
+        self.pid = self._answer(PATIENCE)["ready"]
+
+    def call(self, what: str, within: float = PATIENCE, **given: Any) -> Any:
+        """Return what the system answers.
+
+        Raises:
+            CannotError: It has no way to do that.
+            SystemFailedError: It raised, crashed, or took longer than ``within`` seconds.
+        """
+        self.send(what, **given)
+        return self._answer(within).get("value")
+
+    def send(self, what: str, **given: Any) -> None:
+        """Ask without waiting for the answer."""
+        if self._running is None:
+            self.start()
+        assert self._running and self._running.stdin
+        try:
+            self._running.stdin.write(json.dumps({"call": what, "given": given}).encode() + b"\n")
+            self._running.stdin.flush()
+        except BrokenPipeError:
+            raise SystemFailedError(f"it ended by itself: {self._last_words()}") from None
+
+    def line(self, within: float) -> dict[str, Any]:
+        """Return the next line that it says, as it is."""
+        assert self._running and self._running.stdout
+        end = time.monotonic() + within
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._running.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._read:
+                left = end - time.monotonic()
+                if left <= 0 or not ready.select(left):
+                    self.kill()
+                    raise SystemFailedError(f"it hung: no answer within {within:.0f} seconds")
+                piece = os.read(self._running.stdout.fileno(), 1 << 16)
+                if not piece:
+                    self.kill()
+                    raise SystemFailedError(f"it ended by itself: {self._last_words()}")
+                self._read += piece
+        first, _, self._read = self._read.partition(b"\n")
+        said: dict[str, Any] = json.loads(first)
+        return said
+
+    def _answer(self, within: float) -> dict[str, Any]:
+        said = self.line(within)
+        self.outside += [path for path in said.get("outside", ()) if path not in self.outside]
+        if "cannot" in said:
+            raise CannotError(said["cannot"])
+        if "error" in said:
+            raise SystemFailedError(said["error"].replace(str(self.folder), "FOLDER"))
+        return said
+
+    def restart(self) -> None:
+        """End it in order; the next call starts it again on the same folder."""
+        if self._running is not None:
+            self.call("close")
+            self._end()
+
+    def _end(self) -> None:
+        if self._running is None:
+            return
+        assert self._running.stdin and self._running.stdout
+        self._running.stdin.close()
+        try:
+            self._running.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return
+        self._forget_process()
+
+    def kill(self) -> None:
+        """Kill the worker and whatever it started, at once."""
+        if self._running is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._running.pid, signal.SIGKILL)
+        self._running.wait()
+        self._forget_process()
+
+    def _forget_process(self) -> None:
+        assert self._running and self._running.stdout and self._running.stdin
+        self._running.stdout.close()
+        if not self._running.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):
+                self._running.stdin.close()
+        self._running = None
+        for report in self._reports:
+            if report.exists():
+                self.asked += [place for place in asked_for(report) if place not in self.asked]
+
+    def _last_words(self) -> str:
+        lines = (self.top / "log").read_text(errors="replace").strip().splitlines()
+        return (lines[-1] if lines else "without a word")[:200]
+
+    def __enter__(self) -> Self:
+        """Return the subject, which starts with the first call."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it and delete its folder."""
+        self._end()
+        shutil.rmtree(self.top, ignore_errors=True)

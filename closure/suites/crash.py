@@ -1,0 +1,222 @@
+"""Kills at any moment, and calls of the system that fail: what was acknowledged is there, and the memory goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from typing import Any
+
+from closure.interface import CannotError
+from closure.subject import Subject, SystemFailedError
+from closure.systems import NOTHING
+from closure.trial import Case, Suite, Trial, Verdict
+
+KILLS = 2_000
+TOGETHER = 25
+"""Kills of one memory, before a new one is begun: reading all of it after each kill would cost more and more."""
+FAULTS = {"kill": "signal=SIGKILL", "EIO": "error=EIO", "ENOSPC": "error=ENOSPC"}
+CALLS = "write,pwrite64,writev,fsync,fdatasync,ftruncate,rename,renameat,unlink,unlinkat,mkdir,mkdirat"
+POINTS = 120
+"""Of each fault, spread over the calls that write."""
+
+
+def killed_at_random(trial: Trial) -> Verdict:
+    """Kill a writer after a moment drawn from the seed, again and again; read after each kill what was acknowledged."""
+    chance = trial.chance("kills")
+    kills = trial.count(KILLS, max(4, round(200 * trial.system.part)))
+    lost = acknowledged = broken = 0
+    first = ""
+    for begun in range(0, kills, TOGETHER):
+        with trial.open() as subject:
+            told: list[str] = []
+            for number in range(begun, min(begun + TOGETHER, kills)):
+                told += _killed_once(subject, f"k{number}", chance)
+                try:
+                    held = set(subject.call("read_apart", user="ada"))
+                except SystemFailedError as failed:
+                    broken += 1
+                    first = first or f"after kill {number} it does not open: {failed}"
+                    break
+                missing = [text for text in told if text not in held]
+                half = [text for text in held if not re.fullmatch(r"Shelf k(\d+)x\d+ holds crate k\1y\d+", text)]
+                lost += len(missing)
+                if missing or half:
+                    first = (
+                        first
+                        or f"after kill {number}: {(missing or half)[0][:60]!r} is {'gone' if missing else 'half'}"
+                    )
+                    break
+            acknowledged += len(told)
+    if not acknowledged:
+        return Verdict(False, "it acknowledged nothing")
+    said = f"{lost} of {acknowledged} acknowledged texts lost, {broken} memories that do not open"
+    said += f", in {kills} kills (seed {trial.seed})"
+    return Verdict(not lost and not broken and not first, said + (f"; {first}" if first else ""))
+
+
+def _killed_once(subject: Subject, tag: str, chance: random.Random) -> list[str]:
+    """Let it write in a child, kill that after a moment, and return what it acknowledged.
+
+    One kill in five strikes while the memory is opened, the others after the first acknowledgement.
+    """
+    moment, is_early = chance.uniform(0.0, 0.05), chance.random() < 0.2
+    subject.send("write_until_killed", user="ada", tag=tag)
+    child = _heard(subject)["child"]
+    told = [] if is_early else [_heard(subject)["acknowledged"]]
+    time.sleep(moment)
+    os.kill(child, signal.SIGKILL)
+    while "value" not in (said := _heard(subject)):
+        told.append(said["acknowledged"])
+    return told
+
+
+def _heard(subject: Subject) -> dict[str, Any]:
+    said = subject.line(60)
+    if "error" in said:
+        raise SystemFailedError(said["error"])
+    return said
+
+
+def failing_calls(trial: Trial) -> Verdict:
+    """Inject each fault at calls that write, drawn from the seed: what was acknowledged is there, and it goes on."""
+    if not shutil.which("strace"):
+        raise CannotError("strace is not installed here")
+    chance = trial.chance("faults")
+    wrong: list[str] = []
+    count = 0
+    points = trial.count(POINTS, 2)
+    with trial.open() as subject:
+        subject.call("remember", user="ada", text="Ada keeps a base in the barn")
+        subject.restart()
+        base = subject.top / "base"
+        shutil.copytree(subject.folder, base, symlinks=True)
+        calls = _calls_of(subject)
+        if not calls:
+            raise CannotError("it makes no call that writes to the disk")
+        for fault in FAULTS:
+            for _ in range(points):
+                name = chance.choice(sorted(calls))
+                when = chance.randrange(calls[name]) + 1
+                shutil.rmtree(subject.folder)
+                shutil.copytree(base, subject.folder, symlinks=True)
+                count += 1
+                if found := _struck(subject, f"{name}:{FAULTS[fault]}:when={when}{'+' if fault == 'ENOSPC' else ''}"):
+                    wrong.append(f"{fault} at {name} {when}: {found}")
+    said = f"{len(wrong)} of {count} faults lost or broke something (seed {trial.seed})"
+    return Verdict(not wrong, said + (f"; {wrong[0][:200]}" if wrong else ""))
+
+
+NEW = "Ada keeps a kite in the cellar"
+
+
+def _once(subject: Subject, follow: list[str]) -> subprocess.CompletedProcess[str]:
+    """Let a new process, followed by strace, remember one text."""
+    asked = _lines([NEW])
+    return subprocess.run(
+        ["strace", "-f", "-qq", *follow, *subject.command()], input=asked, capture_output=True, text=True, check=False,
+        env=subject.environment(), cwd=subject.folder, timeout=120,
+    )  # fmt: skip
+
+
+def _lines(texts: list[str]) -> str:
+    """Return what a worker is asked so that it remembers texts and ends."""
+    calls = [{"call": "remember", "given": {"user": "ada", "text": text}} for text in texts]
+    return "".join(json.dumps(call) + "\n" for call in [*calls, {"call": "close", "given": {}}])
+
+
+def _calls_of(subject: Subject) -> Counter[str]:
+    """Return how often each call that writes to a file is made by one process while one text is remembered."""
+    trace = subject.top / "trace"
+    _once(subject, ["-y", "-o", str(trace), "-e", f"trace={CALLS}"])
+    found: dict[str, Counter[str]] = {}
+    for line in trace.read_text(errors="replace").splitlines():
+        match = re.match(r"(\d+) +(\w+)\((?!\d+<(?:pipe|socket))", line)
+        if match and str(subject.folder) in line:
+            found.setdefault(match[1], Counter())[match[2]] += 1
+    most: Counter[str] = Counter()
+    for each in found.values():
+        most |= each
+    return most
+
+
+def _struck(subject: Subject, injected: str) -> str:
+    """Return what is wrong after a fault; nothing where all is well."""
+    call = injected.partition(":")[0]
+    try:
+        done = _once(subject, ["-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={injected}"])
+    except subprocess.TimeoutExpired:
+        return "it hung"
+    said = done.stdout.splitlines()
+    acknowledged = any('"value"' in line for line in said[1:2])
+    try:
+        held = subject.call("export", user="ada")
+        missing = [
+            text for text in ("Ada keeps a base in the barn", *([NEW] if acknowledged else [])) if text not in held
+        ]
+        subject.call("remember", user="ada", text="Ada goes on in the garden")
+        goes_on = "Ada goes on in the garden" in subject.call("export", user="ada")
+    except SystemFailedError as failed:
+        return f"afterwards it says {str(failed)[:120]}"
+    finally:
+        subject.kill()
+    return f"{missing[0]!r} is gone" if missing else "" if goes_on else "it does not go on"
+
+
+def many_writers(trial: Trial) -> Verdict:
+    """Let four processes write to one memory at once: each acknowledged text is there."""
+    writers, each = 4, 25
+    with trial.open() as subject:
+        subject.call("remember", user="ada", text="Ada keeps a base in the barn")
+        subject.restart()
+        texts = [
+            [f"Shelf w{one}x{number} holds crate w{one}y{number}" for number in range(each)] for one in range(writers)
+        ]
+        asked = [_lines(told_by_one) for told_by_one in texts]
+        running = [
+            subprocess.Popen(
+                subject.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env=subject.environment(), cwd=subject.folder,
+            )
+            for _ in asked
+        ]  # fmt: skip
+        for process, text in zip(running, asked, strict=True):
+            assert process.stdin
+            process.stdin.write(text)
+            process.stdin.close()
+        told, refused = [], 0
+        for one, process in enumerate(running):
+            assert process.stdout
+            lines = process.stdout.read().splitlines()[1:]
+            process.wait(120)
+            for number, line in enumerate(lines[:each]):
+                if '"value"' in line:
+                    told.append(f"Shelf w{one}x{number} holds crate w{one}y{number}")
+                else:
+                    refused += 1
+        held = set(subject.call("export", user="ada"))
+    lost = [text for text in told if text not in held]
+    said = f"{len(lost)} of {len(told)} acknowledged texts of {writers} writers lost, {refused} refused"
+    return Verdict(bool(told) and not lost, said)
+
+
+SUITE = Suite(
+    "crash",
+    "The writer is killed, calls of the disk fail, several write at once. A text counts as acknowledged when the call "
+    "that remembers it came back. The seed is in the answer, so the same kills can be drawn; where a kill strikes "
+    "depends on the machine, and a failure says at which kill.",
+    (
+        Case("kills", "What was acknowledged before a kill -9 is there, whole, and the memory opens.", killed_at_random,
+             frozenset({NOTHING})),
+        Case("failing-calls", "When a call that writes is killed, or fails with EIO or ENOSPC, nothing acknowledged is "
+             "lost, and the memory goes on.", failing_calls, frozenset()),
+        Case("many-writers", "What four processes wrote at once and saw acknowledged is there.", many_writers,
+             frozenset({NOTHING})),
+    ),
+)  # fmt: skip
