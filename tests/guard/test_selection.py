@@ -135,6 +135,25 @@ def test_a_verdict_is_that_of_asking_every_policy(
 
 
 @pytest.mark.parametrize(
+    ("match", "args"),
+    [
+        # A list under a condition with a reader of shell in it is one command line.
+        ({"args.command": {"any": ["rm -rf*", {"shell": {"program": "shred"}}]}}, {"command": ["rm", "-rf"]}),
+        # The clause that says most comes behind one that fails.
+        ({"args.a.b": "x*", "args.path": {"equals": "/secret"}}, {"a": {"b": 10**5000}, "path": "/other"}),
+        ({"args.amount": "x*", "args.path": {"equals": "/secret"}}, {"amount": 10**5000, "path": "/other"}),
+    ],
+    ids=["command line", "deep failure", "failure"],
+)
+def test_what_no_table_shows_is_asked(match: Data, args: Data) -> None:
+    """Each of these calls is denied by asking every policy, and meets no need of one clause alone."""
+    guard = Guard(policies([({"tool": "send", **match}, "deny", "hard", [])] * 6))
+
+    assert guard.decide("send", args, {}) == guard.asking_everybody().decide("send", args, {})
+    assert guard.decide("send", args, {}).decision == "deny"
+
+
+@pytest.mark.parametrize(
     ("key", "condition", "value"),
     [
         ("args.to", lambda n: {"equals": f"user{n}@example.org"}, "nobody@example.org"),

@@ -62,6 +62,18 @@ def test_a_changed_set_holds_from_the_next_turn_on(folder: Folder) -> None:
     assert (folder.taken, folder.told) == ([2], [])
 
 
+def test_a_value_that_changes_its_kind_alone_is_taken_over(folder: Folder) -> None:
+    """``true`` and ``1`` are equal in Python, and a condition on the one does not hold for the other."""
+    folder.write("mail", POLICY.format(name="mail", tool="mail, args.flag: true"))
+    guard = folder.guard()
+    folder.write("mail", POLICY.format(name="mail", tool="mail, args.flag: 1"))
+
+    guard.begin_turn()
+
+    assert guard.decide("mail", {"flag": 1}, {}).decision == "deny"
+    assert guard.decide("mail", {"flag": True}, {}).decision == "allow"
+
+
 def test_files_that_say_the_same_are_no_other_set(folder: Folder) -> None:
     """A file that was written again, or was too young to trust its time, is read again and not accounted for."""
     guard = folder.guard()
