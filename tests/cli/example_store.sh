@@ -59,7 +59,7 @@ cat > ../proposals.yaml <<'END'
 END
 memkit plan carry book shop --domain parcels --provider scripted:../proposals.yaml
 memkit domain new garden
-memkit skill run greet --input name=Bob --session visit
+memkit skill run greet --arg name=Bob --session visit
 memkit plan deliver book shop --domain errands --run --manual done
 sed -i 's/by name/by their name/' skills/greet.yaml
 
