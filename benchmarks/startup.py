@@ -1,18 +1,21 @@
-"""Time ``memkit --help`` against a bare click application with as many commands, as whole processes, in turn.
+"""Time ``memkit --help`` and what a shell asks at a Tab against a bare click application, as whole processes, in turn.
 
-And ``import memkit`` against a package that holds a docstring: processor time, in turn, in one process.
+Processor time: what else the machine does is in the clock, and not in it. And ``import memkit`` against a package that
+holds a docstring, in one process.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from table import print_rows
@@ -33,15 +36,46 @@ def cli():
 for name in {names!r}:
     cli.command(name, help="Do " + name)(lambda: None)
 
-cli(prog_name="peer")
+cli(prog_name="peer", complete_var="_MEMKIT_COMPLETE")
 """
+LINES = (
+    "memkit ", "memkit memory get 01", "memkit memory list --user a", "memkit sessions show ", "memkit skill show ",
+    "memkit domain show ", "memkit config set ", "memkit gen --target ",
+)  # fmt: skip
+"""What is typed when Tab is pressed."""
+RECORDS = 200
 
 
-def seconds(command: list[str]) -> float:
-    """Run ``command`` and return its wall time in seconds."""
-    started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
-    return time.perf_counter() - started
+def milliseconds(command: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None) -> float:
+    """Run ``command`` and return the processor time it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, env={**ENVIRONMENT, **(variables or {})})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def made_store(folder: Path) -> Path:
+    """Return a store with memories of two users and a session."""
+    store, told = folder / "store", folder / "told.jsonl"
+    lines = [json.dumps({"text": f"Ada has been in town number {n}", "user_id": "ada"}) for n in range(RECORDS)]
+    told.write_text("\n".join(lines), encoding="utf-8")
+    for words in (
+        ["init", str(store)],
+        ["config", "set", "user", "ada", "--store", str(store)],
+        ["consent", "grant", "--store", str(store)],
+        ["memory", "import", str(told), "--mine", "--user", "ada", "--store", str(store)],
+        ["chat", "--session", "trip", "-p", "Hello", "--store", str(store)],
+    ):
+        command = [sys.executable, "-m", "memkit", *words]
+        subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
+    return store
+
+
+def row(case: str, pairs: Sequence[tuple[float, float]]) -> dict[str, object]:
+    """Return the medians of both, and the median of their ratios."""
+    ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+    return {"case": case, "ours": round(ours, 1), "peer": round(theirs, 1), "ratio": round(ratio, 2)}
 
 
 def imported(name: str) -> int:
@@ -72,19 +106,30 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--runs", type=int, default=25)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        imports = import_row(Path(folder))
-        peer = Path(folder) / "peer.py"
-        peer.write_text(PEER.format(names=list(COMMANDS)), encoding="utf-8")
-        ours_command = [sys.executable, "-m", "memkit", "--help"]
-        peer_command = [sys.executable, str(peer), "--help"]
-        for command in (ours_command, peer_command):
-            seconds(command)
-        pairs = [(seconds(ours_command), seconds(peer_command)) for _ in range(options.runs)]
-    ours, theirs = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
-    row = {"case": "memkit --help against bare click, ms", "ours": round(ours, 1), "peer": round(theirs, 1)}
-    row["ratio"] = round(statistics.median(a / b for a, b in pairs), 2)
-    print_rows([row, imports], as_json=options.json)
+    ours = [sys.executable, "-m", "memkit"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [import_row(folder)]
+        theirs = [sys.executable, str(folder / "peer.py")]
+        (folder / "peer.py").write_text(PEER.format(names=list(COMMANDS)), encoding="utf-8")
+        store = made_store(folder)
+        cases: list[tuple[str, list[str], dict[str, str]]] = [
+            (f"memkit {word} against bare click's --help, ms", [word], {}) for word in ("--help", "--version", "doctor")
+        ]
+        for line in LINES:
+            typed = {"MEMKIT_LINE": line, "MEMKIT_WORD": line.rpartition(" ")[2], "_MEMKIT_COMPLETE": "bash_complete"}
+            cases.append((f"{line}<Tab> against bare click, ms", [], typed))
+        peers = {"COMP_WORDS": "peer ", "COMP_CWORD": "1"}
+        for case, words, typed in cases:
+            peer = (theirs, folder, {**typed, **peers}) if typed else ([*theirs, "--help"], folder, {})
+            for warm in ((ours + words, store, typed), peer):
+                milliseconds(*warm)
+            rows.append(
+                row(
+                    case, [(milliseconds(ours + words, store, typed), milliseconds(*peer)) for _ in range(options.runs)]
+                )
+            )
+    print_rows(rows, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import click
 from memkit.cli.completion import SECTION
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, agent_option, tail_option, user_option, words_argument
+from memkit.cli.output import Front, MemkitGroup, RecordId, agent_option, tail_option, user_option, words_argument
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
@@ -54,7 +54,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 
 @core.command("rollback")
 @click.argument("section", type=SECTION)
-@click.argument("version", default="1", metavar="[N|ID]")
+@click.argument("version", default="1", metavar="[N|ID]", type=RecordId())
 @user_option
 @agent_option
 @reason_option

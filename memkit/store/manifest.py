@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.store.change import change_file
 from memkit.store.config import DEFAULTS, flat
 from memkit.store.layout import MANIFEST
 from memkit.store.schema import check, load_schema
-from memkit.store.yaml import load_yaml
-from memkit.store.yaml_edit import edited, without_entries
 
 
 def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unset: Sequence[str] = ()) -> str | None:
@@ -27,6 +24,10 @@ def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unse
         UsageError: The value does not fit the schema.
         EnvironmentFault: The file cannot be written or committed; it is as it was.
     """
+    from memkit.store.change import change_file
+    from memkit.store.yaml import load_yaml
+    from memkit.store.yaml_edit import edited, without_entries
+
     content = (root / MANIFEST).read_text(encoding="utf-8")
     for key, value in values.items():
         content = edited(content, partial(_set, keys=key.split("."), value=value))

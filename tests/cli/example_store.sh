@@ -11,7 +11,7 @@ memkit memory import "$memories" --restore --user ada
 memkit consent grant
 memkit core set human "Name: Ada."
 memkit core set human "Name: Ada. Lives in Zurich."
-memkit chat --session trip -p "I like window seats when I go to Oslo"
+memkit chat --session trip -p "I like window seats"
 memkit memory search "what does Ada drink"
 
 cat > skills/greet.yaml <<'END'
@@ -36,6 +36,7 @@ memkit policy commit quiet_hours
 sed -i 's/^description: .*/description: Keep the evenings quiet./' policies/quiet_hours.yaml
 memkit policy commit quiet_hours
 memkit policy new no_mail
+sed -i 's/example-program/sendmail/g' policies/no_mail.yaml
 
 cat > domains/parcels.yaml <<'END'
 name: parcels
@@ -58,12 +59,15 @@ cat > ../proposals.yaml <<'END'
 END
 memkit plan carry book shop --domain parcels --provider scripted:../proposals.yaml
 memkit domain new garden
+memkit skill run greet --arg name=Bob --session visit
 memkit plan deliver book shop --domain errands --run --manual done
 sed -i 's/by name/by their name/' skills/greet.yaml
 
 cd ..
+mkdir site
+echo Hello > site/README.md
 cat > others.jsonl <<'END'
-{"memory": "Ada plays the cello", "user_id": "ada"}
+{"text": "Ada plays the cello", "user_id": "ada"}
 END
 cat > problem.yaml <<'END'
 objects: {home: place, shop: place, book: parcel}
@@ -112,7 +116,7 @@ END
 echo '- {text: Hello}' > answers.yaml
 echo 'a long sentence' > passphrase
 (cd store && memkit config set privacy.seal user && memkit memory add "Ada plays chess" --user ada)
-(cd store && memkit config set privacy.seal off)
+(cd store && memkit config unset privacy.seal)
 (cd store && memkit key export ../kept.bin --passphrase-file ../passphrase)
 (cd store && memkit gen --target react --out ../agent)
 (cd store && memkit token new --user ada --json > ../token.json)

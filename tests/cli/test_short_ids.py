@@ -83,3 +83,16 @@ def test_a_shell_offers_what_is_known_of_the_user(store: Path, told: Told, monke
     offered = RecordId().shell_complete(context, click.Argument(["record_id"]), "01")
 
     assert [(one.value, one.help) for one in offered] == [(ada, "Ada likes tea")]
+
+
+def test_an_edit_and_a_rejected_record_are_named_by_a_beginning_as_well(told: Told) -> None:
+    """Where an id stands beside a number or a value, too; what begins none is the value that it was."""
+    for text in ("Name: Ada.", "Name: Ada L."):
+        told("core", "set", "human", text, "--user", "ada")
+    first = told("core", "history", "--user", "ada")[1]["versions"][0]["id"]
+    nuts = told("memory", "add", "Ada is allergic to nuts", "--user", "ada")[1]["id"]
+    told("memory", "reject", nuts, "--user", "ada")
+
+    assert told("core", "rollback", "human", first[:22], "--user", "ada")[1]["text"] == "Name: Ada."
+    assert told("memory", "allow", nuts[:22], "--user", "ada")[0] == 0
+    assert told("memory", "allow", "CAFE", "--user", "ada")[0] == 1

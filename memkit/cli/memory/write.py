@@ -307,7 +307,7 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
 
 
 @click.command("allow", cls=MemkitCommand)
-@click.argument("value", metavar="VALUE|ID")
+@click.argument("value", metavar="VALUE|ID", type=RecordId())
 @user_option
 @reason_option
 @click.pass_obj
