@@ -30,6 +30,7 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "memkit"
+html_favicon = "icon.svg"
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_copy_source = False
 html_show_sourcelink = False
