@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -29,7 +30,8 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "memkit"
-html_search_scorer = "scorer.js"
+html_favicon = "icon.svg"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

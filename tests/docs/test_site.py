@@ -40,6 +40,13 @@ SOUGHT = {
 FIRST = 5
 
 
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing about it."""
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; a warning of Sphinx fails every test here."""
@@ -50,7 +57,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(html: Path) -> Iterator[str]:
     """Serve the site as any host of files does."""
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(html))
+    handler = functools.partial(Silent, directory=str(html))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

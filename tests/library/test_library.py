@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_reference import NAMES
+from test_library_reference import NAMES
 
 from memkit import MemkitError, NotFound, Refused, StoreNotFound, aopen_store, open_store
 from memkit.cli.main import run

@@ -61,7 +61,8 @@ def lay_out(source: Path) -> None:
     _write(source, CHECKOUT / LOG, log_to_come())
     for path in (CHECKOUT / "docs" / "pictures").iterdir():
         _copy(source, path)
-    shutil.copy(SITE / "index.md", source)
+    front = (SITE / "index.md").read_text(encoding="utf-8")  # its links hold where it lies, two folders below
+    (source / "index.md").write_text(front.replace("](../../", "](").replace("](../", "](docs/"), encoding="utf-8")
     _reference(source / "reference")
 
 
