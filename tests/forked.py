@@ -86,6 +86,7 @@ def program() -> Path:
 def take_orders(folder: Path) -> None:
     """Fork a process for each run that is asked for, until standard input ends; return in such a process alone."""
     _load(LOADED)
+    keepers: set[int] = set()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(folder / "asked"))
         door.listen(100)
@@ -95,25 +96,31 @@ def take_orders(folder: Path) -> None:
             gc.freeze()
             for given in select.select([door, sys.stdin], [], [])[0]:
                 if given is sys.stdin:
-                    _wait_for_all()
+                    for keeper in keepers:
+                        os.kill(keeper, signal.SIGTERM)
+                    _forget_ended(keepers, wait=True)
                     shutil.rmtree(folder)
                     os._exit(0)
                 asked, _ = door.accept()
-                if os.fork() == 0:
+                keeper = os.fork()
+                if keeper == 0:
                     door.close()
                     _keep(asked, folder / "loaded")
                     return
+                keepers.add(keeper)
                 asked.close()
-            _wait_for_all(os.WNOHANG)
+            _forget_ended(keepers, wait=False)
             if (loaded := folder / "loaded").exists():
                 _load(loaded.read_text(encoding="utf-8").split())
 
 
-def _wait_for_all(how: int = 0) -> None:
-    """Wait for those that ended, so that their time counts as the time of these tests."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, how)[0]:
-            pass
+def _forget_ended(keepers: set[int], *, wait: bool) -> None:
+    """Take those that ended out of ``keepers``; their time now counts as the time of these tests."""
+    while keepers:
+        ended, _ = os.waitpid(-1, 0 if wait else os.WNOHANG)
+        if not ended:
+            return
+        keepers.discard(ended)
 
 
 def _load(names: Iterable[str]) -> None:
@@ -141,6 +148,7 @@ def _keep(asked: socket.socket, loaded: Path) -> None:
         _become(order, streams)
         atexit.register(_tell, loaded)
         return
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(run, signal.SIGKILL))  # the tests are over
     for number in (*streams, running):
         os.close(number)
     asked.sendall(run.to_bytes(4, "big"))
