@@ -20,6 +20,7 @@ import marshal
 import os
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -36,6 +37,8 @@ ROOT = Path(__file__).parents[1]
 STARTER = """
 import _signal, _socket, marshal, os, sys
 
+passed_on = {_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP}
+_signal.pthread_sigmask(_signal.SIG_BLOCK, passed_on)  # until it is known to whom
 source = _socket.socket(_socket.AF_UNIX)
 source.connect(sys.argv[1])
 mask = os.umask(0)
@@ -44,9 +47,10 @@ streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
 source.sendmsg([len(order).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 source.sendall(order)
 program = int.from_bytes(source.recv(4), "big")
-for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+for number in passed_on:
     if _signal.getsignal(number) != _signal.SIG_IGN:
         _signal.signal(number, lambda number, frame: os.kill(program, number))
+_signal.pthread_sigmask(_signal.SIG_UNBLOCK, passed_on)
 nothing = os.open(os.devnull, os.O_RDWR)
 for number in (0, 1, 2):
     os.dup2(nothing, number)  # who reads what the program writes sees it end with the program
@@ -73,22 +77,16 @@ def program() -> Path:
         [sys.executable, "-P", __file__, str(folder)],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    atexit.register(_end, source, folder)
+    atexit.register(source.communicate)
     assert source.stdout is not None
     assert source.stdout.readline() == "ready\n"
     return folder / "memkit"
 
 
-def _end(source: subprocess.Popen[str], folder: Path) -> None:
-    source.communicate()
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-
-
 def take_orders(folder: Path) -> None:
     """Fork a process for each run that is asked for, until standard input ends; return in such a process alone."""
     _load(LOADED)
+    keepers: set[int] = set()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(folder / "asked"))
         door.listen(100)
@@ -98,24 +96,31 @@ def take_orders(folder: Path) -> None:
             gc.freeze()
             for given in select.select([door, sys.stdin], [], [])[0]:
                 if given is sys.stdin:
-                    _wait_for_all()
+                    for keeper in keepers:
+                        os.kill(keeper, signal.SIGTERM)
+                    _forget_ended(keepers, wait=True)
+                    shutil.rmtree(folder)
                     os._exit(0)
                 asked, _ = door.accept()
-                if os.fork() == 0:
+                keeper = os.fork()
+                if keeper == 0:
                     door.close()
                     _keep(asked, folder / "loaded")
                     return
+                keepers.add(keeper)
                 asked.close()
-            _wait_for_all(os.WNOHANG)
+            _forget_ended(keepers, wait=False)
             if (loaded := folder / "loaded").exists():
                 _load(loaded.read_text(encoding="utf-8").split())
 
 
-def _wait_for_all(how: int = 0) -> None:
-    """Wait for those that ended, so that their time counts as the time of these tests."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, how)[0]:
-            pass
+def _forget_ended(keepers: set[int], *, wait: bool) -> None:
+    """Take those that ended out of ``keepers``; their time now counts as the time of these tests."""
+    while keepers:
+        ended, _ = os.waitpid(-1, 0 if wait else os.WNOHANG)
+        if not ended:
+            return
+        keepers.discard(ended)
 
 
 def _load(names: Iterable[str]) -> None:
@@ -130,7 +135,10 @@ def _keep(asked: socket.socket, loaded: Path) -> None:
     said, sent, _, _ = asked.recvmsg(4, socket.CMSG_SPACE(12))
     order = b""
     while len(order) < int.from_bytes(said, "big"):
-        order += asked.recv(1 << 20)
+        piece = asked.recv(1 << 20)
+        if not piece:
+            os._exit(0)  # who asked was ended before all was said
+        order += piece
     streams = array.array("i", sent[0][2])
     over, running = os.pipe()
     run = os.fork()
@@ -140,6 +148,7 @@ def _keep(asked: socket.socket, loaded: Path) -> None:
         _become(order, streams)
         atexit.register(_tell, loaded)
         return
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(run, signal.SIGKILL))  # the tests are over
     for number in (*streams, running):
         os.close(number)
     asked.sendall(run.to_bytes(4, "big"))

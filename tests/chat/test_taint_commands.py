@@ -5,10 +5,12 @@ import json
 import os
 import subprocess
 import sys
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sampled import ALL
 
 from memkit.cli.main import run
 from memkit.runtime.host.persons import AGENTS
@@ -118,16 +120,18 @@ def test_a_pipe_beside_the_words_is_brought(chat: Chat, monkeypatch: pytest.Monk
     assert chat.run("chat", *who, "--said", "-p", long)["data"]["trust"] == "trusted"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("memory", "approve", "ID"), ("memory", "approve", "--batch", "b1"),
-        ("memory", "allow", "tea", "--user", "ada"), ("memory", "resolve", "ID", "--holds"),
-        ("memory", "erase", "--user", "ada", "--yes"), ("key", "destroy", "--user", "ada", "--yes"),
-        ("memory", "import", os.devnull, "--mine"), ("chat", "--user", "ada", "-p", "/approve ID"),
-    ],
+DEEDS = (
+    ("memory", "approve", "ID"), ("memory", "approve", "--batch", "b1"),
+    ("memory", "allow", "tea", "--user", "ada"), ("memory", "resolve", "ID", "--holds"),
+    ("memory", "erase", "--user", "ada", "--yes"), ("key", "destroy", "--user", "ada", "--yes"),
+    ("memory", "import", os.devnull, "--mine"), ("chat", "--user", "ada", "-p", "/approve ID"),
 )  # fmt: skip
-@pytest.mark.parametrize("variable", AGENTS)
+PAIRS = tuple(product(AGENTS, DEEDS) if ALL else zip(cycle(AGENTS), DEEDS, strict=False))
+"""At each run every deed meets one variable, and every variable a deed."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("variable", "words"), PAIRS)
 def test_an_agent_with_a_shell_vouches_for_nothing(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], variable: str
 ) -> None:

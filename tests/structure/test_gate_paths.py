@@ -74,6 +74,7 @@ WITHOUT_TEXT = {
 OFFERING = {"offer", "import_many", "supersede", "edit_core"}
 OFFERING_OF_AN_ARCHIVE = {"merge", "consolidate"}
 """Words that other things have as methods too."""
+WORDS = {*OFFERING, *OFFERING_OF_AN_ARCHIVE}
 TOOLS = ("tools", "toolbox")
 """What a module of the loop or the agent calls that to which it offers tools; a model is told of these, not memory."""
 
@@ -144,7 +145,8 @@ def bypasses(modules: Mapping[str, str]) -> list[str]:
 def offers(function: ast.FunctionDef) -> bool:
     """Return whether a function calls what offers something."""
     called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    methods = [(ast.unparse(node.value), node.attr) for node in called if isinstance(node, ast.Attribute)]
+    named = (node for node in called if isinstance(node, ast.Attribute) and node.attr in WORDS)
+    methods = [(ast.unparse(node.value), node.attr) for node in named]
     methods = [(owner, name) for owner, name in methods if not (name == "offer" and owner in TOOLS)]
     return any(
         name in OFFERING or (name in OFFERING_OF_AN_ARCHIVE and owner.endswith("archive")) for owner, name in methods
@@ -218,7 +220,7 @@ def test_a_new_place_that_offers_needs_a_twin() -> None:
     planted = {"memkit/use_cases/new.py": "def learn(archive, text):\n    archive.offer(text)\n"}
 
     assert offering(sources()) == set(TWINS)
-    assert offering({**sources(), **planted}) != set(TWINS)
+    assert offering(planted) - set(TWINS)
 
 
 Twin = Callable[[Path, str, Path], object]
