@@ -192,6 +192,8 @@ class _Unwrapping:
         if command.name == "tee":
             self._tee(command)
         elif command.name in ("curl", "wget"):
+            for word in command.words if command.name == "wget" else ():
+                self.written[word.text.rpartition("/")[2]] = ()
             for option, target in pairwise(command.words):
                 if _FETCHED_INTO.fullmatch(option.text):
                     self.written[target.text.rpartition("/")[2]] = ()

@@ -121,7 +121,7 @@ _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
     " linux64 bunx pnpx corepack setpriv prlimit eatmydata chronic sem winpty wine torify proot"
-    " shx"
+    " shx vault-env"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
@@ -261,7 +261,7 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     **dict.fromkeys(("direnv", "aws-vault", "chamber"), _wrapper(operands=1, verbs="exec")),
     **dict.fromkeys(
-        words_of("asdf dotenv doppler op infisical teller sops vault-env rbenv pyenv nodenv jenv goenv rtx volta proto"),
+        words_of("asdf dotenv doppler op infisical teller rbenv pyenv nodenv jenv goenv rtx volta proto"),
         _ENVIRONMENT,
     ),
     "envchain": _wrapper(operands=1),
