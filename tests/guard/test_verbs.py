@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a row reads better than wrapped rows)
 """What a command is told to do: a verb holds for every program, and what only looks like one is none."""
 
 from __future__ import annotations

@@ -243,7 +243,8 @@ class _Unwrapping:
     def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
         texts = [word.text for word in words]
         given = any(text.text for text in simple.inputs)
-        nothing = not simple.closed and not given and (_writes_nothing(texts) or (texts == ["cat"] and bool(simple.inputs)))
+        hands_on_nothing = texts == ["cat"] and bool(simple.inputs)
+        nothing = not simple.closed and not given and (hands_on_nothing or _writes_nothing(texts))
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
         for target in simple.appends:
             name = target.text.rpartition("/")[2]
