@@ -22,7 +22,8 @@ LONG = 10_000
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
     cvv cvc code otp basic ssws passwort kennwort contraseña
     zugangscode geheimzahl السر clave chiave chave clé schl ключ पासवर्ड κωδικ пин пін combination safe 密钥 密鑰
-    キー 暗証 비번 kode senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
+    キー 暗証 비번 kode senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード
+    비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
 """Text without any of these has no telling context."""
 SPEAKING = (
     *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata
