@@ -181,7 +181,9 @@ def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
 
 
-_SCHEDULES = re.compile(r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?)\b", re.I)
+_SCHEDULES = re.compile(
+    r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?)\b", re.I
+)
 """What a description says of a skill whose work it is to have something start again."""
 
 
@@ -333,7 +335,9 @@ def _unwraps(command: Command) -> bool:
     texts = [word.text for word in command.words]
     if command.name in ("printf", "echo") and any(text.count("\\x") + text.count("\\0") > 3 for text in texts):
         return True
-    if command.name == "rev" or (command.name == "tr" and sum(bool(re.search(r"[a-z]-[a-z]", t, re.I)) for t in texts) > 1):
+    if command.name == "rev" or (
+        command.name == "tr" and sum(bool(re.search(r"[a-z]-[a-z]", t, re.I)) for t in texts) > 1
+    ):
         return True
     return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
         command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)

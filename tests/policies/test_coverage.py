@@ -226,3 +226,34 @@ def test_the_page_says_what_the_starters_do() -> None:
     text = PAGE.read_text("utf-8")
 
     assert text == page(text)
+
+
+def test_a_corpus_of_a_hundred_thousand_calls_is_decided(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is counted, the few that are decided otherwise than expected are named, and the list of them is cut short."""
+    row = json.dumps({"tool": "read_file", "args": {"path": "a"}, "category": "reading", "expect": "allow"}) + "\n"
+    wrong = json.dumps(RM | {"category": "files", "expect": "allow"}) + "\n"
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text((row * 999 + wrong) * 100)
+
+    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(corpus)]) == 1
+    out = capsys.readouterr().out
+
+    assert "all            0    100      0  99900" in out
+    assert "line 1000: expected allow, decided ask" in out and "… and 80 more" in out
+
+
+def test_a_flag_without_its_dashes_is_said_so(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such a flag matches no command: lint names file, line and what to write, and until then every call is denied."""
+    (store / "policies/one.yaml").write_text(
+        "name: one\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\n"
+        "match: {tool: bash, args.command: {shell: {program: rm, flags: [r, f]}}}\n"
+    )
+
+    run(["--store", str(store), "lint", "--output-format", "concise"])
+    told = capsys.readouterr().out
+
+    assert "policies/one.yaml:6:64: MKP005 A flag starts with a dash; 'r' belongs into args." in told
+    assert run(["--store", str(store), "policy", "check", "--tool", "bash", "--arg", "command=ls"]) == 1
+    assert "a flag starts with a dash; 'r' belongs into args" in capsys.readouterr().out.lower()

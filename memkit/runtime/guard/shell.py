@@ -192,6 +192,8 @@ class _Unwrapping:
         if command.name == "tee":
             self._tee(command)
         elif command.name in ("curl", "wget"):
+            for word in command.words if command.name == "wget" else ():
+                self.written[word.text.rpartition("/")[2]] = ()
             for option, target in pairwise(command.words):
                 if _FETCHED_INTO.fullmatch(option.text):
                     self.written[target.text.rpartition("/")[2]] = ()
@@ -241,7 +243,8 @@ class _Unwrapping:
     def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
         texts = [word.text for word in words]
         given = any(text.text for text in simple.inputs)
-        nothing = not simple.closed and not given and (_writes_nothing(texts) or (texts == ["cat"] and bool(simple.inputs)))
+        hands_on_nothing = texts == ["cat"] and bool(simple.inputs)
+        nothing = not simple.closed and not given and (hands_on_nothing or _writes_nothing(texts))
         content = tuple(simple.inputs) or (tuple(words[1:]) if texts[:1] in (["echo"], ["printf"]) else ())
         for target in simple.appends:
             name = target.text.rpartition("/")[2]

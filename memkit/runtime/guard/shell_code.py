@@ -34,11 +34,15 @@ INTERPRETER = re.compile(
     r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go"
     r"|guile|racket|sbcl|clojure|clj|bb|nim|ocaml|crystal|dart)[\d.]*"
 )
-_CALLS_SHELL = re.compile(r"system|popen|passthru|exec|spawn|subprocess|shell|spawn|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
+_CALLS_SHELL = re.compile(r"system|popen|passthru|exec|spawn|subprocess|shell|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
-_WORD_LIST = re.compile(rf"(?:[\[(]|\b(?:system|exec|spawn)\b)\s*((?:{_TEXT})(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*(?:[\]);]|\Z)", re.DOTALL)
+_WORD_LIST = re.compile(
+    rf"(?:[\[(]|\b(?:system|exec|spawn)\b)\s*((?:{_TEXT})"
+    rf"(?:\s*,\s*(?:{_TEXT}))+)\s*,?\s*(?:[\]);]|\Z)",
+    re.DOTALL,
+)
 _QUOTED_BY_WORD = re.compile(r"\bqq?\s*(?:\(([^()']*)\)|\{([^{}']*)\}|/([^/']*)/)")
 """A string of Perl that ``q(…)`` quotes."""
 _PIECES = re.compile(rf"(?:{_TEXT})(?:\s*[+.]?\s*(?:{_TEXT}))+", re.DOTALL)

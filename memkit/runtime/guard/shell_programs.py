@@ -19,16 +19,19 @@ def takes_verb(name: str) -> bool:
     return name in _WITH_VERBS
 
 
-_ONE_VERB = words_of("git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli")
+_ONE_VERB = words_of(
+    "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli"
+)
 """Programs whose first word is a verb, and the next ones names."""
 _NO_VERB = words_of(
-    "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd mkdir touch"
-    " cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr which whereis whatis"
-    " type hash help file stat du wc sort uniq cut tr diff comm cmp find fd locate test [ read export declare set unset"
-    " alias trap source . jq yq xmllint column tee xargs expr let seq basename dirname realpath readlink sha256sum md5sum"
-    " chmod chown chgrp ping dig host nslookup open xdg-open pandoc convert ffmpeg curl wget"
-    " http xh python python3 node ruby perl php psql mysql mariadb sqlite3 duckdb mongosh mongo useradd id groups touch"
-    " pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos info history for select case kill pkill pgrep killall export"
+    "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd"
+    " mkdir touch cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr"
+    " which whereis whatis type hash help file stat du wc sort uniq cut tr diff comm cmp find locate test [ read"
+    " export declare set unset alias trap source . jq yq xmllint column tee xargs expr let seq basename dirname"
+    " realpath readlink sha256sum md5sum chmod chown chgrp ping dig host nslookup open xdg-open pandoc convert"
+    " ffmpeg curl wget http xh python python3 node ruby perl php psql mysql mariadb sqlite3 duckdb mongosh mongo"
+    " useradd id groups pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos"
+    " info history for select case kill pkill pgrep killall fd"
 )
 """Programs whose words are texts, files, names or code, and say nothing of what is done."""
 _MOST_VERBS = 3
@@ -121,7 +124,7 @@ _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
     " linux64 bunx pnpx corepack setpriv prlimit eatmydata chronic sem winpty wine torify proot"
-    " shx"
+    " shx vault-env"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
@@ -261,7 +264,7 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     **dict.fromkeys(("direnv", "aws-vault", "chamber"), _wrapper(operands=1, verbs="exec")),
     **dict.fromkeys(
-        words_of("asdf dotenv doppler op infisical teller sops vault-env rbenv pyenv nodenv jenv goenv rtx volta proto"),
+        words_of("asdf dotenv doppler op infisical teller rbenv pyenv nodenv jenv goenv rtx volta proto"),
         _ENVIRONMENT,
     ),
     "envchain": _wrapper(operands=1),

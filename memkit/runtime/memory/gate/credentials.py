@@ -212,11 +212,11 @@ STRONG = (
     r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
     r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
     r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
-    r"|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|κωδικός"
+    r"|密碼|口令|パスワード|비밀번호|비번|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|κωδικός"
     r"|(?:chiave|clave|chave|cl[ée]|ключ)\s+(?:(?:de|da|di|d['’])\s?)?api|api[ -]?(?:schl[üu]ssel|ключ|密钥|密鑰|キー)"
 )
 PIN = (
-    r"pin(?: code| number|[- ]?nummer)?|п[иі]н(?:-?код)?|暗証番号|geheimzahl|(?:zugangs|tür|pin)-?code|cvv2?|cvc|t?otp|one[- ]time code"
+    r"pin(?: code| number|[- ]?nummer)?|п[иі]н(?:-?код)?|暗証番号|geheimzahl|الرقم السري|koden? til (?:dør\w*|alarm\w*|port\w*|lås\w*)|(?:zugangs|tür|pin)-?code|cvv2?|cvc|t?otp|one[- ]time code"
     r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
     r"|(?:safe|lock|locker|padlock|vault) combination|combination (?:of|to|for) (?:the|my|our) (?:\w+ )?(?:safe|lock|locker|padlock|vault)"
 )
@@ -422,7 +422,9 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
         return False
     if group != "bare":
         return True
-    elsewhere = not ENGLISH.search(match["strong"]) or ELSEWHERE_JOINED.search(match.string, match.start(), match.start(group))
+    elsewhere = not ENGLISH.search(match["strong"]) or ELSEWHERE_JOINED.search(
+        match.string, match.start(), match.start(group)
+    )
     if elsewhere and ELSEWHERE_ORDINARY.search(value.lower()):
         return False
     text, start, end = match.string, match.start(), match.start(group) + len(value)

@@ -21,10 +21,13 @@ LONG = 10_000
 """Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
     cvv cvc code otp basic ssws passwort kennwort contraseña
-    zugangscode geheimzahl السر clave chiave chave clé schl ключ पासवर्ड κωδικ пин пін combination safe 密钥 密鑰 キー 暗証 senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
+    zugangscode geheimzahl السر clave chiave chave clé schl ключ पासवर्ड κωδικ пин пін combination safe 密钥 密鑰
+    キー 暗証 비번 kode senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード
+    비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
 """Text without any of these has no telling context."""
 SPEAKING = (
-    *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
+    *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata
+    credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
     jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest:
     backup: ftp: git: mysql maria redis valkey keydb vault htpasswd smb rpc sudo openssl zip 7z rar ldap sqlcmd mongo
     freerdp gpg snmp nmcli wpa chpasswd""".split(),  # noqa: SIM905

@@ -17,7 +17,7 @@ _VALUE = r"[\"'`“]?(?P<bare>[^\s\"'`“”,;<>]{5,200})"
 _NAME = r"[\"'`]?[A-Za-z][\w.@+-]{0,40}[\"'`]?"
 _PASSWORD = (
     r"hasło(?:\s+to)?|heslo(?:\s+je)?|salasana(?:n[ai])?(?:\s+on)?|lösenord(?:et)?(?:\s+är)?|adgangskode(?:n)?(?:\s+er)?|passord(?:et)?(?:\s+er)?"
-    r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz[óo](?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|wachtwoord|kennwort|passwort"
+    r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz[óo](?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|clave|wlan-schlüssel|비번|الرقم السري|wachtwoord|kennwort|passwort"
 )
 _WORD = rf"{STRONG}|pw|pswd|p[a@4][s5$]{{2}}w[o0]rd|p(?:[ ._*-]?[a@4])(?:[ ._*-][s5$]){{2}}[ ._*-]w[ ._*-][o0][ ._*-]r[ ._*-]d"
 _SPOKEN = (
