@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corpus import USER, write_store
+from corpus import USER, Vocabulary, write_store
 from table import print_rows
 
 from memkit.agent import Parts, ReferenceAgent, Setting
@@ -75,18 +75,25 @@ def opened(root: Path, records: int) -> ReferenceAgent:
     return agent
 
 
-def turn_seconds(step: Callable[[str], object], number: int) -> tuple[float, int]:
+def about_nothing(number: int) -> str:
+    """Return a question of which no store here holds a word."""
+    return f"What did I say about the harbour, the boat and number {number}?"
+
+
+def turn_seconds(step: Callable[[str], object], said: str) -> tuple[float, int]:
     """Return how long a turn took besides its syncs, and how many it made."""
     syncs = Syncs()
     started = time.perf_counter()
     with syncs.counted():
-        step(f"What did I say about the harbour, the boat and number {number}?")
+        step(said)
     return time.perf_counter() - started - syncs.seconds, syncs.count
 
 
-def median_turn(step: Callable[[str], object], turns: int, first: int = 0) -> tuple[float, float]:
+def median_turn(
+    step: Callable[[str], object], turns: int, first: int = 0, say: Callable[[int], str] = about_nothing
+) -> tuple[float, float]:
     """Return the median time in milliseconds and the median number of syncs of so many turns."""
-    found = [turn_seconds(step, first + number) for number in range(turns)]
+    found = [turn_seconds(step, say(first + number)) for number in range(turns)]
     return statistics.median(one[0] for one in found) * 1e3, statistics.median(one[1] for one in found)
 
 
@@ -125,11 +132,14 @@ def by_size(small: int, large: int, turns: int) -> Iterator[dict[str, Any]]:
         for agent in (one, other):
             median_turn(agent.step, WARM)
         (low, _), (high, syncs) = median_turn(one.step, turns, WARM), median_turn(other.step, turns, WARM)
+        words = Vocabulary()
+        asked, _ = median_turn(other.step, turns, WARM, lambda number: f"{words.natural_query()}?")
         one.close()
         other.close()
         theirs = peer(Path(folder), large)
         taken = median_turn(theirs, turns)[0] if theirs is not None else None
     yield _row(f"one turn without the model, {large:,} records against {small:,}, ms", high, low)
+    yield _row(f"the same, {large:,} records, asked for words that they hold, ms", asked, high)
     yield _row(f"the same, {large:,} records, against LangGraph with SQLite, ms", high, taken)
     yield _row("syncs of a turn without tool calls, against the most that are allowed", syncs, 3)
 

@@ -152,9 +152,9 @@ def contradictions() -> Iterator[dict[str, Any]]:
     yield _row(f"false alarms on {len(near)} that look alike", sum(contradict(*one[1:]) for one in near), None)
 
 
-def natural_turns() -> list[tuple[str, list[str]]]:
-    """Return what is said in each line of ``natural_turns.txt``, and the facts of it that last."""
-    lines = (FOLDER / "natural_turns.txt").read_text(encoding="utf-8").splitlines()
+def natural_turns(name: str) -> list[tuple[str, list[str]]]:
+    """Return what is said in each line of a file, and the facts of it that last."""
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     parts = [line.partition(" =>") for line in lines if not line.startswith("#")]
     return [(said, [fact.strip() for fact in told.split(";") if fact.strip()]) for said, _, told in parts]
 
@@ -169,20 +169,22 @@ def by_model(said: str, told: Sequence[str]) -> list[str]:
 
 def drawn_facts() -> Iterator[dict[str, Any]]:
     """Yield the share of facts that are drawn of natural turns, by rules and by a model, and what is wrong of it."""
-    turns = natural_turns()
-    count = sum(len(told) for _, told in turns)
-    found = wrong = taken = lies = 0
-    for place, (said, told) in enumerate(turns):
-        wanted = [set(content_words(fact)) for fact in told]
-        drawn = [set(content_words(piece.text)) for piece in by_rules([SaidTurn(1, said)]).pieces]
-        found += sum(any(fact <= piece for piece in drawn) for fact in wanted)
-        wrong += sum(not any(fact <= piece for fact in wanted) for piece in drawn)
-        taken += len(by_model(said, told))
-        lies += len(by_model(said, turns[(place + 7) % len(turns)][1]))
-    yield _row(f"facts of {len(turns)} natural turns drawn by rules, of {count}, %", round(100 * found / count, 1), 90)
-    yield _row("wrong ones among them", wrong, 0)
-    yield _row(f"the same of a faithful model, of {count}, %", round(100 * taken / count, 1), 90)
-    yield _row(f"facts of another's turn that a lying model gets taken, of {count}, %", round(100 * lies / count, 1), 0)
+    for name in ("natural_turns.txt", "natural_turns_later.txt"):
+        turns = natural_turns(name)
+        count = sum(len(told) for _, told in turns)
+        found = wrong = taken = lies = 0
+        for place, (said, told) in enumerate(turns):
+            wanted = [set(content_words(fact)) for fact in told]
+            drawn = [set(content_words(piece.text)) for piece in by_rules([SaidTurn(1, said)]).pieces]
+            found += sum(any(fact <= piece for piece in drawn) for fact in wanted)
+            wrong += sum(not any(fact <= piece for fact in wanted) for piece in drawn)
+            taken += len(by_model(said, told))
+            lies += len(by_model(said, turns[(place + 7) % len(turns)][1]))
+        case = f"{name}, {count} facts"
+        yield _row(f"{case}: drawn of {len(turns)} turns by rules, %", round(100 * found / count, 1), 90)
+        yield _row(f"{case}: wrong ones among them", wrong, 0)
+        yield _row(f"{case}: taken of a faithful model, %", round(100 * taken / count, 1), 90)
+        yield _row(f"{case}: taken of a lying model, of another's turn, %", round(100 * lies / count, 1), 0)
 
 
 def large_graph(count: int) -> Iterator[dict[str, Any]]:

@@ -102,7 +102,8 @@ FLAT = rf"(?:an?|the) (?:{LOOK} |{NUMBER}-room )?{DWELLING}"
 HOME = (
     rf"(?:{IN_PLACE}|(?:in|on) {FLAT}(?: {IN_PLACE})?|next door|abroad|round the corner|"
     rf"(?:above|next to|opposite|behind) (?:an?|the) {WORKPLACE}(?: in {TOWN})?|"
-    rf"on (?:the )?{NUMBER} floor|in the (?:countryside|city centre|suburbs|same (?:street|house|town|building) as my {RELATIVE}))(?: {TOGETHER})?|{TOGETHER}"
+    rf"on (?:the )?{NUMBER} floor|in the (?:countryside|city centre|suburbs|"
+    rf"same (?:street|house|town|building) as my {RELATIVE}))(?: {TOGETHER})?|{TOGETHER}"
 )
 
 WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"

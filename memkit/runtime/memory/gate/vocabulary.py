@@ -135,7 +135,8 @@ WORKPLACE = any_of(
     bike_shop flower_shop pet_shop town_library city_library public_library botanical_garden community_garden
     soup_kitchen hospice repair_café charity_shop"""
 )
-WHICH = r"(?:(?:small|large|big|local|public|private|little|tiny|state|children's|university|family|medium-sized|old|new) )?"
+SUCH = any_of("small large big local public private little tiny state children's university family old new")
+WHICH = rf"(?:{SUCH} )?"
 A_WORKPLACE = rf"(?:(?:an?|the|our|my) {WHICH}{WORKPLACE}|{NAME})"
 DWELLING = any_of(
     """flat apartment house bungalow cottage farm farmhouse houseboat village town suburb studio terraced_house

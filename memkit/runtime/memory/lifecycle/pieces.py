@@ -40,7 +40,8 @@ SHARED = 0.28
 """Share of the telling words of a piece that its turns have to hold: fewer are a guess, or about something else."""
 ASIDE = regex(
     r"^(?:(?:please )?(?:help|let me know|show|give|explain|list|find|make|suggest|recommend|summari[sz]e|check|look)\b"
-    r"|thanks?\b|thank you\b|what an? (?:\w+ )?(?:day|week|morning|night|year)\b|(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?$).{0,200}$",
+    r"|thanks?\b|thank you\b|what an? (?:\w+ )?(?:day|week|morning|night|year)\b"
+    r"|(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?$).{0,200}$",
     re.IGNORECASE,
 )
 """A sentence that only asks for something, beside which a plain statement is as plain as alone."""

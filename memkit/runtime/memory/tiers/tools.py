@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from typing import Any, Protocol
 
@@ -69,6 +69,10 @@ class ToolArchive(Protocol):
         agent_id: str | None = None,
     ) -> list[Record]:
         """Return the newest records that hold, sure enough for a prompt."""
+
+    def asked_about(self, user_id: str) -> AbstractContextManager[None]:
+        """Hold the archive while several questions about one user are asked."""
+        ...
 
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters."""
