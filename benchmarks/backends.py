@@ -235,9 +235,8 @@ def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, o
 
 def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
     """Compare searches of one user while there are few others and while there are many, and a cold one."""
-    from langgraph.store.postgres import PostgresStore
-
     from langgraph.store.base import PutOp
+    from langgraph.store.postgres import PostgresStore
 
     index = {"dims": DIMENSIONS, "embed": embed, "fields": ["text"]}
     few = fill(url, folder / "f", range(max(1, users // 20)), records)
