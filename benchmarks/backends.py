@@ -235,9 +235,8 @@ def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, o
 
 def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
     """Compare searches of one user while there are few others and while there are many, and a cold one."""
-    from langgraph.store.postgres import PostgresStore
-
     from langgraph.store.base import PutOp
+    from langgraph.store.postgres import PostgresStore
 
     index = {"dims": DIMENSIONS, "embed": embed, "fields": ["text"]}
     few = fill(url, folder / "f", range(max(1, users // 20)), records)
@@ -289,15 +288,15 @@ def stage(folder: Path, users: range, records: int) -> ArchivalStore:
     from memkit.runtime.memory.record.lines import encode_line, new_id
 
     archive = ArchivalStore(folder)
-    with archive.log.batch() as batch:
-        for user in users:
+    for user in users:
+        with archive.log.batch() as batch:  # one each, so that shards are no larger than a store's are
             parent = b""
             for number in range(records):
                 data = {**SAID, "id": new_id(), "text": fact(number, f"user{user}"), "user_id": f"user{user}"}
                 placed, link = linked(data, parent)
                 parent = link.own
                 batch.stage(encode_line(placed), data)
-        batch.flush()
+            batch.flush()
     return archive
 
 

@@ -151,6 +151,21 @@ def test_what_is_written_during_a_move_follows(
     assert not list((store / "archive").rglob("*.jsonl"))
 
 
+def test_what_is_damaged_is_not_moved(memkit: Memkit, store: Path, url: str) -> None:
+    """A line that is none, a torn one and one that somebody changed: exit 3 names the first, and files serve on."""
+    remembered(memkit)
+    shard = next((store / "archive").rglob("*.jsonl"))
+    whole = shard.read_bytes()
+    for harmed in (whole + b"not a line\n", whole + b'{"id":"torn', whole.replace(b"espresso", b"expresso", 1)):
+        shard.write_bytes(harmed)
+        code, _, err = memkit("backend", "move", "--to", url, "--yes")
+        assert code == 3, err
+        assert "repair the archive first" in err.splitlines()[-1]
+    shard.write_bytes(whole)
+
+    assert memkit("backend", "status", "--json")[1]["data"]["archive"]["kind"] == "files"
+
+
 def test_a_move_is_asked_about_and_wrong_words_are_told(
     memkit: Memkit, store: Path, url: str, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

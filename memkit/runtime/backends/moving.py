@@ -211,7 +211,8 @@ class FilesSink:
         month = self._months[chain] = max(month, self._months.get(chain, ""))
         shard = self._shards.get((month, one.writer))
         if shard is None or (shard.size and shard.size + len(one.line) > SHARD_LIMIT):
-            self.flush()
+            if shard is not None:
+                self.flush()
             shard = _FreshShard(self._folder, month, one.writer, shard.part + 1 if shard else 1)
             self._shards[month, one.writer] = shard
         shard.waiting += one.line

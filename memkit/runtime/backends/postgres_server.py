@@ -38,7 +38,7 @@ MEANWHILE = "The connection was lost, and somebody else wrote meanwhile. Nothing
 _COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode|are in use|were closed")
 """What is said to who may come later; who is refused a connection is given no code."""
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what went wrong is said by who asked
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what went wrong is said by who asked
 
 
 class ConnectionLost(Exception):
