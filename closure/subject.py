@@ -41,6 +41,8 @@ class Subject:
         self._adapter = adapter
         self._python = python
         self._variables = variables or {}
+        self.has_server = bool(self._variables)
+        """Whether a part of what it keeps lies in a server, and not in its folder."""
         self._running: subprocess.Popen[bytes] | None = None
         self._read = b""
         self._reports: list[Path] = []

@@ -90,6 +90,14 @@ class MemkitMcp(MemkitFiles):
         """The client's model is not memkit's."""
         raise CannotError("what a client's model infers, memkit does not see")
 
+    def at_rest(self, number: int) -> str:
+        """Leave it: behind the server lies the same store."""
+        raise CannotError("behind the server lies the store of memkit-files")
+
+    def front_door(self, attack: str) -> dict[str, list[bool | None]]:
+        """Leave it: what a client's model is shown is the client's to say."""
+        raise CannotError("what enters the prompt of a client's model is not memkit's to see")
+
     def close(self) -> None:
         """End the servers."""
         super().close()

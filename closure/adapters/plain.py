@@ -12,7 +12,7 @@ from closure.interface import Memory
 WORD = re.compile(r"\w+")
 COMMON = frozenset(
     """a an and are at do does did for from has have he her his i in is it its many much my of on or she that the their
-    they this to was were what when where which who whom whose why with you your""".split()
+    they this to was were what when where which who whom whose why with you your""".split()  # noqa: SIM905 - words, not a list
 )
 
 

@@ -30,7 +30,8 @@ def edited(number: int, trial: Trial) -> Verdict:
     with trial.open() as subject:
         said = subject.call("at_rest", number=number, within=240)
     if said.startswith("ERROR"):
-        raise RuntimeError(f"the edit did not land: {said}")
+        # By the suite's own words its adapter is at fault then, and not the store; so nothing is known of the store.
+        raise CannotError(f"the suite could not make its edit there: {said}")
     return Verdict(said.startswith(("REJECTED", "REPORTED")), said)
 
 

@@ -54,17 +54,19 @@ class Chatty(GrepFiles):
 
 
 class LosesOnKill(GrepFiles):
-    """Says that it kept a text, and writes it down with the next one."""
+    """Says that it kept a text, and writes ten of them down together."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._late = ""
+        self._late: list[str] = []
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Write the text before, and hold this one."""
-        if self._late:
-            super().remember(user, self._late)
-        self._late = text
+        """Hold it until there are ten."""
+        self._late.append(text)
+        if len(self._late) == 10:
+            for held in self._late:
+                super().remember(user, held)
+            self._late = []
         return text
 
 
