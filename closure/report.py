@@ -15,9 +15,9 @@ from closure.trial import Suite
 SIGNS = {PASS: "✓", FAIL: "✗", SKIPPED: "–"}
 HEAD = """# The same questions, put to memkit and to others
 
-Written by `make closure` and by nobody else: every cell comes from a run, and the command beside it repeats it. No
-model judges; a case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt
-and extend it stands in [closure/README.md](../closure/README.md), the rows in [report.json](../closure/report.json).
+What `make closure` writes: every cell was answered by the command beside it, which asks it again. No model judges; a
+case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt and extend it
+stands in [closure/README.md](../closure/README.md), the rows in [report.json](../closure/report.json).
 
 ✓ it did · ✗ it did not · – it has no way to do that, or is not run here, and the reason says so. Two memories are
 wrong on purpose, one remembers nothing, one forgets nothing; a question that they do not fail where they have to is
