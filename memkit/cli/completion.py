@@ -101,6 +101,8 @@ class _Typed(NamedTuple):
 
 
 _CURSOR = "\x01"
+LINE = "MEMKIT_LINE"
+"""The variable with the line up to the cursor."""
 
 
 def typed(line: str) -> _Typed:
@@ -166,12 +168,16 @@ class QuotingBash(BashComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor, and the one at it."""
-        line = typed(os.environ["MEMKIT_LINE"])
+        if LINE not in os.environ:  # a start-up file has the script of an earlier memkit
+            return super().get_completion_args()
+        line = typed(os.environ[LINE])
         return line.words, line.incomplete
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return a line for the script: what it is, and how the rest of the word is written."""
-        line = typed(os.environ["MEMKIT_LINE"])
+        if LINE not in os.environ:
+            return super().format_completion(item)
+        line = typed(os.environ[LINE])
         # Bash begins a new word at ":" and "=", and replaces only what stands behind them.
         word = "".join(split_arg_string(os.environ.get("MEMKIT_WORD", ""))) if line.incomplete else ""
         before = "" if line.quote or (word in ("", ":", "=") and not line.incomplete) else _cut(line.incomplete, word)

@@ -433,7 +433,7 @@ class SuggestingChoice(click.Choice[str]):
         return message + suggestion(str(value), [str(choice) for choice in self.choices])
 
 
-class Words(click.Argument):
+class UnquotedText(click.Argument):
     """The last argument of a command, a text: words that nobody put in quotes are taken together."""
 
     def __init__(self, param_decls: Sequence[str], **attrs: Any) -> None:
@@ -451,7 +451,7 @@ class Words(click.Argument):
 
 def words_argument(name: str) -> Callable[[Decorated], Decorated]:
     """Return the argument for a text that may come without quotes; it is a command's last one."""
-    return click.argument(name, cls=Words)
+    return click.argument(name, cls=UnquotedText)
 
 
 class User(click.ParamType[str]):

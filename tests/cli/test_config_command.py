@@ -65,7 +65,7 @@ def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[s
     [
         ("context.max_tokns", "5", "context.max_tokens"),
         ("context.max_tokens", "many", "context.max_tokens"),
-        ("tools", "x", "no setting"),
+        ("tools", "x", "several parts"),
     ],
 )
 def test_a_wrong_change_changes_nothing(
