@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sampled import ALL
 
 from memkit.equivalence import __main__ as command
 from memkit.equivalence.__main__ import BEGIN, END, cells_of, matrix_text, write_matrix
-from memkit.equivalence.forty_turns import FORTY_TURNS
 from memkit.equivalence.interface import Account
 from memkit.equivalence.run import (
     Column,
@@ -39,8 +37,6 @@ from memkit.generate.targets import Limit, load_targets
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = [column for target in load_targets().values() for column in columns_of(target)]
 REACT = Column(find_target("react"))
-DEAR = "claude-agent-sdk"
-"""Each of its turns starts a program of its vendor, so it plays the long conversation in ``make properties`` alone."""
 
 
 def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
@@ -48,19 +44,15 @@ def same(column: Column, **told: tuple[str, ...]) -> ColumnResult:
     return ColumnResult(column, {part.name: told.get(part.name, ()) for part in PARTS})
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.title)
 def test_a_target_ends_where_the_reference_agent_ends(column: Column, reference: Mapping[str, Account]) -> None:
     """What differs has a reason in ``target.yaml``, and the matrix says of this target what the run shows."""
     if column.missing:
         pytest.skip(f"not installed: {', '.join(column.missing)}")
 
-    parts = [part for part in PARTS if ALL or column.target.name != DEAR or part is not FORTY_TURNS]
-
-    result = compared(column, reference, accounts_of(column, parts))
+    result = compared(column, reference, accounts_of(column))
 
     assert result.faults == []
-    result = replace(result, differences={part.name: () for part in PARTS} | dict(result.differences))
     page = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     shown = [row[rows[0].index(column.title)] for row in rows[1:]]
