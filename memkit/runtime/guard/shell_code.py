@@ -45,8 +45,8 @@ _WORD_LIST = re.compile(
 )
 _QUOTED_BY_WORD = re.compile(r"\bqq?\s*(?:\(([^()']*)\)|\{([^{}']*)\}|/([^/']*)/)")
 """A string of Perl that ``q(…)`` quotes."""
-_PIECES = re.compile(rf"(?:{_TEXT})(?:\s*[+.]?\s*(?:{_TEXT}))+", re.DOTALL)
-"""Strings that a language puts together as one."""
+_PIECES = re.compile(rf"(?:{_TEXT})(?:\s*+(?:[+.]\s*+)?+(?:{_TEXT}))*+", re.DOTALL)
+"""Strings that a language puts together as one; or one, so that its end is not looked for from each quote within."""
 _BARE_WORDS = re.compile(
     r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
     r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
@@ -169,7 +169,8 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
         return
     yield from (Inner(text=literal(text), surely=False) for text in strings_of(code))
     for found in _PIECES.finditer(code):
-        yield Inner(text=literal("".join(strings_of(found.group()))), surely=False)
+        if len(pieces := list(strings_of(found.group()))) > 1:
+            yield Inner(text=literal("".join(pieces)), surely=False)
     for found in _BARE_WORDS.finditer(code):
         yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
     for found in _WORD_LIST.finditer(code):
