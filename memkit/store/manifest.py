@@ -41,7 +41,16 @@ def _set(place: Any, keys: Sequence[str], value: Any) -> None:
         place = place.setdefault(name, {})
     if value is None and place.get(keys[-1]) is None:
         return
-    place[keys[-1]] = value
+    place[keys[-1]] = _quoted(value)
+
+
+def _quoted(value: Any) -> Any:
+    """Return a text such as ``off`` so that it is written in quotes: others would read a truth value."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    from memkit.store.yaml import ambiguity
+
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and ambiguity(value) else value
 
 
 @dataclass(frozen=True)

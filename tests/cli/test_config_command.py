@@ -32,6 +32,15 @@ def test_a_setting_is_changed_in_place(store: Path, capsys: pytest.CaptureFixtur
     assert settings["context.max_tokens"] == {"key": "context.max_tokens", "value": 1234, "origin": "memkit.yaml"}
 
 
+def test_a_word_that_others_read_as_a_truth_value_is_quoted(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What memkit writes its own lint finds nothing in."""
+    assert run(["config", "set", "privacy.seal", "off", "--store", str(store)]) == 0
+
+    assert 'seal: "off"\n' in (store / "memkit.yaml").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run(["lint", str(store / "memkit.yaml"), "--store", str(store)]) == 0
+
+
 def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each has a meaning and the values it takes, and the page of the docs says the same."""
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
