@@ -58,7 +58,10 @@ def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes, *, labelled:
     labels, value = _labels(entry), entry.get("value")
     owner = _owner(labels, wishes, labelled=labelled)
     if owner is None:
-        return Unfit(number, (Reason("other_user", "Its namespace does not name the user it is imported for."),))
+        message = "Its namespace does not name the user it is imported for."
+        if wishes.user_label is not None:
+            message = f"Its namespace has {len(labels)} labels, and no label {wishes.user_label}."
+        return Unfit(number, (Reason("other_user", message),))
     text, rest = _text_of(value, wishes)
     if text is None:
         message = "Its value holds no text that is known as one. Name its key with --map text=KEY."

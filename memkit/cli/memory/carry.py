@@ -376,11 +376,13 @@ def erase(
         lines = [f"{line}\n" for line in _plan_lines(plan)]
         front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
 
+    workspace = front.workspace
+    misspelt = front.nobody(user)  # said before anybody agrees: a look-up by that name leaves a line of the audit log
     erasure = erase_user(
-        front.workspace, user, confirm=confirm, out=out, dry_run=dry_run, redact_files=redact,
+        workspace, user, confirm=confirm, out=out, dry_run=dry_run, redact_files=redact,
         whole_repository=whole_repository, about=about,
     )  # fmt: skip
-    findings = [
+    findings = misspelt + [
         diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
     ]
     findings += [
