@@ -35,6 +35,11 @@ SOUGHT = {
     "encrypt": "docs/sealing",
     "test agent without key": "docs/testing",
     "upgrade memkit": "docs/faq",
+    "gdpr": "docs/erasure",
+    "right to be forgotten": "docs/erasure",
+    "sarif": "docs/lint",
+    "downgrade": "docs/faq",
+    "exit codes": "docs/commands",
 }
 """What a stranger wants, in the words that came to mind before any page was opened, and the page that tells it."""
 FIRST = 5
