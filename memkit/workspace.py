@@ -93,7 +93,7 @@ class Workspace:
 
             self.audit.told = told.account if (told := telemetry()) else None
         self._client: Origin | None = None
-        self._past: list[ArchiveReader] = []
+        self._past: dict[str, ArchiveReader] = {}
         self._held: list[Callable[[], None]] = []
         self.damage: list[ShardProblem] = []
         """What was found wrong with the archive's lines, or moved back, while they were read."""
@@ -226,6 +226,8 @@ class Workspace:
         from memkit.store.chain_history import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
+        if moment.commit in self._past:
+            return self._past[moment.commit]
         if not moment.holds_store:
             self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
 
@@ -239,7 +241,7 @@ class Workspace:
             **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at, "observe": heard},
         )
         past.foreign = self._is_foreign
-        self._past.append(past)
+        self._past[moment.commit] = past
         return past
 
     def scratch_archive(self, folder: Path) -> ArchivalStore:
@@ -671,7 +673,7 @@ class Workspace:
         if "archive" in self.__dict__:
             self.archive.close()
         while self._past:
-            self._past.pop().close()
+            self._past.popitem()[1].close()
 
     def __enter__(self) -> Workspace:
         """Return the workspace itself."""

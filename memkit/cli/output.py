@@ -178,9 +178,9 @@ class Front:
         found = self._workspace.damage if self._workspace else self._damage
         return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
-    def nobody(self, user: str | None) -> list[Diagnostic]:
+    def nobody(self, user: str | None, archive: ArchiveReader | None = None) -> list[Diagnostic]:
         """Say that nothing is stored of a user where another one's name is near, and return that as findings."""
-        hint = self.nearest_user(user)
+        hint = self.nearest_user(user, archive)
         if not hint:
             return []
         message = f"Nothing is stored of {one_line(str(user), 40)!r}.{hint}"
@@ -188,11 +188,11 @@ class Front:
             self.note(message)
         return [diagnostic("unknown-user", message, severity="info")]
 
-    def nearest_user(self, user: str | None) -> str:
+    def nearest_user(self, user: str | None, archive: ArchiveReader | None = None) -> str:
         """Return `` Did you mean '…'?`` for a user of whom nothing is stored, where another one's name is near."""
         if self._workspace is None or user is None:
             return ""
-        known = self._workspace.archive.users()
+        known = (archive or self._workspace.archive).users()
         return "" if user in known else suggestion(user, map(one_line, known))
 
     def nearest_id(self, given: str) -> str:

@@ -101,7 +101,7 @@ def test_the_command_line_accounts_for_writes_and_reads(store: Path, capsys: pyt
     events = answer("audit", "--user", "ada")["events"]
     assert [event["event"] for event in events] == ["write", "write", "retrieved", "reject"]
     assert (events[2]["query"], events[2]["ids"]) == ("Ada's tea [masked:card_number]", [id])
-    assert events[2]["candidates"] == [{"id": other, "reason": "floor"}]
+    assert events[2]["candidates"] == [{"id": other, "reason": "rank"}]
     assert events[3]["ids"] == [id]
 
 

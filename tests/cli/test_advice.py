@@ -34,7 +34,7 @@ def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Reader:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("memory", "add", "Ada", "likes", "tea"), "Got unexpected extra arguments (likes tea). Put several words in"),
+        (("skill", "new", "greet", "guests"), "Got unexpected extra argument (guests). Put several words in"),
         (("consent", "grant", "ada"), "Got unexpected extra argument (ada). Everything here is an option. Try"),
         (("memory", "add", "x", "--confidence", "high"), "'--confidence': 'high' is not a number. Try"),
         (("memory", "search", "x", "-k", "many"), "'-k': 'many' is not a whole number. Try"),

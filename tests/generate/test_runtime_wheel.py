@@ -21,7 +21,9 @@ from memkit.generate.runtime_wheel import PACKAGE, RuntimeWheel, installed_runti
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
 PRINT = "import sys; from memkit.generate.runtime_wheel import installed_runtime as r; print(r().version, r().digest)"
 NEEDS_PYTEST = {f"{PACKAGE}.testing.trial.fixtures", f"{PACKAGE}.testing.trial.promises"}
-NEEDS_A_DRIVER = {f"{PACKAGE}.backends.{name}" for name in ("postgres", "postgres_sink", "redis_state")}
+NEEDS_A_DRIVER = {
+    f"{PACKAGE}.backends.{name}" for name in ("postgres", "postgres_server", "postgres_sink", "redis_state")
+}
 """What is imported only where a project's settings name a server; its requirements bring the driver."""
 
 

@@ -407,7 +407,7 @@ def test_health_and_readiness_need_no_visit_and_say_nothing(served: Served) -> N
 def test_the_page_is_written_as_files(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They lead to each other and nowhere else, hold no path of the machine, nothing of others and nothing to send."""
     with Workspace(store) as workspace:
-        for text, user in (("Ada likes tea", "ada"), ("Ada's <b>lynx</b>", "ada"), ("Bob likes mate", "bob")):
+        for text, user in (("Ada likes tea", "ada"), ("Ada's <b>lynx</b>", "ada"), ("Bob likes kombucha", "bob")):
             workspace.archive.offer(Draft(text), workspace.person(user))
     out = tmp_path / "site"
     assert run(["page", "--out", str(out), "--user", "ada", "--store", str(store), "--json"]) == 0
@@ -418,7 +418,7 @@ def test_the_page_is_written_as_files(store: Path, tmp_path: Path, capsys: pytes
     assert set(data["files"]) == set(files)
     assert "index.html" in files and sum(name.startswith("memory/") for name in files) == 2
     for name, text in files.items():
-        assert str(store) not in text and str(Path.home()) not in text and "mate" not in text and "<b>" not in text
+        assert str(store) not in text and str(Path.home()) not in text and "kombucha" not in text and "<b>" not in text
         assert "<form" not in text and "<script" not in text and "form_key" not in text
         for target in re.findall(r'(?:href|src)="([^"#]+)"', text):
             assert target.startswith("data:") or (out / name).parent.joinpath(target).resolve().is_relative_to(out)

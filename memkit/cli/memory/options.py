@@ -111,7 +111,7 @@ OPEN = "open question"
 """What marks a record that cannot be true together with another one; 'memory list --open' shows both."""
 
 
-def asked_about(archive: ArchiveReader, owner: str | None) -> set[str]:
+def questioned(archive: ArchiveReader, owner: str | None) -> set[str]:
     """Return the ids of records that an open question is about."""
     return {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}
 

@@ -15,9 +15,9 @@ from memkit.cli.memory.options import (
     OPEN,
     STATUSES,
     Date,
-    asked_about,
     at_option,
     owner_option,
+    questioned,
     record_line,
     sealed_findings,
     stored_record,
@@ -161,7 +161,7 @@ def _answer_records(
     front: Front, archive: ArchiveReader, owner: str | None, records: Iterator[Record], limit: int | None
 ) -> None:
     """Print records as they come, at most so many, and what is left to say about them."""
-    asked = asked_about(archive, owner)
+    asked = questioned(archive, owner)
     doubtful: list[str] = []
     printed = unread = 0
 
@@ -181,7 +181,7 @@ def _answer_records(
             data["truncated"] = next(records, None) is not None
             if data["truncated"]:
                 lines.append(f"… more than {limit}: raise --limit.")
-        nobody = [] if printed else front.nobody(owner)
+        nobody = [] if printed else front.nobody(owner, archive)
         return ListEnd(data, lines, [*nobody, *sealed_findings(front, unread)])
 
     front.answer_each("records", shown(), ending)
@@ -291,7 +291,7 @@ def search(
         data["losers"] = [{"id": loser.id, "reason": loser.reason} for loser in report.losers]
         data["vectors"] = report.vectors
     marked = zip(report.hits, taints, strict=True)
-    asked = asked_about(workspace.archive_at(at), owner)
+    asked = questioned(workspace.archive_at(at), owner)
     doubtful = [hit.record.id for hit in report.hits if hit.record.id in asked]
     data |= {"open": doubtful} if doubtful else {}
     lines: list[str] = []
@@ -313,7 +313,10 @@ def search(
         lines += [f"  vectors  {report.vectors}"] if report.vectors != "off" else []
     has_keys = workspace.settings["privacy.key_id"] is not None
     unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
-    findings = [*([] if report.hits else front.nobody(owner)), *sealed_findings(front, unread)]
+    findings = [
+        *([] if report.hits else front.nobody(owner, workspace.archive_at(at))),
+        *sealed_findings(front, unread),
+    ]
     if workspace.settings["privacy.long_term"] == "off":
         message = "This store recalls nothing beyond a session: privacy.long_term is off."
         findings.append(diagnostic("long_term_off", message, severity="info"))

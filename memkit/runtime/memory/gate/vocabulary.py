@@ -105,7 +105,7 @@ RELATIVES = any_of(
     grandchildren stepchildren"""
 )
 ANIMALS = rf"(?:{PET}|" + any_of(
-    """hen hens chicken chickens goat goats sheep donkey donkeys bees ducks geckos gecko snake canary canaries cats
+    """hen hens chicken chickens goat goats sheep donkey donkeys bees ducks geckos gecko snake cats
     dogs horses rabbits hamsters parrots tortoises turtles fish guinea_pigs budgies ponies kittens puppies"""
 ) + ")"  # fmt: skip
 PERSONAL = any_of(
