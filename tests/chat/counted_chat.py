@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import secrets
+import random
 import sys
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
-secrets.token_hex = lambda size=32: "ab" * size  # type: ignore[assignment] # the marks of fences, imported by name
+os.urandom = random.Random(os.environ["SCENE"]).randbytes  # the marks of fences, whose letters are tokens
 
 from memkit import workspace  # noqa: E402
 from memkit.cli.main import main  # noqa: E402
