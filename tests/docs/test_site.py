@@ -100,12 +100,12 @@ def found(browser, address: str, words: str) -> list[str]:  # noqa: ANN001
     return list(dict.fromkeys(pages))
 
 
-def test_a_stranger_finds_twelve_things_by_the_search(browser, address: str) -> None:  # noqa: ANN001
+def test_strangers_find_what_they_look_for_by_the_search(browser, address: str) -> None:  # noqa: ANN001
     """Each among the first five pages, in a real browser that reaches nothing but the site."""
     lists = {words: found(browser, address, words)[:FIRST] for words in SOUGHT}
 
     assert {words: pages for words, pages in lists.items() if SOUGHT[words] not in pages} == {}
-    assert len(SOUGHT) == 12
+    assert len(SOUGHT) >= 12
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
