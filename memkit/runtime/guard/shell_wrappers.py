@@ -147,10 +147,10 @@ def _module(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
         if _GIVEN_CODE.fullmatch(option):
             return
         position += 2 if option in ("-W", "-X") else 1
-    if name.startswith(("python", "pypy")) and position < len(words):
-        if file := _PROGRAM_FILE.fullmatch(words[position].text):
-            started = file["package"] or file["file"] or file["found"]
-            yield Inner(words=(literal(started), *words[position + 1 :]))
+    script = words[position].text if name.startswith(("python", "pypy")) and position < len(words) else ""
+    if file := _PROGRAM_FILE.fullmatch(script):
+        started = file["package"] or file["file"] or file["found"]
+        yield Inner(words=(literal(started), *words[position + 1 :]))
 
 
 def _of_module(word: ShellWord) -> ShellWord:
