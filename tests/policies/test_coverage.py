@@ -250,7 +250,10 @@ def test_a_corpus_of_a_hundred_thousand_calls_is_decided(
     out = capsys.readouterr().out
 
     assert "all            0    100      0  99900" in out
-    assert "line 1000: expected allow, decided ask" in out and "… and 80 more that were decided otherwise than expected; --json lists them all" in out
+    assert (
+        "line 1000: expected allow, decided ask" in out
+        and "… and 80 more that were decided otherwise than expected; --json lists them all" in out
+    )
 
 
 def test_a_flag_without_its_dashes_is_said_so(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
