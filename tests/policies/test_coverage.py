@@ -151,7 +151,7 @@ def test_a_corpus_that_is_not_there_is_said_without_a_line(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing of it was read, so no line is named."""
-    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(tmp_path)]) == 2
+    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(tmp_path / "none.jsonl")]) == 2
     err = capsys.readouterr().err.strip()
     assert "The corpus cannot be read: " in err and "\n" not in err
 
