@@ -219,7 +219,8 @@ def cover_calls(guard: Guard, corpus: Path | None = None) -> Iterator[CoveredCal
                     yield _covered(guard, line, number, f"{corpus or path.name}")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"{path}: The corpus cannot be read after line {number}: {why}.") from error
+        where = f" after line {number}" if number else ""
+        raise UsageError(f"{path}: The corpus cannot be read{where}: {why}.") from error
     if not found:
         raise EnvironmentFault(f"{path} has no calls. Write one JSON object a line: {{tool, args}}.")
 

@@ -147,6 +147,15 @@ def test_what_is_no_corpus_is_said_in_one_line(
     assert told in err and "\n" not in err
 
 
+def test_a_corpus_that_is_not_there_is_said_without_a_line(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of it was read, so no line is named."""
+    assert run(["--store", str(store), "policy", "coverage", "--corpus", str(tmp_path / "none.jsonl")]) == 2
+    err = capsys.readouterr().err.strip()
+    assert "The corpus cannot be read: " in err and "\n" not in err
+
+
 def test_a_corpus_is_decided_line_by_line(tmp_path: Path) -> None:
     """The first call is decided before the rest of the file is read, however long that is."""
     corpus = lines(tmp_path / "c.jsonl", RM, "broken")
@@ -241,7 +250,10 @@ def test_a_corpus_of_a_hundred_thousand_calls_is_decided(
     out = capsys.readouterr().out
 
     assert "all            0    100      0  99900" in out
-    assert "line 1000: expected allow, decided ask" in out and "… and 80 more" in out
+    assert (
+        "line 1000: expected allow, decided ask" in out
+        and "… and 80 more that were decided otherwise than expected; --json lists them all" in out
+    )
 
 
 def test_a_flag_without_its_dashes_is_said_so(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

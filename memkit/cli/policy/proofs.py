@@ -363,7 +363,7 @@ def _coverage_lines(
     for call in wrong[:_MOST_LISTED]:
         yield f"line {call.line}: expected {' or '.join(call.expected)}, decided {call.decision}"
     if len(wrong) > _MOST_LISTED:
-        yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected"
+        yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected; --json lists them all"
 
 
 def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:

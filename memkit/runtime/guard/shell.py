@@ -26,6 +26,12 @@ _NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/|full|shm/)|&|\d+$|>?\("
 _COPIES = words_of("cp ln mv install hash alias cat")
 _PROGRAM_FILE = re.compile(r"(?:bin/|(?:which|command -v|type -p|type -P|whereis -b)\s+)([\w.+-]+)\W*$")
 """A file that is a program, or the substitution that finds one."""
+_PRINTS_SETTINGS = re.compile(
+    r"(?:\$\(|`)\s*(?:(?:ssh-agent|gpg-agent)(?:\s+-[\w-]+)*"
+    r"|(direnv|mise|zoxide|starship|pyenv|rbenv|nodenv|goenv|jenv|fnm|opam|brew|luarocks|asdf|atuin|conda)"
+    r"(?:\s+(?:hook|export|activate|init|env|shellenv|path|shell\.\w+)(?:\s+(?:-|--?[\w-]+|bash|zsh|fish|sh|hook))*))\s*[)`]"
+)
+"""Programs whose output is made to be evaluated: it sets variables and hooks, and holds nothing of the call."""
 _TOO_MUCH = ShellDoubt(RUN_TIME, "more than the shell view reads")
 _NULL = ShellDoubt(RUN_TIME, "a null character, which shells drop or stop at")
 
@@ -143,6 +149,8 @@ class _Unwrapping:
         """What variables are set to in the text itself."""
         self.written: dict[str, tuple[ShellWord, ...]] = {}
         """What the text itself writes into files, by their names; without texts where nobody knows what."""
+        self.sets = False
+        """Whether a variable was set, which may be where programs are looked for."""
         self.left = _MAX_READ
 
     def result(self) -> ShellView:
@@ -150,6 +158,8 @@ class _Unwrapping:
 
     def add_text(self, text: ShellWord, depth: int, outer: Simple | None = None) -> None:
         """Add the commands of shell text; those that are given no input read that of the command around them."""
+        if not text.certain and self._prints_settings(text.text):
+            return
         if not text.certain:
             self.doubts.append(ShellDoubt(RUN_TIME, f"commands made at run time by {text.text[text.fixed :][:40]}"))
         if len(text.text) > _MAX_TEXT or self._exhausted(depth):
@@ -165,6 +175,12 @@ class _Unwrapping:
                 simple = replace(simple, inputs=outer.inputs, piped=outer.piped, feeder=outer.feeder)
             self.add(simple, depth)
 
+    def _prints_settings(self, text: str) -> bool:
+        """Return whether text is what a known program prints, where nothing before could put another in its place."""
+        program = text.strip("$(`) ").split()[:1]
+        before = {command.name for command in self.commands} - {"cd", "eval", *program}
+        return not before and not self.sets and _PRINTS_SETTINGS.fullmatch(text) is not None
+
     def _exhausted(self, depth: int) -> bool:
         return depth > _MAX_DEPTH or len(self.commands) > _MAX_COMMANDS or self.left < 0
 
@@ -172,7 +188,7 @@ class _Unwrapping:
         self._follow_all(set_to_run(simple.words), simple, depth + 1)
         words = self._with_values(simple.words)
         while words and ASSIGNED.match(words[0].text):
-            words = words[1:]
+            words, self.sets = words[1:], True
         self._redirect(simple, words)
         if not words:
             return

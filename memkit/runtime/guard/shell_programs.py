@@ -23,6 +23,8 @@ _ONE_VERB = words_of(
     "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli"
 )
 """Programs whose first word is a verb, and the next ones names."""
+_TWO_VERBS = words_of("memkit")
+"""Programs whose first two words are a noun and a verb, and the next ones texts."""
 _NO_VERB = words_of(
     "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd"
     " mkdir touch cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr"
@@ -42,7 +44,7 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
 
     Before the first such word an option may or may not have a value, so that what stands behind one there counts too.
     """
-    left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else _MOST_VERBS
+    left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else 2 if name in _TWO_VERBS else _MOST_VERBS
     seen, after_option = False, False
     for word in words:
         if not left:

@@ -66,7 +66,7 @@ def inner_commands(
         yield from _crontab(words, piped=piped, inputs=inputs)
     elif INTERPRETER.fullmatch(name):
         yield from _code(name, words, fed)
-        yield from _module(words)
+        yield from _module(name, words)
     elif name in ("source", "."):
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
@@ -126,16 +126,38 @@ _MODULE = re.compile(r"-[bBdEhiIOPqRsSuvx]*m(.*)", re.DOTALL)
 """The option of Python that starts a module, after others that take no value."""
 
 
-def _module(words: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield the program that ``python -m MODULE …`` is another way to start."""
+_GIVEN_CODE = re.compile(r"-[bBdEhiIOPqRsSuvx]*c.*", re.DOTALL)
+_PROGRAM_FILE = re.compile(
+    r"(?:.*/)?(?P<package>[\w-]+)/__main__\.py|(?:.*/)?(?P<file>[\w-]+)/?"
+    r"|(?:\$\(|`)\s*(?:which|command -v|type -p|type -P)\s+(?P<found>[\w-]+)\s*[)`]"
+)
+"""A file or folder that starts a program, and the substitution that finds one."""
+
+
+def _module(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
+    """Yield the program that ``python -m MODULE …`` and ``python …/PROGRAM …`` are other ways to start."""
     position = 0
     while position < len(words) and words[position].text.startswith("-"):
-        if found := _MODULE.fullmatch(words[position].text):
+        option = words[position].text
+        if found := _MODULE.fullmatch(option):
             named = [literal(found[1])] if found[1] else list(words[position + 1 : position + 2])
-            program = [literal("aws") if word.text == "awscli" else word for word in named]
+            program = [_of_module(word) for word in named]
             yield Inner(words=(*program, *words[position + 2 - bool(found[1]) :]))
             return
-        position += 2 if words[position].text in ("-W", "-X") else 1
+        if _GIVEN_CODE.fullmatch(option):
+            return
+        position += 2 if option in ("-W", "-X") else 1
+    script = words[position].text if name.startswith(("python", "pypy")) and position < len(words) else ""
+    if file := _PROGRAM_FILE.fullmatch(script):
+        started = file["package"] or file["file"] or file["found"]
+        yield Inner(words=(literal(started), *words[position + 1 :]))
+
+
+def _of_module(word: ShellWord) -> ShellWord:
+    """Return the program that a module is: ``awscli`` is ``aws``, and a package starts by its ``__main__``."""
+    if not word.certain:
+        return word
+    return literal("aws" if word.text == "awscli" else word.text.removesuffix(".__main__"))
 
 
 def _lines(inputs: Sequence[ShellWord]) -> Iterator[str]:

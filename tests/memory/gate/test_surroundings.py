@@ -89,3 +89,28 @@ def test_ordinary_sentences_about_logins_pass(text: str) -> None:
 def test_it_is_read_in_time_that_grows_with_its_length(unit: str) -> None:
     """No pattern looks at the rest of a text again and again."""
     assert grows_with_its_length(lambda text: find_secrets(text), unit, 20_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "暗証番号は4711です", "비밀번호는 4711입니다", "A jelszavam kutya123", "הסיסמה שלי היא kelev123", "the pin for the alarm is 0 4 7 1", "my PIN: four seven one one",
+        "My passcode is one two three four", "my password is h u n t e r 2", "alarm code 4471", "The door code is 2580#", "The safe opens with 12-34-56",
+    ],
+)  # fmt: skip
+def test_a_code_is_found_however_it_is_told(text: str) -> None:
+    """Digits one by one or as words, letters one by one, before the verb of a language without blanks, or right behind its name."""
+    assert found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Postal PIN code of the office is 560001", "the postal code is 4711", "The compressor showed alarm code 4471", "The alarm code 4471 means low pressure", "The board uses pin: 1, 2, 3, 4",
+        "The door code has four digits", "The door code is 4 digits long", "My passcode is one of four", "The password is a b testing idea", "パスワードは8文字です", "パスワードは2024年に変えた", "A jelszavam hosszú", "הסיסמה שלי היא ארוכה",
+        "The safe opens with a key", "The shop opens with 12-34-56 on its sign", "error code 4471", "entry code paths 4471",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_code_is_none(text: str) -> None:
+    """Numbers of places, faults, pins of a board and lengths."""
+    assert not found(text)

@@ -255,6 +255,29 @@ VARIABLE = regex(r"(?i)[a-z_.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?ke
 CALLED = regex(r"[A-Za-z_][\w.]*[(\[]")
 """Code that takes a value from somewhere."""
 CARD_CODE = regex(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
+_DIGIT = r"(?:\d|zero|oh|one|two|three|four|five|six|seven|eight|nine)"
+SPELT_NUMBER = regex(
+    r"(?i)\b(?:pin(?: code| number)?|pass ?code|(?:door|gate|alarm|entry|access|safe|security) code)\b(?!s)"
+    rf"[^\n.;:=?\d]{{0,40}}?(?:\s(?:is|was|to)|\s?[:=])\s*(?P<bare>{_DIGIT}(?:[ -]{_DIGIT}){{3,7}})(?=\W*(?:$|[.!,;\n]))"
+)
+"""Digits that are told one by one, as figures or as words."""
+SPELT_WORD = regex(
+    r"(?i)\b(?:pass ?(?:word|phrase|code)|passwd|pwd)(?:[^\n.;:=?]{0,30}?\s(?:is|to)|\s?[:=])\s*"
+    r"(?P<bare>[^\W_](?: [^\W_]){4,40})(?=\W*(?:$|[.!,;\n]))"
+)
+"""A password that is told letter by letter."""
+LOCK_CODE = regex(
+    r"(?i)(?:(?:^|[.;:\n]\s*|\b(?:the|my|our|your)\s+)(?:front |back |garage )?(?:door|gate|alarm|entry|safe) code"
+    r"(?:\s+is\s*|\s*[:=]\s*|\s+)(?P<bare>[*#]?\d{4,8}[*#]?)(?=\W*(?:$|[.!,;\n])))"
+    r"|\b(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)\s+(?:with|by|using|at)\s+(?P<turns>\d{1,2}(?:-\d{1,2}){2,3})(?![\w-])"
+)
+"""What opens a door or a safe, where the sentence ends with it."""
+UNSPACED_NUMBER = regex(
+    r"(?:暗証番号|パスワード|密码|密碼|비밀번호|비번|암호)\s*(?:は|是|为|為|은|는|[:：])\s*(?P<bare>\d{4,8})(?=です|だ|でした|입니다|이다|예요|이에요|[。.!！\s]|$)"
+)
+"""Digits before the verb that ends a sentence without blanks."""
+POSTAL = regex(r"(?i)\b(?:postal|post|area|city|zip|delivery)\s+$")
+"""Before a PIN code that is the number of a place, as in India."""
 PHRASE = regex(
     r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
     r"(?P<bare>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})\b"
@@ -362,9 +385,21 @@ def _beside(text: str) -> Iterator[Span]:
         first, *others = match["bare"].lower().split()
         if first not in FUNCTION_WORDS and not ORDINARY_ENDING.search(first) and not JOINING & set(others):
             yield "password", match.start("bare"), match.end("bare")
-    for kind, pattern in (("recovery_phrase", PHRASE), ("pin", CARD_CODE)):
+    for kind, pattern in _WHOLE:
         for match in pattern.finditer(text):
-            yield kind, match.start("bare"), match.end("bare")
+            group = "bare" if match["bare"] else "turns"
+            yield kind, match.start(group), match.end(group)
+
+
+_WHOLE = (
+    ("recovery_phrase", PHRASE),
+    ("pin", CARD_CODE),
+    ("pin", SPELT_NUMBER),
+    ("pin", LOCK_CODE),
+    ("pin", UNSPACED_NUMBER),
+    ("password", SPELT_WORD),
+)
+"""Patterns whose value is a secret wherever they match."""
 
 
 def _stands_out(value: str, word: str) -> bool:
@@ -389,6 +424,8 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
     if PLACEHOLDER.fullmatch(value) or VARIABLE.fullmatch(value):
         return False
     if match["pin"]:
+        if POSTAL.search(match.string, max(0, match.start() - OWNER), match.start()):
+            return False
         return (value.isdigit() and 3 <= len(value) <= 8) or COMBINATION.fullmatch(value) is not None
     if match["weak"]:
         is_key = "token" in match["weak"].lower() and bool(KEY_LIKE.fullmatch(value))

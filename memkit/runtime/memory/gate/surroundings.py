@@ -17,7 +17,7 @@ _VALUE = r"[\"'`“]?(?P<bare>[^\s\"'`“”,;<>]{5,200})"
 _NAME = r"[\"'`]?[A-Za-z][\w.@+-]{0,40}[\"'`]?"
 _PASSWORD = (
     r"hasło(?:\s+to)?|heslo(?:\s+je)?|salasana(?:n[ai])?(?:\s+on)?|lösenord(?:et)?(?:\s+är)?|adgangskode(?:n)?(?:\s+er)?|passord(?:et)?(?:\s+er)?"
-    r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz[óo](?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|clave|wlan-schlüssel|비번|الرقم السري|wachtwoord|kennwort|passwort"
+    r"|парол[аь](?:\s+е)?|κωδικός(?:\s+είναι)?|συνθηματικό|m[ậa]t kh[ẩa]u(?:\s+l[àa])?|kata sandi(?:\s+adalah)?|şifre(?:m|si)?|parol[aă](?:\s+este)?|jelsz(?:[óo]|av)\w{0,4}(?:\s+az)?|geslo(?:\s+je)?|lozinka(?:\s+je)?|slaptažodis|parool|lykilorð|पासवर्ड|รหัสผ่าน|contrasenya|pasahitza|clave|wlan-schlüssel|비번|الرقم السري|wachtwoord|kennwort|passwort"
 )
 _WORD = rf"{STRONG}|pw|pswd|p[a@4][s5$]{{2}}w[o0]rd|p(?:[ ._*-]?[a@4])(?:[ ._*-][s5$]){{2}}[ ._*-]w[ ._*-][o0][ ._*-]r[ ._*-]d"
 _SPOKEN = (
@@ -36,7 +36,7 @@ _SPOKEN = (
     regex(rf"(?i)\bunlocks?\b[^\n.;]{{0,40}}?\bwith\s+{_VALUE}|\b(?:vault|safe|door|gate|laptop|phone|drive|disk|archive|box|account|wallet)\s+(?:opens|unlocks|decrypts)\s+(?:with|by|using)\s+{_VALUE.replace('bare', 'other')}"),
     regex(rf"(?i)\b(?:log(?:s|ged|ging)?|sign(?:s|ed|ing)?)[ -]?(?:in(?:to)?|on)\b[^\n.;]{{0,40}}?\b(?:with|as|using|by)\s+{_NAME}\s*(?:and|/|,|with|plus)\s*{_VALUE}"),
     # Other languages, with what it is for between; a line of a file of passwords.
-    regex(rf"(?i)(?<!\w)[\w-]*(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este|là|adalah|c['’]est)\s)\s*{_VALUE}"),
+    regex(rf"(?i)(?<!\w)[\w-]*(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este|là|adalah|c['’]est|היא|הוא)\s)\s*{_VALUE}"),
     regex(rf"(?i)(?<!\w)парол[ья]\w*\s+(?:от|для|к|на)\s+\w+\s+{_VALUE}"),
     regex(rf"(?i)(?<!\w)kata sandi\s+(?:saya|anda|kami|kita)\s+{_VALUE}|(?<!\w)parola(?:m|mız|nız|sı)\s+{_VALUE.replace('bare', 'other')}"),
     regex(rf"(?<![\w/:.])[\w.*-]+:\d{{2,5}}:[\w*-]+:[\w*-]+:{_VALUE}"),
