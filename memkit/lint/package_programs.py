@@ -14,7 +14,7 @@ FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.
 _SHELL_SUFFIXES = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
 _SHELL_NAMES = ("makefile", "justfile", "dockerfile", "procfile")
 _CONFIGURATION = frozenset({"json", "jsonc", "json5", "yaml", "yml", "toml", "ini", "ipynb"})
-_MOST_STRINGS = 2_000
+_MOST_STRINGS = 500
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,10 @@ _TELLS = re.compile(
 _SENTENCE = re.compile(r"[A-Z][a-z]+ \S+ ")
 _LINE = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:[\w.-]+[ \t]*[:=][ \t]*)?([^\n]{5,4000})$", re.MULTILINE)
 _QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.){5,4000})\"|'([^'\n]{5,4000})'")
-_MAY_RUN = re.compile(r"\b(?:curl|wget|fetch|aria2c|https?|base64|gbase64|xxd|openssl|uudecode|printf|echo|rev|tr)\b")
+_MAY_GIVE = re.compile(r"\b(?:curl|wget|fetch|aria2c|https?|base64|gbase64|xxd|openssl|uudecode|printf|echo|rev|tr)\b")
+_TAKES_OVER = re.compile(
+    r"(?=[\s\S]*?(?:\||`|[$<]\())(?=[\s\S]*?\b(?:\w{0,4}sh|python[\d.]*|perl|ruby|node|php|osascript|source|eval)\b)"
+)
 
 
 def configured_commands(code: str, language: str) -> Iterator[tuple[int, str]]:
@@ -92,15 +95,20 @@ def configured_commands(code: str, language: str) -> Iterator[tuple[int, str]]:
         return
     kinds = (_QUOTED,) if language in ("json", "jsonc", "json5", "ipynb") else (_QUOTED, _LINE)
     for kind in kinds:
-        for found in islice(kind.finditer(code), _MOST_STRINGS):
-            value = next(filter(None, found.groups()), "").lstrip("! ")
-            before = code[code.rfind("\n", 0, found.start()) + 1 : found.start(found.lastindex or 0)]
-            if not re.search(r"[|`]|[$<]\(", value) or not _MAY_RUN.search(value):
-                continue
-            if _TELLS.search(re.split(r"[,{]", before)[-1]) or _SENTENCE.match(value) or value.startswith("#"):
-                continue
+        for place, value in islice(filter(None, map(_command, kind.finditer(code))), _MOST_STRINGS):
             for line in re.split(r"\\n|\n", value.replace('\\"', '"')):
-                yield found.start(), line
+                yield place, line
+
+
+def _command(found: re.Match[str]) -> tuple[int, str] | None:
+    """Return place and text of a value that may be a command which takes what another one gives."""
+    value = next(filter(None, found.groups()), "").lstrip("! ")
+    if not _TAKES_OVER.match(value) or not _MAY_GIVE.search(value) or value.startswith("#"):
+        return None
+    before = found.string[max(0, found.start() - 80) : found.start(found.lastindex or 0)]
+    if _TELLS.search(re.split(r"[,{\n]", before)[-1]) or _SENTENCE.match(value):
+        return None
+    return found.start(), value
 
 
 # What is spelled in pieces

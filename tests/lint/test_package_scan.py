@@ -246,6 +246,16 @@ def test_a_large_script_is_read_in_time_that_grows_with_its_length(unit: str) ->
     assert grows_with_its_length(read, unit, 40_000)
 
 
+@pytest.mark.parametrize("unit", ['"a | curl" ', 'run: a | curl sh "', "- run: curl a | sh\n", "'a'\n+"])
+def test_a_large_configuration_is_read_in_time_that_grows_with_its_length(unit: str) -> None:
+    """Strings that may be commands are not looked for again and again."""
+
+    def read(text: str) -> object:
+        return scan_package(Package("x", [PackageFile("run.yml", text.encode())]))
+
+    assert grows_with_its_length(read, unit, 20_000)
+
+
 def test_a_checkout_is_read_without_its_history(tmp_path: Path) -> None:
     """What git keeps for itself is no part of a skill."""
     folder = write(tmp_path / "tidy", {**skill("tidy", "Convert."), ".git/config": "[x]\n"})
