@@ -367,8 +367,8 @@ def _in_program(program: PackageProgram) -> Iterator[tuple[int, str, str, str, s
     It is read as it is written, and with the strings that it puts together written whole.
     """
     for code in dict.fromkeys((program.code, spelled_out(program))):
-        for place, *told in _in_code(code, program.language):
-            yield _line(code, place), *told
+        for place, number, severity, message, shown in _in_code(code, program.language):
+            yield _line(code, place), number, severity, message, shown
 
 
 def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
@@ -376,8 +376,8 @@ def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
     for place, command in configured_commands(code, language):
-        for _, *told in _in_shell(command):
-            yield place, *told
+        for _, number, severity, message, shown in _in_shell(command):
+            yield place, number, severity, message, shown
 
 
 _FETCHERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})

@@ -200,7 +200,7 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
         OSError,
         RuntimeError,
     ) as error:
-        why = str(error).partition("\n")[0].rstrip(". ") or type(error).__name__
+        why = str(error).partition("\n")[0].rstrip(".: ") or type(error).__name__
         if not depth:
             told = f"{name} is damaged or no archive, and cannot be read: {why}."
             raise UsageError(f"{told} Give a folder, an archive or a SKILL.md.") from error
