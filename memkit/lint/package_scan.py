@@ -8,8 +8,8 @@ is sent in the same file, or in another that works with it.
 
 from __future__ import annotations
 
-import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -18,24 +18,34 @@ from pathlib import PurePosixPath
 import yaml
 
 from memkit.errors import UsageError
-from memkit.lint.families.hostile import skill_dangers
+from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.families.readings import invisible_runs
+from memkit.lint.package_programs import (
+    FENCE,
+    PROSE_SUFFIXES,
+    PackageProgram,
+    configured_commands,
+    is_document,
+    npm_hooks,
+    programs_of,
+    spelled_out,
+)
 from memkit.lint.package_signs import (
     DEPENDENCY,
     IN_PROSE,
-    KNOWN_INSTALLERS,
     POPULAR,
     PROMISES,
     SENDS,
     SIGNS,
     TAKES,
     Sign,
+    is_known_installer,
 )
 from memkit.runtime.guard.checks import words_of
 from memkit.runtime.guard.shell import Command, read_shell
 from memkit.skills.package import Package, PackageFile
 from memkit.skills.sheet_import import read_sheet
-from memkit.store.yaml import YamlError, load_yaml
+from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.terminal import is_unsafe, one_line
 
 
@@ -57,17 +67,16 @@ _CODE = words_of(
     """.sh .bash .zsh .fish .py .pyw .js .mjs .cjs .ts .tsx .rb .pl .php .lua .ps1 .psm1 .bat .cmd .r .go .rs .java
     .kt .swift .scpt .applescript .vbs .command .ipynb .pth"""
 )
-_SHELL = (".sh", ".bash", ".zsh", ".command", ".ksh", ".envrc")
-_PROSE = (".md", ".markdown", ".txt", ".rst", ".mdx", ".mdc", ".adoc", ".html", ".htm", "")
 _DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".srt", ".vtt", ".log")
 """What an agent reads as well as a document, though it is data."""
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
 _MOST_PROSE = 400_000
 """So much prose is read as skills are; that is slow, and every other check reads on."""
 _HEAD, _TAIL = 300_000, 100_000
 _MOST_FINDINGS = 200
 _MOST_LINES = 4_000
 _DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
+_DOCUMENT = re.compile(r"\.(?:pdf|docx?|xlsx?|pptx?|odt|rtf|png|jpe?g|gif|webp|bmp|ico|mp3|mp4|wav|ttf|woff2?)$", re.I)
+_PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!")
 _BINARY = (
     (b"\x7fELF", "a program for Linux"),
     (b"MZ", "a program for Windows"),
@@ -90,23 +99,26 @@ def scan_package(package: Package) -> list[PackageFinding]:
         for fault in package.faults
     ]
     texts: list[tuple[PackageFile, str]] = []
+    opened = {file.path.rpartition("!")[0] for file in package.files}
     for file in package.files:
         found += _about_name(file)
         text = file.text
-        if text is None:
+        if text is None and file.path not in opened:
             found.append(_unread(file))
+        elif text is None:
+            continue
         else:
             if len(text) > _HEAD + _TAIL:
                 found.append(_too_long(file))
                 text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
             texts.append((file, text))
-    teaches = any(_teaches(text) for _, text in texts)
+    subject = _subject(texts)
     left = _MOST_PROSE
     for file, text in sorted(texts, key=lambda one: PurePosixPath(one[0].path).name.lower() != "skill.md"):
-        prose = PurePosixPath(file.path).suffix.lower() in _PROSE
-        found += _in_prose(file.path, text, teaches=teaches) if prose and len(text) <= left else ()
+        prose = PurePosixPath(file.path).suffix.lower() in PROSE_SUFFIXES
+        found += _in_prose(file.path, text, subject) if prose and len(text) <= left else ()
         left -= len(text) if prose else 0
-        found += _in_text(file, text, teaches=teaches)
+        found += _in_text(file, text, subject)
     found += _flows(texts)
     found += _promises(texts)
     return _sorted(found)
@@ -123,7 +135,8 @@ def _about_name(file: PackageFile) -> Iterator[PackageFinding]:
     if any(is_unsafe(char) for char in file.path):
         shown = "".join("?" if is_unsafe(char) else char for char in file.path)
         yield PackageFinding("MKS102", "error", shown, 1, "The file's name has characters that nobody sees.")
-    if _DOUBLE.search(file.path):
+    program = file.content.startswith(_PROGRAMS) and _DOCUMENT.search(file.path)
+    if program or _DOUBLE.search(file.path):
         yield PackageFinding("MKS117", "error", file.path, 1, "The name says a document and the file is a program.")
 
 
@@ -144,10 +157,68 @@ def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
+def _lines_of(text: str, start: int, end: int) -> str:
+    """Return the whole lines that a part of a text stands on."""
+    return text[text.rfind("\n", 0, start) + 1 : (text + "\n").index("\n", end)]
+
+
+# What a package is about
+
+_TEACHES = re.compile(
+    r"\b(?:security|review\w*|audit\w*|detect\w*|scan\w*|vulnerab\w+|injection|pentest\w*|explains?|teach\w*|learn\w*|harden\w*|guard\w*|forensic\w*)\b",
+    re.I,
+)
+_TAUGHT = ("MKS101", "MKS105", "MKS106", "MKS113", "MKS114")
+_KEEPS = re.compile(
+    r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?|servers?|deploy\w*|provision\w*|terraform|ansible|cloud-init|infrastructure|vps|nginx|certificates?|certbot|sysadmin\w*|devops)\b",
+    re.I,
+)
+"""What a description says of a skill whose work it is to have something start again."""
+_COVERT = re.compile(
+    r"\bcurl\b|\bwget\b|/tmp/|/dev/shm|base64|\bnc\b|nohup|/\.(?!config/|local/)\w|authorized_keys|\.git/hooks|\.pth\b|hookspath|\balias\.|CurrentVersion",
+    re.I,
+)
+_COVERT_UNIT = re.compile(r"\bExec\w+=[^\n]*?(?:/tmp/|/dev/shm|/\.\w|\bcurl\b|\bwget\b|base64)")
+_ENABLES = re.compile(r"\bsystemctl\b[^\n/]{0,40}\benable\b(?![^\n;&|]*/)")
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What a package says that it is about, so that some of what it holds is no surprise."""
+
+    teaches: bool
+    """Whether a document says at its top that it is about attacks, so that it names some."""
+    keeps: bool
+    """Whether the skill says that it sets up what goes on running."""
+    brings_units: bool
+    """Whether it has services of its own; else those that it enables are the machine's."""
+
+    def expects(self, text: str, lines: str) -> bool:
+        """Return whether what starts again by these lines of a text is the skill's work, and nothing covert."""
+        if _COVERT.search(lines) or _COVERT_UNIT.search(text):
+            return False
+        return self.keeps or (not self.brings_units and _ENABLES.search(lines) is not None)
+
+
+_SAYS = re.compile(r"^(?:name|description|when_to_use)[ \t]*:[^\n]*(?:\n[ \t]+[^\n]*)*", re.MULTILINE)
+
+
+def _subject(texts: list[tuple[PackageFile, str]]) -> _Subject:
+    heads = [(file, text.split("\n---", 1)[0][:4000]) for file, text in texts if text.startswith("---")]
+    said = " ".join(
+        " ".join(_SAYS.findall(head)) for file, head in heads if PurePosixPath(file.path).name.lower() == "skill.md"
+    )
+    units = any(
+        PurePosixPath(file.path).suffix in (".service", ".timer", ".socket", ".path") or "systemd/" in text
+        for file, text in texts
+    )
+    return _Subject(any(_TEACHES.search(head) for _, head in heads), _KEEPS.search(said) is not None, units)
+
+
 # Prose
 
 
-def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
+def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFinding]:
     """Yield what the rules for skills find in a document."""
     front, body = "", text
     try:
@@ -157,10 +228,13 @@ def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding
     except UsageError:
         pass
     tools = _front_tools(text)
+    parts = [part for part in _parts(body) if part.strip()]
+    places = _places(text, parts, len(text) - len(body))
+    seen = any(True for _ in invisible_runs(text))
     data: dict[str, object] = {
         "name": "scanned",
         "description": front.strip() or "A document.",
-        "steps": [part for part in _parts(body) if part.strip()] or ["Read."],
+        "steps": parts or ["Read."],
     }
     if tools:
         data["front_matter"] = {"allowed-tools": tools}
@@ -171,20 +245,36 @@ def _in_prose(path: str, text: str, *, teaches: bool) -> Iterator[PackageFinding
     for danger in skill_dangers(document):
         written = document.text[danger.start : danger.end].strip()
         first = next((line.strip() for line in written.splitlines() if line.strip()), "")[:80]
-        place = max(text.find(first), 0) if first else 0
+        place = _place_of(danger, document, places) or max(text.find(first), 0)
+        if danger.code == "MKS102" and seen:
+            continue  # told where it is written
         if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
             continue
-        known = danger.code == "MKS105" and KNOWN_INSTALLERS.search(text[place : place + 400])
-        taught = danger.code in _TAUGHT and teaches and _is_defence(text, place)
-        said = danger.code == "MKS111" and _SCHEDULES.search(front) is not None
+        lines = _lines_of(text, place, min(place + len(written), len(text)))
+        known = danger.code == "MKS105" and is_known_installer(lines)
+        taught = danger.code in _TAUGHT and subject.teaches and _is_defence(text, place)
+        said = danger.code == "MKS111" and subject.expects(text, lines)
         severity = "warning" if known or taught or said or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
 
 
-_SCHEDULES = re.compile(
-    r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?)\b", re.I
-)
-"""What a description says of a skill whose work it is to have something start again."""
+def _places(text: str, parts: list[str], start: int) -> list[int]:
+    """Return where in a text its parts begin, which follow each other from ``start`` on."""
+    places = []
+    for part in parts:
+        start = text.index(part, start)
+        places.append(start)
+        start += len(part)
+    return places
+
+
+def _place_of(danger: Danger, document: Document, places: list[int]) -> int | None:
+    """Return where in a document stands what was found in the skill that was made of its parts."""
+    spans = document.spans.items()
+    path = danger.path or next((path for path, (start, end) in spans if path[1:] and start <= danger.start < end), ())
+    if path[:1] != ("steps",) or len(path) != 2 or not places:
+        return None
+    return places[int(path[1])] + bisect_left(document.offsets(path), danger.start)
 
 
 def _front_tools(text: str) -> str:
@@ -196,7 +286,7 @@ def _parts(body: str) -> list[str]:
     """Return the paragraphs of a document, fenced code whole."""
     parts: list[str] = []
     place = 0
-    for found in _FENCE.finditer(body):
+    for found in FENCE.finditer(body):
         parts += re.split(r"\n\s*\n", body[place : found.start()])
         parts.append(found.group())
         place = found.end()
@@ -224,42 +314,26 @@ def comment_tells(comment: str) -> bool:
 # Code
 
 
-def _in_text(file: PackageFile, text: str, *, teaches: bool) -> Iterator[PackageFinding]:
+def _in_text(file: PackageFile, text: str, subject: _Subject) -> Iterator[PackageFinding]:
     path, name = file.path, PurePosixPath(file.path).name.lower()
-    suffix = PurePosixPath(name).suffix
-    prose = (
-        suffix in _PROSE
-        and name not in ("makefile", "dockerfile", "justfile", "procfile")
-        and not text.startswith("#!")
-    )
     for start, _, what in islice(invisible_runs(text), 5):
         yield PackageFinding("MKS102", "error", path, _line(text, start), f"Invisible here: {what}.")
-    if prose:
-        blocks = [(found.start(3), found.group(3), found.group(2).lower()) for found in _FENCE.finditer(text)]
-    else:
-        shell = (
-            suffix in _SHELL
-            or name in ("makefile", "justfile", "dockerfile")
-            or re.match(r"#!.{0,40}\b(?:ba|z|da|k)?sh\b", text)
-        )
-        blocks = [(0, text, "sh" if shell else suffix[1:])]
-    if name == "package.json":
-        for start, script, _ in (hooks := _package_scripts(text)):
-            if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", script):
-                told = "What npm runs by itself at an install speaks to the network."
-                yield PackageFinding("MKS105", "error", path, _line(text, start), told, one_line(script, 80))
-        blocks = [*hooks, *blocks]
-    read_by_agents = prose or suffix in _DATA
-    for one in _signs_in(text, IN_PROSE) if read_by_agents else ():
-        place, code_found, severity, message, shown = one
-        if not (teaches and _is_defence(text, place)):
-            yield PackageFinding(code_found, severity, path, _line(text, place), message, shown)
-    for start, code, language in blocks:
-        for one in _in_code(code, language):
-            place, code_found, severity, message, shown = one
-            if prose and code_found in (*_TAUGHT, "MKS116") and _is_defence(text, start + place):
-                continue
-            yield PackageFinding(code_found, severity, path, _line(text, start + place), message, shown)
+    hooks = npm_hooks(text) if name == "package.json" else []
+    for hook in hooks:
+        if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", hook.code):
+            told = "What npm runs by itself at an install speaks to the network."
+            yield PackageFinding("MKS105", "error", path, _line(text, hook.start), told, one_line(hook.code, 80))
+    read_by_agents = is_document(path, text) or PurePosixPath(name).suffix in _DATA
+    for place, code, severity, message, shown in _signs_in(text, IN_PROSE) if read_by_agents else ():
+        if not (subject.teaches and _is_defence(text, place)):
+            yield PackageFinding(code, severity, path, _line(text, place), message, shown)
+    for program in (*hooks, *programs_of(path, text)):
+        for line, code, severity, message, shown in _in_program(program):
+            place = program.start + len("".join(program.code.splitlines(keepends=True)[: line - 1]))
+            if code == "MKS111" and subject.expects(text, _lines_of(text, place, place)):
+                severity = "warning"
+            if not (program.is_shown and code in (*_TAUGHT, "MKS116") and _is_defence(text, place)):
+                yield PackageFinding(code, severity, path, _line(text, program.start) + line - 1, message, shown)
     yield from _dependencies(file, text)
 
 
@@ -274,18 +348,6 @@ def _is_defence(text: str, place: int) -> bool:
     return _DEFENCE.search(text[max(0, place - 300) : place + 120]) is not None
 
 
-_TEACHES = re.compile(
-    r"\b(?:security|review\w*|audit\w*|detect\w*|scan\w*|vulnerab\w+|injection|pentest\w*|explains?|teach\w*|learn\w*|harden\w*|guard\w*|forensic\w*)\b",
-    re.I,
-)
-_TAUGHT = ("MKS101", "MKS105", "MKS106", "MKS113", "MKS114")
-
-
-def _teaches(text: str) -> bool:
-    """Return whether a document says at its top that it is about attacks, so that it names some."""
-    return text.startswith("---") and _TEACHES.search(text.split("\n---", 1)[0][:4000]) is not None
-
-
 def _signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str, str, str]]:
     lowered = code.lower()
     for sign in signs:
@@ -295,14 +357,27 @@ def _signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str,
             around = code[max(0, found.start() - 200) : found.end() + 200]
             if not (sign.unless and sign.unless.search(around)):
                 shown = next((line.strip() for line in found.group().splitlines() if line.strip()), "")
-                yield found.start(), sign.code, "error", sign.message, one_line(shown, 80)
+                known = sign.code == "MKS105" and is_known_installer(_lines_of(code, *found.span()))
+                yield found.start(), sign.code, "warning" if known else "error", sign.message, one_line(shown, 80)
+
+
+def _in_program(program: PackageProgram) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield line, code, severity, message and text of what a program does that no skill needs.
+
+    It is read as it is written, and with the strings that it puts together written whole.
+    """
+    for code in dict.fromkeys((program.code, spelled_out(program))):
+        for place, number, severity, message, shown in _in_code(code, program.language):
+            yield _line(code, place), number, severity, message, shown
 
 
 def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield place, code, severity, message and text of what code does that no skill needs."""
     yield from _signs_in(code, SIGNS)
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
+    for place, command in configured_commands(code, language):
+        for _, number, severity, message, shown in _in_shell(command):
+            yield place, number, severity, message, shown
 
 
 _FETCHERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})
@@ -319,9 +394,9 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
             names = [command.name for command in commands]
             fetches = any(name in _FETCHERS for name in names)
             unwraps = any(_unwraps(command) for command in commands)
-            runs = [name for name in names if _RUNNERS.fullmatch(name)]
+            runs = any(_RUNNERS.fullmatch(command.name) and not _has_program(command) for command in commands)
             if runs and (fetches or unwraps) and _joined(line):
-                known = fetches and not unwraps and KNOWN_INSTALLERS.search(line)
+                known = fetches and not unwraps and is_known_installer(line)
                 what = (
                     ("MKS106", "runs what is wrapped so that nobody reads it")
                     if unwraps
@@ -329,6 +404,13 @@ def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
                 )
                 yield place, what[0], "warning" if known else "error", f"This {what[1]}.", one_line(line.strip(), 80)
         place += len(line) + 1
+
+
+def _has_program(command: Command) -> bool:
+    """Return whether an interpreter is given a module or a line that runs nothing else, so that its input is data."""
+    texts = [word.text for word in command.words]
+    given = any(text in ("-m", "-c", "-e", "-n") for text in texts) and not command.name.endswith("eval")
+    return given and not any(re.search(r"\$\(|`|\b(?:exec|eval|system|subprocess|popen)\b|<\(", text) for text in texts)
 
 
 def _unwraps(command: Command) -> bool:
@@ -352,21 +434,6 @@ def _joined(line: str) -> bool:
             line,
         )
     )
-
-
-def _package_scripts(text: str) -> list[tuple[int, str, str]]:
-    """Return what npm runs by itself when a package is installed."""
-    try:
-        scripts = json.loads(text).get("scripts", {})
-    except (ValueError, AttributeError, RecursionError):
-        return []
-    if not isinstance(scripts, dict):
-        return []
-    return [
-        (max(text.find(f'"{name}"'), 0), str(scripts[name]), "sh")
-        for name in ("preinstall", "install", "postinstall", "prepare")
-        if name in scripts
-    ]
 
 
 def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
@@ -424,20 +491,26 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
     takes: list[tuple[str, str, re.Match[str]]] = []
     sends: list[tuple[str, str]] = []
     for file, text in texts:
-        prose = PurePosixPath(file.path).suffix.lower() in _PROSE and not text.startswith("#!")
-        code = "\n".join(_code_of(text)) if prose else text
+        prose = PurePosixPath(file.path).suffix.lower() in PROSE_SUFFIXES and not text.startswith("#!")
+        code = "\n".join(_code_of(text)) if prose else _whole(file.path, text)
         taken, sent = TAKES.search(code), SENDS.search(code)
         if taken:
             takes.append((file.path, code, taken))
         if sent:
             sends.append((file.path, code))
         if taken and sent and not (prose and _is_defence(text, text.find(taken.group()))):
-            yield _flow(file.path, text, taken, "")
+            yield _flow(file.path, text if prose else code, taken, "")
     for path, code, taken in takes[:50]:
         for other, sending in sends[:50]:
             joined = other != path and any(_names_both(text, path, other) for _, text in texts[:200])
             if joined or (other != path and _work_together(path, code, other, sending)):
                 yield _flow(path, code, taken, other)
+
+
+def _whole(path: str, text: str) -> str:
+    """Return a program, and behind it the lines that read otherwise once its strings are put together."""
+    spelled = "".join(spelled_out(program) for program in programs_of(path, text))
+    return text if spelled == text else spelled
 
 
 _IMPORTS = re.compile(
@@ -452,7 +525,7 @@ def _names_both(text: str, one: str, other: str) -> bool:
 
 
 def _code_of(text: str) -> Iterator[str]:
-    yield from (found.group(3) for found in _FENCE.finditer(text))
+    yield from (found.group(3) for found in FENCE.finditer(text))
     yield from re.findall(r"`([^`\n]{5,300})`", text)
 
 
@@ -495,7 +568,7 @@ def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
                 continue
             for other, code in texts:
                 in_skill = PurePosixPath(other.path).is_relative_to(folder)
-                body = "\n".join(_code_of(code)) if PurePosixPath(other.path).suffix.lower() in _PROSE else code
+                body = "\n".join(_code_of(code)) if PurePosixPath(other.path).suffix.lower() in PROSE_SUFFIXES else code
                 done = breaks.search(body) if in_skill else None
                 if done:
                     place = max(code.find(done.group()), 0)

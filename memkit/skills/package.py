@@ -82,6 +82,12 @@ class Package:
             return {path.partition("/")[2]: file for path, file in files.items()}
         return files
 
+    @property
+    def shows_itself(self) -> bool:
+        """Return whether it has a sheet of a skill, or a trick that is told in any case."""
+        sheet = any(PurePosixPath(file.path).name.lower() == "skill.md" for file in self.files)
+        return sheet or any(fault.hostile for fault in self.faults)
+
     def fault(self, path: str, message: str, *, hostile: bool = False) -> None:
         """Note a fault."""
         shown = "".join("?" if is_unsafe(char) else char for char in path)
@@ -92,7 +98,8 @@ def open_package(place: Path) -> Package:
     """Return what lies at ``place``: a folder, an archive, or a ``SKILL.md`` alone.
 
     Raises:
-        UsageError: There is nothing, or it cannot be read.
+        UsageError: There is nothing, it cannot be read, or it is an archive that holds no skill: nobody may take the
+            silence on what was not read for a verdict.
     """
     package = Package(place.name or place.resolve().name)
     try:
@@ -113,6 +120,8 @@ def open_package(place: Path) -> Package:
         raise UsageError(f"{place} cannot be read: {error.strerror or error}.") from error
     if not package.files and not package.faults:
         raise UsageError(f"{place} holds no file. Give a folder, an archive or a SKILL.md.")
+    if package.is_archive and not package.shows_itself:
+        raise UsageError(f"{place} holds no SKILL.md that can be read. Give a package of a skill.")
     return package
 
 
@@ -164,7 +173,8 @@ def _add(package: Package, path: str, content: bytes, *, executable: bool, depth
     if depth and any(is_unsafe(char) for char in path):
         package.fault(path, "The file's name has characters that nobody sees.", hostile=True)
     package.files.append(PackageFile(path, content, executable, depth > 0))
-    if lowered.endswith(ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7"):
+    named = lowered.endswith(ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7")
+    if named or content.startswith(b"PK\x03\x04"):  # documents of an office are archives, too
         if depth >= _DEEPEST:
             package.fault(path, "An archive in an archive in an archive was not opened.", hostile=True)
         else:
@@ -190,7 +200,11 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
         OSError,
         RuntimeError,
     ) as error:
-        package.fault(name, f"The archive is damaged or of an unknown kind, and was not read: {error}.")
+        why = str(error).partition("\n")[0].rstrip(".: ") or type(error).__name__
+        if not depth:
+            told = f"{name} is damaged or no archive, and cannot be read: {why}."
+            raise UsageError(f"{told} Give a folder, an archive or a SKILL.md.") from error
+        package.fault(name, f"The archive is damaged or of an unknown kind, and was not read: {why}.")
 
 
 def _leaves(path: str) -> bool:

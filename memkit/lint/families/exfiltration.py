@@ -13,7 +13,7 @@ from memkit.lint.families.skills import texts_of
 from memkit.store.yaml import KeyPath
 
 PRIVATE = re.compile(
-    r"(?:~|\$home|/root|/home/\S{1,40}?)?/?\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws/credentials|\.aws\b(?!\.)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials\b"
+    r"(?:~|\$home|/root|/home/\S{1,40}?)?/?\.ssh\b(?!/[\w.-]{1,40}\.pub\b)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub\b)|\.aws/credentials|\.aws\b(?!\.)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials\b"
     r"|\.docker/config\.json|\.kube/config|\bkubeconfig\b|(?<![\w.])\.env\b(?! (?:example|sample|template)|\.(?:example|sample|template))|\.gnupg\b|/etc/(?:passwd|shadow)\b"
     r"|\bprintenv\b|(?:^|[|;&`(:]|\$\(|\brun\s)\s*env\s*(?:\||>|`|\)|$)|\ball (?:of )?(?:the |your )?environment variables\b|\benvironment variables\b|\bos\.environ\b(?!\[|\.get)|\bprocess\.env\b(?!\.|\[)"
     r"|\b(?:private|ssh|signing|gpg|encryption) keys?\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b|\bcredentials?\b|\bpasswords\b|\bsecrets\b(?! manager)|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bwallets?\b|\bseed phrases?\b"
@@ -53,7 +53,7 @@ _AUTHENTICATES = re.compile(
 )
 
 _HARD = re.compile(
-    r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
+    r"\.ssh\b(?!/[\w.-]{1,40}\.pub\b)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub\b)|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.gnupg|/etc/(?:passwd|shadow)|\bprintenv\b|\benv\b\s*[|>`)]|\ball (?:of )?(?:the |your )?environment variables|\bos\.environ|\bprocess\.env"
     r"|(?<![\w.])\.env\b|\.docker/config|\.kube/config|(?:private|ssh|signing|gpg) keys?\b|\bcookies?\b|\bkeychain\b|\bkeyring\b|\bseed phrase|\bwallets?\b|_history\b|\b(?:chat|conversation|browsing|shell) (?:history|log)|\bsystem prompt\b|\bpasswords\b|\bcredentials\b|\bsecrets\b|\b(?:api|access|secret|auth|session|bearer|refresh) (?:keys|tokens)\b"
     r"|\s~/?(?=\s)|\bscreen ?shots? of|\bconversation so far\b|\bmemories\b|\bmemory\b|\bgh auth token\b|get secrets?\b|169\.254\.169\.254|\bhome (?:directory|folder)\b|\bclipboard\b|\barchive/|\bcontacts\b|\binbox\b|\bconversations?\b|\bprivate (?:data|files|notes|messages|repos\w*)\b|\bcustomer (?:data|records|database|list)\b|\bpersonal data\b|\beverything (?:you know |known |stored )?about (?:the |your )?(?:user|owner)\b"
 )

@@ -139,7 +139,7 @@ DECODED = (
     ),
     HostileOrder(
         "base64|xxd|openssl|b64",
-        rf"(?:\beval\b|\bexec\b|\bsource\b|(?:{SHELL})\s+(?:-\w+\s+)*-\w*[ce]\w*|(?:{SHELL})\s+<\(|(?:{SHELL})\s+<<<)\s*[\"']?\s*(?:\$\(|`|<?\(|\()?[^\n]{{0,200}}?(?:base64\s+(?:-d|-di|-D|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)[^\n]{{0,40}}\s-d\b|b64decode|base64_decode|frombase64string)",
+        rf"(?:(?:\beval\b|\bexec\b|\bsource\b|(?:{SHELL})\s+(?:-\w+\s+)*-\w*[ce]\w*)[^\n]{{0,80}}?[(`]|(?:{SHELL})\s+<\(|(?:{SHELL})\s+<<<)[^\n]{{0,200}}?(?:base64\s+(?:-d|-di|-D|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)[^\n]{{0,40}}\s-d\b|b64decode|base64_decode|frombase64string)",
     ),
     HostileOrder(
         "exec|eval|function(|loads",

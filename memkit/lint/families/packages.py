@@ -17,8 +17,10 @@ _SKILL = "name: walk\ndescription: Walks the dog.\nwhen_to_use: The dog is at th
 
 
 def package_findings(folder: Path) -> Iterator[Finding]:
-    """Yield what is found in the files beside a skill of a store."""
+    """Yield what is found in the files beside a skill of a store; what a scan only mentions of a rule is no finding."""
     for found in scan_package(open_package(folder)):
+        if found.severity != "error" and found.code != "MKS118":
+            continue
         path = folder / found.path.partition("!")[0]
         yield Finding(found.code, found.message, path, found.line)
 
