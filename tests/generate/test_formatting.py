@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -218,3 +219,13 @@ def test_no_line_of_the_owner_is_lost(
     assert new <= {line.rstrip(b"\r").decode() for line in merged.content.split(b"\n")}
     if set(own) == set(base) and own == base:
         assert merged.content.replace(b"\r\n", b"\n") == texts[2]
+
+
+def test_json_on_other_lines_is_no_edit(git: Plumbing) -> None:
+    """A compiled file that an earlier memkit spread over more lines is the template's still; one with an edit is not."""
+    base, theirs = b'{"audit": {"keep": "365d"}, "k": 1}\n', b'{"audit": {"keep": "365d"}, "b": 2, "k": 1}\n'
+    spread, changed = (json.dumps({"audit": {"keep": keep}, "k": 1}, indent=2).encode() for keep in ("365d", "1d"))
+
+    assert merge_content(git, base, spread, theirs, LABELS, python=False).content == theirs
+    assert says_the_same(spread, base, python=False) and not says_the_same(changed, base, python=False)
+    assert merge_content(git, base, changed, theirs, LABELS, python=False).marked

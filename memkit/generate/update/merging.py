@@ -7,6 +7,7 @@ what the owner added is never touched; and where a rule cannot decide, the owner
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tempfile
@@ -143,7 +144,7 @@ def merge_content(
     """Join what the owner and the template made of ``base``, which is None where both added a file."""
     if own == theirs or theirs == base:
         return MergedText(own)
-    if own == base:
+    if own == base or (base is not None and _is_same_json(own, base)):
         return MergedText(theirs)
     if is_binary(own) or is_binary(theirs):
         return MergedText(own, unmerged=True)
@@ -155,7 +156,21 @@ def merge_content(
 
 def says_the_same(own: bytes, base: bytes, *, python: bool) -> bool:
     """Return whether the owner changed nothing but how a file is written."""
-    return own == base or (not is_binary(own) and Wording(own, base, python=python).shown == base)
+    return (
+        own == base
+        or _is_same_json(own, base)
+        or (not is_binary(own) and Wording(own, base, python=python).shown == base)
+    )
+
+
+def _is_same_json(own: bytes, base: bytes) -> bool:
+    """Return whether two texts are JSON of one value: memkit wrote compiled files on more lines once."""
+    if own[:1] not in (b"{", b"[") or base[:1] not in (b"{", b"["):
+        return False
+    try:
+        return bool(json.loads(own) == json.loads(base))
+    except ValueError:
+        return False
 
 
 def has_marks(content: bytes) -> bool:
