@@ -222,7 +222,7 @@ def test_no_line_of_the_owner_is_lost(
 
 
 def test_json_on_other_lines_is_no_edit(git: Plumbing) -> None:
-    """A compiled file that an earlier memkit spread over more lines is the template's still; one with an edit is not."""
+    """A compiled file that an earlier memkit spread over more lines is the template's still, one with an edit not."""
     base, theirs = b'{"audit": {"keep": "365d"}, "k": 1}\n', b'{"audit": {"keep": "365d"}, "b": 2, "k": 1}\n'
     spread, changed = (json.dumps({"audit": {"keep": keep}, "k": 1}, indent=2).encode() for keep in ("365d", "1d"))
 
