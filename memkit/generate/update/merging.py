@@ -168,7 +168,8 @@ def _is_same_json(own: bytes, base: bytes) -> bool:
     if own[:1] not in (b"{", b"[") or base[:1] not in (b"{", b"["):
         return False
     try:
-        return bool(json.loads(own) == json.loads(base))
+        # With only other line ends the merge keeps what the owner's are.
+        return Wording(own, base, python=False).shown != base and bool(json.loads(own) == json.loads(base))
     except ValueError:
         return False
 
