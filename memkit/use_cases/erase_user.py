@@ -46,6 +46,7 @@ from memkit.store.files import WrittenPlaces, write_whole
 from memkit.store.git import writing
 from memkit.store.git_process import require_git
 from memkit.store.layout import git_folder, keys_home, require_writable_inside
+from memkit.store.schema import suggestion
 from memkit.store.tokens import ServerTokens
 from memkit.terminal import shell_word
 from memkit.use_cases.store import starter_files
@@ -143,8 +144,10 @@ def erase_user(
         only_key = about is None and _has_only_key(workspace, user)
         plan = replace(_plan(survey, only_key=only_key), about=about, projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
-            whom = f"told of {about!r} to" if about else "held on"
-            raise NegativeAnswer(f"Nothing is {whom} {user!r}. Nothing was changed.")
+            if about:
+                raise NegativeAnswer(f"Nothing is told of {about!r} to {user!r}. Nothing was changed.")
+            near = suggestion(user, workspace.archive.users())
+            raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.{near}")
         if dry_run:
             return Erasure(plan, done=False, removed=plan.removed)
         workspace.keys.require_use()

@@ -62,6 +62,17 @@ def test_a_user_of_whom_nothing_is_stored_may_be_misspelt(words: tuple[str, ...]
     assert any(one["code"] == "unknown-user" for one in envelope["diagnostics"])
 
 
+def test_whoever_is_to_be_erased_may_be_misspelt(id: str, said: Said) -> None:
+    """Also where a search by that name left a line of the audit log, which is there to be erased."""
+    erase = ("memory", "erase", "--user", "adda", "--dry-run")
+
+    assert "Nothing is held on 'adda'. Nothing was changed. Did you mean 'ada'?" in said(*erase)[1]
+
+    said("memory", "search", "tea", "--user", "adda")
+    assert "Nothing is stored of 'adda'. Did you mean 'ada'?" in said(*erase)[1]
+    assert "Did you mean 'ada'?" in said(*erase[:-1], "--yes")[1]
+
+
 def test_an_id_or_its_user_may_be_misspelt(id: str, said: Said) -> None:
     """One letter of it, or whose it is; in small letters it is the same id."""
     wrong = id[:-1] + ("0" if id[-1] != "0" else "1")

@@ -372,17 +372,22 @@ def erase(
     if not dry_run:
         require_person("'memkit memory erase'")
 
+    workspace = front.workspace
+    findings: list[Diagnostic] = []
+
     def confirm(plan: ErasurePlan) -> None:
+        # A look-up by a misspelt name left a line of the audit log, so there is something to erase and to ask about.
+        findings.extend(front.nobody(user))
         lines = [f"{line}\n" for line in _plan_lines(plan)]
         front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
 
-    workspace = front.workspace
-    misspelt = front.nobody(user)  # said before anybody agrees: a look-up by that name leaves a line of the audit log
     erasure = erase_user(
         workspace, user, confirm=confirm, out=out, dry_run=dry_run, redact_files=redact,
         whole_repository=whole_repository, about=about,
     )  # fmt: skip
-    findings = misspelt + [
+    if dry_run:
+        findings += front.nobody(user)
+    findings += [
         diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
     ]
     findings += [
