@@ -250,8 +250,12 @@ def beginnings(ids: Iterable[str], least: int = 6) -> dict[str, str]:
     {'01M8ABCDEF': '01M8ABCDE', '01M8ABCDXY': '01M8ABCDX', '01N0000000': '01N000'}
     """
     ordered = sorted(set(ids))
-    shared = [0, *(len(os.path.commonprefix(pair)) for pair in pairwise(ordered)), 0]
+    shared = [0, *(_shared(*pair) for pair in pairwise(ordered)), 0]
     return {id: id[: max(least, shared[at] + 1, shared[at + 1] + 1)] for at, id in enumerate(ordered)}
+
+
+def _shared(one: str, other: str) -> int:
+    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 # What the terminal is, and a page at a time.

@@ -11,7 +11,6 @@ from datetime import date, datetime
 from functools import cached_property
 from heapq import merge
 from itertools import islice
-from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
@@ -55,6 +54,11 @@ def unobserved(event: dict[str, object]) -> None:
 
 NOBODY = ""
 """Whom a question is about that only asks for what is shared."""
+
+
+def _beginning(one: str, other: str) -> str:
+    same = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return one[: next(same, min(len(one), len(other)))]
 
 
 def _id(record: Record) -> str:
@@ -167,7 +171,7 @@ class ArchiveReader:
             for id in ids:
                 is_known, beside = self._index.catalogue.beside(id)
                 if is_known:
-                    shared = max((len(commonprefix([id, other])) for other in beside), default=0)
+                    shared = max((len(_beginning(id, other)) for other in beside), default=0)
                     found[id] = id[: max(least, shared + 1)]
             return found
 
