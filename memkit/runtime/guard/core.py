@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .checks import NO, first_of
 from .interface import (
@@ -297,10 +298,21 @@ class Policy:
 
 def compile_policy(data: Mapping[str, JSON]) -> Policy:
     """Return the compiled policy; raise ``PolicySetError`` with the first fault."""
-    faults = policy_faults(data)
+    compiled, faults = _read(data)
     if faults:
         raise faults[0]
-    return _build(data)
+    in_force = _in_force(data)
+    if in_force is not data:
+        compiled, _ = _read(in_force)
+    return Policy(
+        name=in_force["name"],
+        rule=in_force["rule"],
+        enforcement=in_force["enforcement"],
+        effect=in_force.get("effect"),
+        active=in_force.get("active", True),
+        alternatives=compiled.get("match", ()),
+        exceptions=compiled.get("exceptions", ()),
+    )
 
 
 FORMER_TRUST = ("verified", "candidate", "quarantined", "rejected")
@@ -327,40 +339,29 @@ def _in_force(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return {**data, "effect": effect, "match": [one or {"tool": "*"} for one in kept]}
 
 
-def _build(data: Mapping[str, JSON]) -> Policy:
-    data = _in_force(data)
-    return Policy(
-        name=data["name"],
-        rule=data["rule"],
-        enforcement=data["enforcement"],
-        effect=data.get("effect"),
-        active=data.get("active", True),
-        alternatives=compile_match(data["match"], ("match",)) if "match" in data else (),
-        exceptions=tuple(_exception(item, ("exceptions", i)) for i, item in enumerate(data.get("exceptions", ()))),
-    )
-
-
 def policy_faults(data: JSON) -> list[PolicySetError]:
     """Return everything that is wrong with the data of a policy, each with its place."""
+    return _read(data)[1]
+
+
+def _read(data: JSON) -> tuple[dict[str, Any], list[PolicySetError]]:
+    """Return what is compiled of each field of a policy, and everything that is wrong with it."""
     if not isinstance(data, Mapping):
-        return [PolicySetError("a policy is a mapping of fields")]
-    name = data.get("name")
-    owner = name if isinstance(name, str) else ""
+        return {}, [PolicySetError("a policy is a mapping of fields")]
+    compiled: dict[str, Any] = {}
     faults = [PolicySetError(f"the field {key} is missing") for key in _REQUIRED if key not in data]
-    faults += [*_field_faults(data), *_pairing_faults(data)]
-    return [PolicySetError(fault.message, path=fault.path, policy=owner) for fault in faults]
-
-
-def _field_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
     for key, value in data.items():
         if key not in _FIELDS:
-            yield PolicySetError(f"unknown field {key!r}{suggestion(str(key), tuple(_FIELDS))}", path=(key,))
-            continue
-        try:
-            if check := _FIELDS[key]:
-                check(value, (key,))
-        except PolicySetError as fault:
-            yield fault
+            faults.append(PolicySetError(f"unknown field {key!r}{suggestion(str(key), tuple(_FIELDS))}", path=(key,)))
+        elif read := _FIELDS[key]:
+            try:
+                compiled[key] = read(value, (key,))
+            except PolicySetError as fault:
+                faults.append(fault)
+    faults += _pairing_faults(data)
+    name = data.get("name")
+    owner = name if isinstance(name, str) else ""
+    return compiled, [PolicySetError(fault.message, path=fault.path, policy=owner) for fault in faults]
 
 
 def _pairing_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
@@ -398,11 +399,10 @@ def _close(value: JSON, known: tuple[str, ...]) -> str:
     return hint if "did you mean" in hint else ""
 
 
-def _exceptions(value: JSON, path: Path) -> None:
+def _exceptions(value: JSON, path: Path) -> tuple[CompiledException, ...]:
     if not isinstance(value, list):
         raise PolicySetError("needs a list of exceptions, each with text and match", path=path)
-    for index, item in enumerate(value):
-        _exception(item, (*path, index))
+    return tuple(_exception(item, (*path, index)) for index, item in enumerate(value))
 
 
 def _exception(data: JSON, path: Path) -> CompiledException:
@@ -467,4 +467,4 @@ _FIELDS: Mapping[str, Callable[[JSON, Path], object] | None] = {
     "superseded_by": _name,
     **dict.fromkeys(("tags", "changelog", "deprecated")),
 }
-"""Every field of a policy with the check of its value; those without one decide nothing, and the schema checks them."""
+"""Every field of a policy with what checks and compiles its value; of those without, only the schema says anything."""
