@@ -55,9 +55,11 @@ INSTEAD = ", or leave it out with '--provider reference'"
 """How to talk to a store that nobody trusted."""
 LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
+"""Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 NAMED = 3
 """Lines that are wrong are said one by one; the rest is a number."""
-"""Adds between two commits of memory, where ``git.commit`` is ``batch``."""
+UNWRITTEN = frozenset({"refusal", "index", "torn"})
+"""What the archive tells of without having written a line that is committed."""
 
 
 def utc_now() -> datetime:
@@ -97,6 +99,8 @@ class Workspace:
         self._held: list[Callable[[], None]] = []
         self.damage: list[ShardProblem] = []
         """What was found wrong with the archive's lines, or moved back, while they were read."""
+        self._told = 0
+        """Changes of which the archive told since the last commit."""
         self.tells_damage = True
         """False where the answer itself names it."""
 
@@ -586,6 +590,7 @@ class Workspace:
         The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
         """
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
+        self._told = 0
         try:
             pending = self._pending(added)
             if not force and (due is None or pending < due):
@@ -616,12 +621,15 @@ class Workspace:
         learned = "domains/learned"  # git refuses a path that is not there
         return ["archive", learned] if (self.root / learned).is_dir() else ["archive"]
 
-    def end_batch(self, *, added: int = 0, subject: str = "") -> None:
-        """Commit what a chat, import or erasure wrote; where that cannot be done it is said, and nothing is lost."""
+    def end_batch(self, *, added: int | None = None, subject: str = "") -> None:
+        """Commit what a chat, import or erasure wrote; where that cannot be done it is said, and nothing is lost.
+
+        ``added`` says how many changes that were; by default those that the archive told of.
+        """
         if self.settings["git.commit"] == "manual":
             return
         try:
-            self.commit_memory(force=True, added=added, subject=subject)
+            self.commit_memory(force=True, added=self._told if added is None else added, subject=subject)
         except (MemkitError, OSError) as error:
             self._not_committed(error)
 
@@ -635,6 +643,7 @@ class Workspace:
             self._heard(event["problems"])
             return
         self.audit.append(event)
+        self._told += event["event"] not in UNWRITTEN
         if event["event"] == "torn":
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
 

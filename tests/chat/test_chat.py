@@ -136,6 +136,15 @@ def test_paging_out_keeps_turns_findable(say: Say, monkeypatch: pytest.MonkeyPat
     assert "Ingrid" in asked["message"]
 
 
+def test_a_commit_says_how_much_a_talk_changed(say: Say, store: Path) -> None:
+    """Whoever reads the log sees how many changes each conversation made, and no word of them."""
+    say("My dog is called Rex and I live in Rome.", "--consent")
+    say("No, my dog is called Max.")
+
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=store, capture_output=True, text=True, check=True).stdout
+    assert log.splitlines()[:2] == ["Remember 1 change", "Remember 3 changes"]  # consent and two facts; a correction
+
+
 def test_a_session_goes_on_where_it_stopped(say: Say) -> None:
     """With the same session the messages are there again; another one starts empty; turns are counted on."""
     first = say("My dog is called Rex.", "--consent")["data"]
