@@ -69,8 +69,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = [HERE / "example_store.sh", room, HERE / "example_memories.jsonl"]
     done = subprocess.run(["bash", *script], env=environment(base), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
-    shutil.copytree(base, tmp_path_factory.getbasetemp() / "examples-kept", symlinks=True)
+    shutil.copytree(base, _kept(base), symlinks=True)
     return base
+
+
+def _kept(base: Path) -> Path:
+    """Return where the copy of a room lies; a worker that leaves this file and comes back makes another room."""
+    return base.with_name(f"{base.name}-kept")
 
 
 def environment(base: Path) -> dict[str, str]:
@@ -145,7 +150,7 @@ def here(line: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 def restore(base: Path) -> None:
     """Put back what an example changed."""
-    kept = base.parent / "examples-kept"
+    kept = _kept(base)
     for name in ("room", "home"):
         for path in (base / name).iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
