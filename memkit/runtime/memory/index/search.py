@@ -118,7 +118,7 @@ def _ask(
     past = _past(corpus, terms, question.as_of) if question.as_of else []
     losers = _outsiders(corpus, terms, {found.id for found in past})
     statistics = _with(statistics, terms, past)
-    limit = max(FEWEST_CANDIDATES, 8 * question.k)
+    limit = max(FEWEST_CANDIDATES, 4 * question.k)
     first_types = question.types if question.types and corpus.has_few(question.types) else ()
     candidates = corpus.found(corpus.best(finders, statistics, limit, first_types))
     is_all = len(candidates) < limit

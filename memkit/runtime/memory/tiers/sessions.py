@@ -287,7 +287,7 @@ class SessionFile:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                json.dump(self._sealer.seal(data), file, ensure_ascii=False)
+                file.write(json.dumps(self._sealer.seal(data), ensure_ascii=False))  # in C, and dump is not
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)
