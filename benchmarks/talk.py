@@ -1,7 +1,7 @@
 """Recall of single turns in talk that was written, among talk that was made: by stems, default, records, meaning.
 
-``talk.txt`` has what two friends write over two years and questions about it, most of which need several turns or a
-name that another turn brings up. Each of their sessions is spread over one of forty made ones
+``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
+need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
 (``tests/bench/conversations``). The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as
 ``memkit bench retrieval`` takes it.
 """
@@ -24,18 +24,19 @@ from memkit.bench.measure import Measurement, measure, ranker
 from memkit.runtime.embeddings.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
-WRITTEN = Path(__file__).with_name("talk.txt")
-PLACES = {"Ann": "Dana", "Bob": "Piet"}
+TALKS = {"talk": ("Dana", "Piet"), "talk_later": ("Nora", "Ellen")}
+"""Files of written talk with who talks: the first was there when searches were tuned, the later one to report on."""
+MADE = ("Ann", "Bob")
 ALL, HOPS = "all", "several turns"
 K = 10
 
 
-def written() -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
+def written(talk: str) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
     """Return the sessions that people wrote, and the questions about them."""
     sessions: list[list[dict[str, Any]]] = []
     questions: list[dict[str, Any]] = []
     at = ""
-    for line in WRITTEN.read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name(f"{talk}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
             at = line[2:]
             sessions.append([])
@@ -50,17 +51,18 @@ def written() -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
     return sessions, questions
 
 
-def lines(seed: int) -> Iterator[dict[str, Any]]:
+def lines(seed: int, talk: str) -> Iterator[dict[str, Any]]:
     """Yield turns and questions: what was written stands among what is made by rule."""
     sys.path.insert(0, str(ROOT / "tests" / "bench"))
     from conversations import conversations
 
+    names = dict(zip(MADE, TALKS[talk], strict=True))
     made: dict[str, list[dict[str, Any]]] = {}
     for line in conversations(seed):
         if "turn" in line:
-            text = re.sub("|".join(PLACES), lambda name: PLACES[name[0]], line["turn"])
-            made.setdefault(line["session"], []).append(line | {"turn": text, "speaker": PLACES[line["speaker"]]})
-    sessions, questions = written()
+            text = re.sub("|".join(names), lambda name: names[name[0]], line["turn"])
+            made.setdefault(line["session"], []).append(line | {"turn": text, "speaker": names[line["speaker"]]})
+    sessions, questions = written(talk)
     step = len(made) // len(sessions)
     for place, (name, turns) in enumerate(made.items()):
         number, rest = divmod(place, step)
@@ -73,12 +75,12 @@ def lines(seed: int) -> Iterator[dict[str, Any]]:
     yield from questions
 
 
-def measured(seeds: int, modes: list[str], vectors: Path | None) -> Measurement:
+def measured(talk: str, seeds: int, modes: list[str], vectors: Path | None) -> Measurement:
     """Return what each way to search finds in the talk, with so many different ones around it."""
     embedder = LocalEmbedder(vectors) if vectors else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "talk.jsonl")
-        told = (line | {"dialogue": str(seed)} for seed in range(seeds) for line in lines(seed))
+        told = (line | {"dialogue": str(seed)} for seed in range(seeds) for line in lines(seed, talk))
         path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
         dialogues = load_dataset(path).dialogues
         return measure(dialogues, modes, [K], lambda mode, dialogue: ranker(mode, dialogue, embedder))
@@ -92,15 +94,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     modes = ["stems", "default", "records", *(["hybrid"] if given.vectors else [])]
-    done = measured(given.seeds, modes, given.vectors)
-    found = {(row.mode, row.kind): row.recall[K] for row in done.rows if row.granularity == "turn"}
-    kinds = (ALL, HOPS, "one turn")
-    rows = [
-        {"case": f"{mode}, {kind}", "ours": ours, "peer": peer, "ratio": ours / peer}
-        for mode in modes
-        for kind in kinds
-        for ours, peer in [(found[mode, kind], found["stems", kind])]
-    ]
+    rows = []
+    for talk in TALKS:
+        done = measured(talk, given.seeds, modes, given.vectors)
+        found = {(row.mode, row.kind): row.recall[K] for row in done.rows if row.granularity == "turn"}
+        rows += [
+            {"case": f"{talk}: {mode}, {kind}", "ours": ours, "peer": peer, "ratio": ours / peer}
+            for mode in modes
+            for kind in (ALL, HOPS, "one turn")
+            for ours, peer in [(found[mode, kind], found["stems", kind])]
+        ]
     print_rows(rows, as_json=given.json)
 
 

@@ -6,7 +6,6 @@ What takes lines in and reads events is imported when there are any: a search of
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,22 +92,27 @@ ORDER BY about, moment, writer, place"""
 """What ``in_order`` does, for all events at once and without holding them."""
 
 
-@dataclass(frozen=True, eq=False)
 class FoundRecord:
     """A record of the index, as a search needs it: most are measured by their words and looked at no further."""
 
-    id: str
-    status: str
-    tokens: Sequence[str]
-    document: int
-    read: Callable[[], Record]
-    is_turn: bool = False
-    """Whether it is a turn of a conversation that was imported."""
+    def __init__(
+        self, id: str, status: str, tokens: Sequence[str], document: int, read: Callable[[], Record], *, is_turn: bool
+    ) -> None:
+        """Take what the index holds beside the record.
+
+        Args:
+            document: Its number in the corpus.
+            read: Parses the record.
+            is_turn: Whether it is a turn of a conversation that was imported.
+        """
+        self.id, self.status, self.tokens, self.document = id, status, tokens, document
+        self.is_turn = is_turn
+        self._read = read
 
     @cached_property
     def record(self) -> Record:
         """The record in its present state."""
-        return self.read()
+        return self._read()
 
 
 def _record(data: str) -> Record:
@@ -239,7 +243,7 @@ class CorpusIndex:
                         FROM records WHERE document IN ({",".join("?" * len(some))})"""
             for document, id, status, tokens, data, is_turn in self._sql.execute(query, some):
                 read = partial(_record, data)
-                rows[document] = FoundRecord(id, status, tokens.split(), document, read, bool(is_turn))
+                rows[document] = FoundRecord(id, status, tokens.split(), document, read, is_turn=bool(is_turn))
         return [rows[document] for document in documents]
 
     def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
