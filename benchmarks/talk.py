@@ -1,19 +1,20 @@
 """Recall of single turns in talk that was written, among talk that was made: by stems, default, records, meaning.
 
-``talk.txt`` has what two friends write over two years and questions about it, most of which need several turns or a
-name that another turn brings up. Each of their sessions is spread over one of forty made ones
-(``tests/bench/conversations``). The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a model as
-``memkit bench retrieval`` takes it.
+``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
+need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
+(``tests/bench/conversations``). The many topics are the decisions of this project. The peer of a row is what
+plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +25,24 @@ from memkit.bench.measure import Measurement, measure, ranker
 from memkit.runtime.embeddings.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
-WRITTEN = Path(__file__).with_name("talk.txt")
-PLACES = {"Ann": "Dana", "Bob": "Piet"}
+TALKS = {"talk": ("Dana", "Piet"), "talk_later": ("Nora", "Ellen")}
+"""Files of written talk with who talks: the first was there when searches were tuned, the later one to report on."""
+MADE = ("Ann", "Bob")
 ALL, HOPS = "all", "several turns"
-K = 10
+K, EVERY = 10, 100_000
+"""The first of what is ranked, and all."""
+TOPICS = 6
+"""Decisions in one session."""
+FEWEST_WORDS = 5
+"""A shorter paragraph is no turn."""
 
 
-def written() -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
+def written(talk: str) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
     """Return the sessions that people wrote, and the questions about them."""
     sessions: list[list[dict[str, Any]]] = []
     questions: list[dict[str, Any]] = []
     at = ""
-    for line in WRITTEN.read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name(f"{talk}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
             at = line[2:]
             sessions.append([])
@@ -50,17 +57,18 @@ def written() -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
     return sessions, questions
 
 
-def lines(seed: int) -> Iterator[dict[str, Any]]:
+def lines(seed: int, talk: str) -> Iterator[dict[str, Any]]:
     """Yield turns and questions: what was written stands among what is made by rule."""
     sys.path.insert(0, str(ROOT / "tests" / "bench"))
     from conversations import conversations
 
+    names = dict(zip(MADE, TALKS[talk], strict=True))
     made: dict[str, list[dict[str, Any]]] = {}
     for line in conversations(seed):
         if "turn" in line:
-            text = re.sub("|".join(PLACES), lambda name: PLACES[name[0]], line["turn"])
-            made.setdefault(line["session"], []).append(line | {"turn": text, "speaker": PLACES[line["speaker"]]})
-    sessions, questions = written()
+            text = re.sub("|".join(names), lambda name: names[name[0]], line["turn"])
+            made.setdefault(line["session"], []).append(line | {"turn": text, "speaker": names[line["speaker"]]})
+    sessions, questions = written(talk)
     step = len(made) // len(sessions)
     for place, (name, turns) in enumerate(made.items()):
         number, rest = divmod(place, step)
@@ -73,15 +81,33 @@ def lines(seed: int) -> Iterator[dict[str, Any]]:
     yield from questions
 
 
-def measured(seeds: int, modes: list[str], vectors: Path | None) -> Measurement:
-    """Return what each way to search finds in the talk, with so many different ones around it."""
+def many_topics(half: int) -> Iterator[dict[str, Any]]:
+    """Yield the paragraphs of every other decision of this project as turns, six decisions a session, and their titles
+    as questions, each answered by the paragraph that says what was decided.
+    """
+    pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))[half::2]
+    random.Random(half).shuffle(pages)
+    for place, page in enumerate(pages):
+        number, at = place // TOPICS, f"2025-{1 + place // TOPICS:02}-06"
+        # A list of decisions begins with the first of them.
+        whole = re.sub(r"(\*\*Decision\.\*\*)\s+", r"\1 ", page.read_text(encoding="utf-8").strip())
+        head, *parts = re.split(r"\n\s*\n|\n(?=- )", whole)
+        for turn, part in enumerate(part for part in parts if len(part.split()) > FEWEST_WORDS):
+            id, text = f"{page.stem}-{turn}", re.sub(r"\*\*[A-Z][a-z ]+\.\*\*\s*", "", part)
+            yield {"turn": text, "id": id, "session": str(number), "speaker": ("Ann", "Bob")[turn % 2], "at": at}
+            if part.startswith("**Decision.**"):
+                title = head.splitlines()[0].partition(". ")[2]
+                yield {"question": title, "evidence": [id], "type": "one turn", "at": "2026-01-10"}
+
+
+def measured(given: Iterable[dict[str, Any]], modes: list[str], vectors: Path | None) -> Measurement:
+    """Return what each way to search finds in dialogues, among the first and among all that it ranks."""
     embedder = LocalEmbedder(vectors) if vectors else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "talk.jsonl")
-        told = (line | {"dialogue": str(seed)} for seed in range(seeds) for line in lines(seed))
-        path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+        path.write_text("\n".join(map(json.dumps, given)), encoding="utf-8")
         dialogues = load_dataset(path).dialogues
-        return measure(dialogues, modes, [K], lambda mode, dialogue: ranker(mode, dialogue, embedder))
+        return measure(dialogues, modes, [K, EVERY], lambda mode, dialogue: ranker(mode, dialogue, embedder))
 
 
 def main() -> None:
@@ -92,15 +118,33 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     modes = ["stems", "default", "records", *(["hybrid"] if given.vectors else [])]
-    done = measured(given.seeds, modes, given.vectors)
-    found = {(row.mode, row.kind): row.recall[K] for row in done.rows if row.granularity == "turn"}
-    kinds = (ALL, HOPS, "one turn")
-    rows = [
-        {"case": f"{mode}, {kind}", "ours": ours, "peer": peer, "ratio": ours / peer}
-        for mode in modes
-        for kind in kinds
-        for ours, peer in [(found[mode, kind], found["stems", kind])]
-    ]
+    told = {
+        talk: [line | {"dialogue": str(seed)} for seed in range(given.seeds) for line in lines(seed, talk)]
+        for talk in TALKS
+    }
+    told |= {f"many topics, half {half + 1}": many_topics(half) for half in range(2)}
+    rows = []
+    for name, dialogues in told.items():
+        done = measured(dialogues, modes, given.vectors)
+        found = {(row.mode, row.kind): row.recall for row in done.rows if row.granularity == "turn"}
+        rows += [
+            {
+                "case": f"{name}: {mode}, {kind}",
+                "ours": recall[K],
+                "peer": (peer := found["stems", kind][K]),
+                "ratio": recall[K] / peer,
+            }
+            for (mode, kind), recall in found.items()
+        ]
+        most = found["default", ALL][EVERY]
+        rows.append(
+            {
+                "case": f"{name}: evidence that shares a word, or leads on by a name",
+                "ours": most,
+                "peer": 1.0,
+                "ratio": most,
+            }
+        )
     print_rows(rows, as_json=given.json)
 
 

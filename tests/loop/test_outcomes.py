@@ -162,6 +162,22 @@ def test_a_page_is_the_source_of_what_was_made_of_it() -> None:
     ]
 
 
+def test_each_of_two_pages_is_a_source_of_what_was_made_of_both() -> None:
+    """The record has the address that was read first, and the answer that cites it names both."""
+    pages = ["https://gate.example/today", "https://gate.example/trains"]
+    calls = [("send", {"url": page}) for page in pages]
+    agent = agent_with(
+        *calls, ("archival_memory_insert", {"text": "Gate B7 opens at six"}), "Noted.", open_world=True
+    )
+
+    agent.respond("When does the gate open, and is there a train?")
+
+    (record,) = agent.memory.archive.records(user_id="ada")
+    assert record.source_url == pages[0]
+    agent.script += [f"At six [{record.id}]."]
+    assert [one["source_url"] for one in agent.respond("Say it again").data["sources"]] == pages
+
+
 def test_what_a_search_found_is_an_observation() -> None:
     """It can be cited, and taints only where it is tainted; text of the surroundings always does."""
     agent = agent_with("Tea.", "Tea.")

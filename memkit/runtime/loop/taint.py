@@ -27,13 +27,13 @@ def new_marker() -> str:
 
 def visible(text: str) -> str:
     """Return ``text`` with control and invisible format characters spelled out."""
-    return "".join(_spelled(character) for character in text)
+    # Each turn shows whole summaries: a character is looked up once, however often it stands there.
+    hidden = {ord(character): f"\\u{ord(character):04x}" for character in set(text) if _is_hidden(character)}
+    return text.translate(hidden) if hidden else text
 
 
-def _spelled(character: str) -> str:
-    if character in KEPT_CONTROLS or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-        return character
-    return f"\\u{ord(character):04x}"
+def _is_hidden(character: str) -> bool:
+    return character not in KEPT_CONTROLS and unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def fence(text: str, source: str, marker: str) -> str:

@@ -111,6 +111,10 @@ class Turn:
 
     def recall(self, intent: Intent) -> str:
         """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
+        with self.agent.memory.asked_about():
+            return self._recalled(intent)
+
+    def _recalled(self, intent: Intent) -> str:
         opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
         memory = self.agent.memory
         constraints = memory.constraints(intent.query)

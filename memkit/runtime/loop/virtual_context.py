@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -199,6 +200,11 @@ class VirtualContextMemory:
             "procedural": self._in_procedures(query, k),
         }
         return [Block(tier, tuple(found[:k])) for tier, found in tiers.items() if found]
+
+    def asked_about(self) -> AbstractContextManager[None]:
+        """Hold the archive while a turn asks it several questions: what is on disk is looked at once for all."""
+        hold = getattr(self.archive, "asked_about", None)
+        return nullcontext() if hold is None or not self.user_id else hold(self.user_id)
 
     def constraints(self, query: str) -> list[Found]:
         """Return the live constraints of the user that hold in general or whose tags ``query`` names."""

@@ -100,6 +100,8 @@ class ArchiveReader:
         self._readers = 0
         """How many questions are being answered, one within the other."""
         self._strange: dict[str, bool] = {}
+        self._no_strangers: bool | None = None
+        """Whether all writers are known, as of most stores: then no record has to be looked up."""
         self._in_question: frozenset[str | None] = frozenset()
         """Whom they are about."""
         self._cache = cache
@@ -388,6 +390,10 @@ class ArchiveReader:
             return ()
         with self._reading(user_id):
             catalogue = self._index.catalogue
+            if self._no_strangers is None:
+                self._no_strangers = not any(map(self._is_strange, catalogue.writers()))
+            if self._no_strangers:
+                return ()
             found = [writer for writer in catalogue.writers_of(id) if self._is_strange(writer)]
             if not found:
                 return ()
@@ -829,6 +835,7 @@ class ArchiveReader:
             self._check_open()
             if not self._readers:
                 self._strange.clear()
+                self._no_strangers = None
                 self._follow_move()
             # A question that another one asks is about the same state of things.
             if not self._readers or not self._in_question & {user_id, None}:

@@ -334,6 +334,10 @@ class Catalogue:
         is_known = self._sql.execute("SELECT 1 FROM lines WHERE id=?", (id,)).fetchone() is not None
         return is_known, [one for one in (before, after) if one is not None]
 
+    def writers(self) -> set[str]:
+        """Return who wrote any of the lines."""
+        return {shard_writer(path)[0] for (path,) in self._shards("path", ())}
+
     def writers_of(self, id: str) -> list[str]:
         """Return who wrote the lines with this id."""
         query = "SELECT DISTINCT path FROM lines JOIN shards ON num = shard WHERE id=?"

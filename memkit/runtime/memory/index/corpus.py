@@ -6,6 +6,7 @@ What takes lines in and reads events is imported when there are any: a search of
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,6 +76,7 @@ REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 OWN_TABLES = (
     "corpus", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents", "pieces",
 )  # fmt: skip
+FEW_OF_A_TYPE = 200
 ASKED_AT_ONCE = 500
 """Rows in one question; SQLite allows no more than some hundred values in old builds."""
 
@@ -90,13 +92,31 @@ ORDER BY about, moment, writer, place"""
 """What ``in_order`` does, for all events at once and without holding them."""
 
 
-class FoundRecord(NamedTuple):
-    """A record of the index, as a search needs it."""
+class FoundRecord:
+    """A record of the index, as a search needs it: most are measured by their words and looked at no further."""
 
-    record: Record
-    status: str
-    tokens: Sequence[str]
-    document: int = 0
+    def __init__(
+        self, id: str, status: str, tokens: Sequence[str], document: int, read: Callable[[], Record], *, is_turn: bool
+    ) -> None:
+        """Take what the index holds beside the record.
+
+        Args:
+            document: Its number in the corpus.
+            read: Parses the record.
+            is_turn: Whether it is a turn of a conversation that was imported.
+        """
+        self.id, self.status, self.tokens, self.document = id, status, tokens, document
+        self.is_turn = is_turn
+        self._read = read
+
+    @cached_property
+    def record(self) -> Record:
+        """The record in its present state."""
+        return self._read()
+
+
+def _record(data: str) -> Record:
+    return Record.from_checked(json.loads(data))
 
 
 class Outsider(NamedTuple):
@@ -174,16 +194,17 @@ class CorpusIndex:
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
         return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
 
-    def candidates(self, terms: Sequence[str], statistics: CorpusStatistics, limit: int) -> list[FoundRecord]:
-        """Return the live records that fit ``terms`` best."""
-        return self.found(self.best(terms, statistics, limit))
-
     def best(
         self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, types: Sequence[str] = ()
     ) -> list[int]:
         """Return the documents of the live records that fit ``terms`` best; with ``types`` only those of them."""
         within = None if not types else self._of_types(types)
         return self._words.candidates(terms, statistics, limit, within) if terms and within != set() else []
+
+    def has_few(self, types: Sequence[str]) -> bool:
+        """Return whether so few live records are of ``types`` that it is cheaper to look at them alone."""
+        query = f"SELECT 1 FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live' LIMIT 1 OFFSET ?"
+        return self._sql.execute(query, (*types, FEW_OF_A_TYPE)).fetchone() is None
 
     def _of_types(self, types: Sequence[str]) -> set[int]:
         query = f"SELECT document FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live'"
@@ -217,11 +238,12 @@ class CorpusIndex:
         rows: dict[int, FoundRecord] = {}
         for start in range(0, len(documents), ASKED_AT_ONCE):
             some = documents[start : start + ASKED_AT_ONCE]
-            query = f"""SELECT document, coalesce(present, written), status, tokens FROM records
-                        WHERE document IN ({",".join("?" * len(some))})"""
-            for document, data, status, tokens in self._sql.execute(query, some):
-                record = Record.from_checked(json.loads(data))
-                rows[document] = FoundRecord(record, status, tokens.split(), document)
+            query = f"""SELECT document, id, status, tokens, coalesce(present, written),
+                        actor='import' AND session_id IS NOT NULL
+                        FROM records WHERE document IN ({",".join("?" * len(some))})"""
+            for document, id, status, tokens, data, is_turn in self._sql.execute(query, some):
+                read = partial(_record, data)
+                rows[document] = FoundRecord(id, status, tokens.split(), document, read, is_turn=bool(is_turn))
         return [rows[document] for document in documents]
 
     def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:

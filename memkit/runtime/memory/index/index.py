@@ -43,7 +43,7 @@ class Index:
         self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
         self._followed: set[str] = set()
-        """Corpora that the change under way caught up with; the store's lock keeps them so."""
+        """Corpora that the question or the change under way caught up with; a change has the store's lock."""
         self._catalogue: Catalogue | None = None
         self._borrowed: TemporaryDirectory[str] | None = None
 
@@ -58,6 +58,8 @@ class Index:
 
     def refresh(self, users: Users = None) -> None:
         """Take in what the log has gained or lost of what is about ``users``."""
+        if not self._is_changing():
+            self._followed.clear()
         self._served(lambda: self.catalogue.refresh(self._log, users), users=users)
 
     def refresh_to_write(self, users: Users = None) -> None:
@@ -84,8 +86,7 @@ class Index:
         if name in self._followed and name in self._open:
             return self._open[name]
         index = self._served(lambda: self._caught_up(name))
-        if self._is_changing():
-            self._followed.add(name)
+        self._followed.add(name)
         return index
 
     def corpus_holding(self, id: str, user_id: str | None) -> str | None:

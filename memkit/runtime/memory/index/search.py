@@ -7,6 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -116,10 +117,11 @@ def _ask(
     statistics = corpus.statistics(terms)
     finders = finding_terms(terms, statistics)
     past = _past(corpus, terms, question.as_of) if question.as_of else []
-    losers = _outsiders(corpus, terms, {found.record.id for found in past})
+    losers = _outsiders(corpus, terms, {found.id for found in past})
     statistics = _with(statistics, terms, past)
-    limit = max(FEWEST_CANDIDATES, 8 * question.k)
-    candidates = corpus.candidates(finders, statistics, limit)
+    limit = max(FEWEST_CANDIDATES, 4 * question.k)
+    first_types = question.types if question.types and corpus.has_few(question.types) else ()
+    candidates = corpus.found(corpus.best(finders, statistics, limit, first_types))
     is_all = len(candidates) < limit
     while candidates or past or meaning:
         measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
@@ -127,8 +129,8 @@ def _ask(
         if meaning:
             scored = meaning.added(scored, corpus, terms, statistics, limit)
             is_all = is_all and len(scored) < limit
-        reasons = {found.record.id: _objection(found.record, question) for found, _ in scored}
-        passed = [(found, parts) for found, parts in scored if not reasons[found.record.id]]
+        reasons = {found.id: _objection(found.record, question) for found, _ in scored}
+        passed = [(found, parts) for found, parts in scored if not reasons[found.id]]
         if len(passed) >= question.k or is_all:
             break
         limit *= 8
@@ -139,7 +141,7 @@ def _ask(
     else:
         return [], losers
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
-    losers += [Loser(one.found.record.id, "floor") for one in measured if one.found.record.id not in reasons]
+    losers += [Loser(one.found.id, "floor") for one in measured if one.found.id not in reasons]
     return _hits(passed, question, settings, uses), losers
 
 
@@ -167,16 +169,16 @@ def _with_related(
         if hit.id in weights and not hit.record.taint:
             more = max(hit.parts["relevance"], weights[hit.id] * best)
             parts = {**hit.parts, "relevance": more, "relation": weights[hit.id]}
-            scored.append((FoundRecord(hit.record, "live", ()), parts))
+            scored.append((FoundRecord(hit.id, "live", (), 0, partial(_record_of, hit), is_turn=False), parts))
     lost = []
     for corpus in corpora:
         for found in corpus.with_ids([id for id in weights if id not in here]):
             if found.record.taint:
                 continue  # words alone find it
             reason = _objection(found.record, question)
-            weight = weights[found.record.id]
+            weight = weights[found.id]
             if reason:
-                lost.append(Loser(found.record.id, reason))
+                lost.append(Loser(found.id, reason))
             else:
                 parts = {"relevance": weight * best, "bm25": 0.0, "coverage": 0.0, "relation": weight}
                 scored.append((found, parts))
@@ -184,6 +186,10 @@ def _with_related(
     chosen = {hit.id for hit in more_hits} | {one.id for one in lost}
     rest = [hit for hit in kept if hit.id not in chosen]
     return [*rest, *more_hits], [*timely, *lost, *(one for one in losers if one.id not in chosen)]
+
+
+def _record_of(hit: Hit) -> Record:
+    return hit.record
 
 
 def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[FoundRecord]:
@@ -230,7 +236,7 @@ def _measured(
     asked, and stands beside what does. What an agent or a person noted stands for itself.
     """
     query = weighed(statistics, terms)
-    turns = [one.document for one in candidates if _is_turn(one)]
+    turns = [one.document for one in candidates if one.is_turn]
     said = corpus.said_around(turns, len(NEAR)) if turns else {}
     context = {document: _in_context(document, said) for document in said}
     # The mean length is that of documents by themselves; a turn that borrows words is as much longer as others are.
@@ -247,16 +253,11 @@ def _measured(
     return measured
 
 
-def _is_turn(found: FoundRecord) -> bool:
-    """Return whether a record is a turn of a conversation that was imported."""
-    return found.record.actor == "import" and bool(found.record.session_id)
-
-
 def _bridged(
     measured: list[Measured], corpus: CorpusIndex, terms: Sequence[str]
 ) -> tuple[list[Measured], frozenset[str]]:
     """Return ``measured`` with the turns that go on with a rare name which the first of them hold, and those names."""
-    first = nlargest(BRIDGED, (one for one in measured if _is_turn(one.found)), key=lambda one: one.score)
+    first = nlargest(BRIDGED, (one for one in measured if one.found.is_turn), key=lambda one: one.score)
     best = first[0].score if first else 0.0
     worths: defaultdict[str, float] = defaultdict(float)
     for found, score, _ in first if best > 0 else ():
@@ -334,7 +335,7 @@ def _objection(record: Record, question: SearchQuestion) -> str:
 
 
 def _hits(passed: Sequence[Scored], question: SearchQuestion, settings: RetrievalSettings, uses: Uses) -> list[Hit]:
-    counts = uses([found.record.id for found, _ in passed])
+    counts = uses([found.id for found, _ in passed])
     hits = []
     for found, relevance in passed:
         record = found.record

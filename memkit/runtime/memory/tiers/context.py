@@ -64,6 +64,10 @@ class MainContext:
         self.counter = count or counter()
         """How tokens are counted; a `TokenCounter` says by which rule."""
         self.count = lru_cache(maxsize=1024)(self.counter)
+        # A prompt is counted several times a turn, and most of its messages are those of the turn before.
+        self._tokens_of = lru_cache(maxsize=1024)(
+            lambda *texts: MESSAGE_OVERHEAD + sum(self.count(as_sent(text)) for text in texts)
+        )
         self.section_limit = context.core_section_limit
         self.compress_at = context.compress_at
         self.keep_recent = context.keep_recent
@@ -129,7 +133,9 @@ class MainContext:
 
     def message_tokens(self, message: Mapping[str, Any]) -> int:
         """Return the tokens of one message, its tool calls and the format around it."""
-        return MESSAGE_OVERHEAD + sum(self.count(text) for text in message_texts(message))
+        if message.get("tool_calls"):
+            return MESSAGE_OVERHEAD + sum(map(self.count, message_texts(message)))
+        return self._tokens_of(*(str(message.get(key) or "") for key in TEXTS))
 
     def shortened(self, text: str, tokens: int) -> str:
         """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
@@ -237,9 +243,13 @@ def is_spoken(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "user" and message.get("name") != "memory"
 
 
+TEXTS = ("role", "content", "name", "tool_call_id")
+"""Keys of a message whose values a request carries as they are."""
+
+
 def message_texts(message: Mapping[str, Any]) -> list[str]:
     """Return every text of ``message`` as a request carries it."""
-    texts = [as_sent(str(message.get(key) or "")) for key in ("role", "content", "name", "tool_call_id")]
+    texts = [as_sent(str(message.get(key) or "")) for key in TEXTS]
     return texts + [call_text(call) for call in message.get("tool_calls") or ()]
 
 

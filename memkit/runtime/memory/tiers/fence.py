@@ -82,6 +82,7 @@ def _headline(record: Record) -> str:
     if record.valid_until:
         facts["until"] = record.valid_until[:10]
     if record.source_url:
+        # Further pages that it was drawn from are among what tainted it.
         facts["from"] = record.source_url
     return f"[{record.id}] " + " ".join(f"{name}={value}" for name, value in facts.items()) + _marked(record.taint)
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..gate.secrets import mask, masked_tree
 from ..log.files import make_private, open_regular, whole_file
 from ..record.lines import DECODER, NoSealer, Sealer, shown
+from .budget import EARLIER
 from .context import MainContext, Message
 
 TAIL = 64
@@ -160,6 +161,8 @@ KNOWN = 500
 """Ids of records that a session may still cite; the newest ones."""
 TITLE = ("name", "parent", "agent_id", "started_at")
 """What tells one session from another for its user; absent where nobody said it."""
+BESIDE = 4
+"""So many lines of a summary before its new ones are searched for secrets again."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,8 @@ class SessionFile:
         self._path = folder / f"{session_digest(user_id, session_id)}.json"
         self._masked: list[tuple[Message, Any]] = []
         """The messages that were kept last, each with what was written of it."""
+        self._masked_summary: tuple[list[str], list[str]] = ([], [])
+        """Lines of the summary that was kept last, but for the first, and what was written of them."""
 
     def load(self, main: MainContext | None) -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
@@ -227,7 +232,7 @@ class SessionFile:
         if main is not None:
             left_out = {id(message) for message in without}
             agreed = [message for message in main.messages if id(message) not in left_out]
-            summary = "" if left_out else mask(main.summary)
+            summary = "" if left_out else self._summary_masked(main.summary)
             data |= {"messages": self._masked_messages(agreed), "summary": summary}
         self._write(data)
 
@@ -236,6 +241,24 @@ class SessionFile:
         known = {id(message): masked for message, masked in self._masked}
         self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
         return [masked for _, masked in self._masked]
+
+    def _summary_masked(self, summary: str) -> str:
+        """Return the summary with its secrets masked; of one that only went on, its new lines are searched.
+
+        A few lines before them are searched as well: where a secret goes on from those, the whole summary is.
+        """
+        before, masked = self._masked_summary
+        first, *lines = summary.split("\n")
+        known = next((len(before) - at for at in range(len(before)) if before[at:] == lines[: len(before) - at]), 0)
+        joint = known - BESIDE
+        fresh = mask("\n".join(lines[joint:])).split("\n") if first == EARLIER and joint >= 0 else []
+        if not fresh or len(fresh) != len(lines) - joint or fresh[:BESIDE] != masked[-BESIDE:]:
+            whole = mask(summary).split("\n")
+            first, fresh, joint, known = whole[0], whole[1:], 0, 0
+        told = [*masked[len(masked) - known :][:joint], *fresh]
+        # A mask over the end of a line joins it with the next, so that nothing can be said of single ones.
+        self._masked_summary = (lines, told) if len(told) == len(lines) else ([], [])
+        return "\n".join([first, *told])
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
         """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
@@ -264,7 +287,7 @@ class SessionFile:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                json.dump(self._sealer.seal(data), file, ensure_ascii=False)
+                file.write(json.dumps(self._sealer.seal(data), ensure_ascii=False))  # in C, and dump is not
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)

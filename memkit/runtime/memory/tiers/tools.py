@@ -151,6 +151,8 @@ class MemoryTools:
         self._origin = self._program()
         self.task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
+        self._fitting: Mapping[str, Hit] = {}
+        """What the search for the running turn found, by id."""
         self._shown: dict[str, Record] = {}
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
         self._shown_elsewhere: set[str] = set()
@@ -192,7 +194,7 @@ class MemoryTools:
             parents=tuple(parents),
         )
         self.task_tags = tuple(task_tags)
-        self._recalled = {}
+        self._recalled, self._fitting = {}, {}
         self.events = []
 
     def note_taint(self, origins: Iterable[str]) -> None:
@@ -201,8 +203,9 @@ class MemoryTools:
 
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
-        found = (self.archive.get(id, user_id=self.user_id) for id in ids)
-        self._recall({stored.record.id: stored.record for stored in found if stored})
+        # What fitted the turn was read for it.
+        found = (self._fitting.get(id) or self.archive.get(id, user_id=self.user_id) for id in ids)
+        self._recall({one.record.id: one.record for one in found if one})
 
     def note_known(self, ids: Iterable[str]) -> None:
         """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
@@ -263,7 +266,7 @@ class MemoryTools:
                 today=self.archive.today(),
             )
             if draft.source == "inferred":
-                draft = draft._replace(source_url=_only_address(origin.tainted_by))
+                draft = draft._replace(source_url=next(iter(_addresses(origin.tainted_by)), None))
             decision = self.archive.offer(draft, origin, consented=self.consented())
             taken = {"type": draft.type} | {key: draft.extra[key] for key in ("due",) if key in draft.extra}
             if decision.decision == "refused" and decision.reasons[0].code == "transient":
@@ -296,10 +299,13 @@ class MemoryTools:
         return self._program()._replace(actor=self.speaker)
 
     def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
-        """Return where records come from that an answer cites."""
+        """Return where records come from that an answer cites; one drawn from several pages once for each."""
         found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
-        told = ("id", "session_id", "turn_id", "source_url")
-        return [{name: getattr(record, name) for name in told} for record in found]
+        return [
+            {"id": record.id, "session_id": record.session_id, "turn_id": record.turn_id, "source_url": address}
+            for record in found
+            for address in _addresses((record.source_url or "", *record.taint)) or (None,)
+        ]
 
     def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
         """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
@@ -329,6 +335,7 @@ class MemoryTools:
         turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
         earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
         ranked = sorted(hits.values(), key=lambda hit: (-hit.score, hit.id))
+        self._fitting = hits
         pieces = pieces_of(ranked, earlier, self.taint_of)
         budget = int(self.main.max_tokens * SHARE)
         found = recall_for_turn(pieces, settings.per_turn, budget, self.main.count, shown)
@@ -714,10 +721,9 @@ def _why(event: Mapping[str, Any]) -> str:
     return "".join(f" {reason['message']}" for reason in event.get("reasons", ()))
 
 
-def _only_address(taint: Sequence[str]) -> str | None:
-    """Return the address of the page that steered a text, where there was one and no other."""
-    addresses = [origin for origin in taint if origin.startswith(("https://", "http://"))]
-    return addresses[0] if len(addresses) == 1 else None
+def _addresses(origins: Iterable[str]) -> tuple[str, ...]:
+    """Return the pages among what steered a text, each once, in the order in which they were read."""
+    return tuple(dict.fromkeys(one for one in origins if one.startswith(("https://", "http://"))))
 
 
 NUMBER_BITS = 16
