@@ -19,12 +19,16 @@ from memkit.runtime.memory.gate.surroundings import SPOKEN_WORDS, spoken
 
 KNOWN = CREDENTIAL_WORDS + SPOKEN_WORDS
 CORPORA = [path for path in sorted(Path(__file__).parent.glob("*.txt")) if path.name != "figures.txt"]
-SAID = """my the your our is as was to for with and or client_secret password passwords Passwort pin PIN code door vault
-    safe opens unlocks account login log in user sign key api API-Key token secret: bearer Basic curl -u --user --password
-    mysql -p redis-cli -a gpg --passphrase echo | sudo -S use type seed phrase pgpass root: @host.example : = / , . ; " ' `
-    ( 密码 是 パスワード は пароль ключ κωδικός ΚΩΔΙΚΌΣ İs ſecret hunter2 x9Kq!7zz Tr0ub4dor&3 4711 12-34-56 0a:5432:db:me:S3cr3t!x
-    ada/S3cr3t!x https://ada:S3cr3t!x@h sk-abcdefghijklmnopqrstuvwx ghp_abcdefghijklmnopqrstuvwxyz0123456789 AKIAABCDEFGHIJKLMNOP
-    4111 1111-1111 078-05-1120 AB123456C GB82 WEST 1234 5698 7654 32 12345678Z ssn the access is_root -key my-secret""".split()
+SAID = """
+    my the your our is as was to for with and or client_secret password passwords Passwort pin PIN code
+    door vault safe opens unlocks account login log in user sign key api API-Key token secret: bearer
+    Basic curl -u --user --password mysql -p redis-cli -a gpg --passphrase echo | sudo -S use type seed
+    phrase pgpass root: @host.example : = / , . ; " ' ` ( 密码 是 パスワード は пароль ключ κωδικός ΚΩΔΙΚΌΣ İs
+    ſecret hunter2 x9Kq!7zz Tr0ub4dor&3 4711 12-34-56 0a:5432:db:me:S3cr3t!x ada/S3cr3t!x
+    https://ada:S3cr3t!x@h sk-abcdefghijklmnopqrstuvwx ghp_abcdefghijklmnopqrstuvwxyz0123456789
+    AKIAABCDEFGHIJKLMNOP 4111 1111-1111 078-05-1120 AB123456C GB82 WEST 1234 5698 7654 32 12345678Z ssn
+    the access is_root -key my-secret
+""".split()  # noqa: SIM905
 TEXTS = st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from([" ", " ", " ", "", "\n", "  ", "-", "_"]))).map(
     lambda parts: "".join(word + blank for word, blank in parts)
 )
