@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from memkit.lint.families.exfiltration import open_trifecta, sending_steps
@@ -29,6 +30,7 @@ from memkit.lint.families.readings import (
 from memkit.lint.families.skills import PLACE, SKILL
 from memkit.lint.interface import Checked, Finding, Rule, value_at
 from memkit.runtime.memory.gate.hostile import suspicions
+from memkit.runtime.memory.gate.landmarks import Landmarks
 from memkit.runtime.memory.gate.secrets import SECRET, find_secrets
 from memkit.store.yaml import Document, KeyPath
 from memkit.terminal import one_line
@@ -44,6 +46,7 @@ _ORDERS: Mapping[str, tuple[str, tuple[HostileOrder, ...]]] = {
     "MKS112": ("change what decides about its own calls", GOVERNED),
 }
 """By rule, with what most of them order."""
+_KEYWORDS = tuple(dict.fromkeys(word for _, known in _ORDERS.values() for order in known for word in order.words))
 _PACKED = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/_-]{24,8000}={0,2})(?![\w+/-])")
 
 _UNPACKED_IS_HOSTILE = re.compile(
@@ -91,20 +94,33 @@ def skill_dangers(document: Document) -> list[Danger]:
     texts = list(skill_texts(document))
     found = [*hidden_dangers(document, "MKS102"), *secret_dangers(document, "MKS107")]
     comments = [(start, read_text((), comment)) for start, comment in document_comments(document)]
-    everything = "\n".join(text.reading for text in (*texts, *(comment for _, comment in comments)))
-    orders = [(code, order) for code, (_, known) in _ORDERS.items() for order in known if order.may_match(everything)]
-    for text in texts:
-        found += (_placed(document, text, *part) for part in _in_text(text, orders))
-    for begin, comment in comments:
-        for code, message, start, end in _in_text(comment, orders):
+    orders = _possible_orders([text.reading for text in (*texts, *(comment for _, comment in comments))])
+    for text, possible in zip(texts, orders, strict=False):
+        found += (_placed(document, text, *part) for part in _in_text(text, possible))
+    for (begin, comment), possible in zip(comments, orders[len(texts) :], strict=True):
+        for code, message, start, end in _in_text(comment, possible):
             found.append(Danger(code, message, begin + start, begin + end))
-    for text, message, start, end in _over_two_steps(texts, orders):
+    for text, message, start, end in _over_two_steps(texts, dict.fromkeys(chain.from_iterable(orders))):
         found.append(_placed(document, text, "MKS105", message, *text.span(start, end)))
     for text, start, end, taken in sending_steps(texts):
         message = f"This takes private data ({one_line(taken, 40)}) out."
         found.append(_placed(document, text, "MKS109", message, *text.span(start, end)))
     found += _granted(document)
     return _each_place_once(found)
+
+
+def _possible_orders(readings: Sequence[str]) -> list[list[tuple[str, HostileOrder]]]:
+    """Return for each text the orders of which a keyword stands in it, found in one pass over all of them."""
+    ends = list(accumulate(len(reading) + 1 for reading in readings))
+    marks = Landmarks("\n".join(readings), _KEYWORDS, in_words=True)
+    scripts = [number for number, reading in enumerate(readings) if not reading.isascii()]
+    possible: list[list[tuple[str, HostileOrder]]] = [[] for _ in readings]
+    for code, (_, known) in _ORDERS.items():
+        for order in known:
+            having = {bisect_right(ends, place) for place in marks.of(order.words)}
+            for number in having.union(scripts) if order.any_script else having:
+                possible[number].append((code, order))
+    return possible
 
 
 def hidden_dangers(document: Document, code: str) -> list[Danger]:
@@ -176,15 +192,16 @@ def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | No
 
 
 def _over_two_steps(
-    texts: Sequence[Text], orders: Sequence[tuple[str, HostileOrder]]
+    texts: Sequence[Text], orders: Iterable[tuple[str, HostileOrder]]
 ) -> Iterator[tuple[Text, str, int, int]]:
     """Yield where a step runs the file that the step before it fetched."""
     steps = [text for text in texts if text.path[:1] == ("steps",)]
+    over_two = [(code, order) for code, order in orders if "(?P<file>" in order.source]
     for before, text in pairwise(steps):
         joint = len(before.reading.rstrip()) + 1
         both = Text(text.path, "", f"{before.reading.rstrip()}\n{text.reading}", None)
-        for code, order in orders:
-            match = order.regex.search(both.reading) if "(?P<file>" in order.regex.pattern else None
+        for code, order in over_two:
+            match = order.regex.search(both.reading)
             if match and match.start() < joint < match.end() and is_order(both.reading, *match.span()):
                 yield (
                     text,

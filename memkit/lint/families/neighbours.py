@@ -43,7 +43,8 @@ class Ranking:
     def __init__(self, skills: Mapping[str, Mapping[str, Any]]) -> None:
         self.skills = [Ranked(name, counts, sum(counts.values())) for name, counts in sorted(_counted(skills))]
         self.mean = sum(skill.length for skill in self.skills) / len(self.skills) if self.skills else 0.0
-        self._counts = {skill.name: skill.counts for skill in self.skills}
+        self._own = {skill.name: skill for skill in self.skills}
+        self._known: dict[str, list[tuple[str, float]]] = {}
         self._having: dict[str, list[int]] = {}
         for place, skill in enumerate(self.skills):
             for word in skill.counts:
@@ -52,24 +53,35 @@ class Ranking:
     def shared(self, name: str, request: list[str], own: str) -> int:
         """Return how many words of a request a skill has; one that only its own example has does not count."""
         left_out = Counter(request) if name == own else Counter()
-        return sum(self._counts[name].get(word, 0) > left_out[word] for word in set(request))
+        return sum(self._own[name].counts.get(word, 0) > left_out[word] for word in set(request))
 
     def scores(self, request: list[str], own: str = "") -> dict[str, float]:
         """Return the score of each skill that shares a word; ``own`` is scored without the request among its words."""
-        left_out = Counter(request) if own else Counter()
         found: dict[str, float] = {}
         for word in request:
-            places = self._having.get(word, ())
-            weight = math.log(1 + (len(self.skills) - len(places) + 0.5) / (len(places) + 0.5))
-            for place in places:
-                skill = self.skills[place]
-                mine = skill.name == own
-                count = skill.counts[word] - (left_out[word] if mine else 0)
+            for name, score in self._scored(word):
+                found[name] = found.get(name, 0.0) + score
+        if own in found:
+            del found[own]
+            left_out, skill = Counter(request), self._own[own]
+            for word in request:
+                count = skill.counts[word] - left_out[word]
                 if count > 0:
-                    length = skill.length - (len(request) if mine else 0)
-                    norm = count + K1 * (1 - B + B * length / self.mean)
-                    found[skill.name] = found.get(skill.name, 0.0) + weight * count * (K1 + 1) / norm
+                    score = self._score(word, count, skill.length - len(request))
+                    found[own] = found.get(own, 0.0) + score
         return found
+
+    def _scored(self, word: str) -> list[tuple[str, float]]:
+        """Return what a word gives to each skill that has it; many requests share their words."""
+        if word not in self._known:
+            having = (self.skills[place] for place in self._having.get(word, ()))
+            self._known[word] = [(one.name, self._score(word, one.counts[word], one.length)) for one in having]
+        return self._known[word]
+
+    def _score(self, word: str, count: int, length: int) -> float:
+        having = len(self._having[word])
+        weight = math.log(1 + (len(self.skills) - having + 0.5) / (having + 0.5))
+        return weight * count * (K1 + 1) / (count + K1 * (1 - B + B * length / self.mean))
 
 
 def confused_examples(files: Collection) -> Iterator[Finding]:

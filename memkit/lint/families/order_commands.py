@@ -27,11 +27,12 @@ class HostileOrder:
 
     def may_match(self, reading: str) -> bool:
         """Return whether one of the keywords stands in a text."""
-        return any(word in reading for word in self._words) or (self.any_script and not reading.isascii())
+        return any(word in reading for word in self.words) or (self.any_script and not reading.isascii())
 
     @cached_property
-    def _words(self) -> list[str]:
-        return self.keywords.split("|") if self.keywords != "|" else ["|"]
+    def words(self) -> tuple[str, ...]:
+        """Return the keywords one by one."""
+        return tuple(self.keywords.split("|")) if self.keywords != "|" else ("|",)
 
     @cached_property
     def regex(self) -> re.Pattern[str]:

@@ -11,9 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 
 from ..words.text import regex
 from ..words.wording import FUNCTION_WORDS
+from .landmarks import Landmarks, LongWords, words
 from .personal import UUID, Span
 
 END = r"(?![A-Za-z0-9])"
@@ -197,13 +199,20 @@ SHAPES: tuple[Shape, ...] = (
 """Every kind that the gate refuses and the mask hides by its shape alone."""
 
 
-def shaped(text: str) -> Iterator[Span]:
+BLOCKS = {"private_key": "-----BEGIN ", "putty_key": "PuTTY-User-Key-File-"}
+"""What holds blanks and lines, and what it begins with; no other token does."""
+
+
+def shaped(text: str, long_words: LongWords) -> Iterator[Span]:
     """Yield the credentials that their shape gives away, as kind, start and end."""
-    lowered = text.lower()
     for shape in SHAPES:
-        if any(keyword in lowered for keyword in shape.keywords):
-            for match in shape.pattern.finditer(text):
-                yield shape.kind, match.start(), match.end()
+        if shape.kind in BLOCKS:
+            for match in shape.pattern.finditer(text) if BLOCKS[shape.kind] in text else ():
+                yield shape.kind, *match.span()
+            continue
+        for line in long_words.with_one_of(shape.keywords):
+            for match in shape.pattern.finditer(long_words.text, *line):
+                yield shape.kind, long_words.place(match.start()), long_words.place(match.end() - 1) + 1
 
 
 STRONG = (
@@ -220,9 +229,21 @@ PIN = (
     r"|(?:security|door|alarm|verification|2fa|mfa|sms|login|authentication) code"
     r"|(?:safe|lock|locker|padlock|vault) combination|combination (?:of|to|for) (?:the|my|our) (?:\w+ )?(?:safe|lock|locker|padlock|vault)"
 )
+STRONG_WORDS = words(
+    "pass pgpass dbpass mypass userpass rootpass adminpass pwd api app account admin server auth signing encryption private"
+    " master license access refresh bearer deploy bot session security secret client shared webhook kennwort mot~de"
+    " contraseña clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 비번 암호 كلمة סיסמה पासवर्ड"
+    " κωδικός chiave chave cle clé ключ"
+)
+"""What each of those begins with."""
 WEAK = r"token|key|credentials?|auth|login|creds?"
 CURT = r"pass|pw|wi-?fi"
 """Words that give a value away only if it is plainly none of a word."""
+TELLING_WORDS = STRONG_WORDS + words(
+    "pin пин пін 暗証番号 geheimzahl الرقم kod zugangs tür cvv cvc otp totp one~time one-time safe door alarm verification 2fa"
+    " mfa sms login lock padlock vault combination token key cred pw wifi wi-fi"
+)
+"""What each of all those begins with."""
 _ELSEWHERE = (
     r"für|fürs|im|am|vom|von|zum|zur|meine[rs]|unsere[rs]|der|des|de|du|del|della|dello|do|da|dos|das|para|per|pour|van|voor|från|till|til"
     r"|dla|od|pro|k|от|для|к|из|на|за|του|της|για"
@@ -349,57 +370,75 @@ ASSIGNED = regex(r"[A-Z_]{4}=[\"']?$")
 GOES_ON = regex(r"(?i)\s*(?:and|but)\s")
 
 
-def in_context(text: str) -> Iterator[Span]:
+def in_context(marks: Landmarks) -> Iterator[Span]:
     """Yield the secrets that the words around them give away, as kind, start and end."""
-    yield from _joined(text)
-    yield from _beside(text)
-    yield from _as_arguments(text)
+    yield from _joined(marks)
+    yield from _beside(marks)
+    yield from _as_arguments(marks)
 
 
-def _joined(text: str) -> Iterator[Span]:
-    start = 0
-    while match := CONTEXT.search(text, start):
+def _joined(marks: Landmarks) -> Iterator[Span]:
+    end = 0
+    for place in marks.of(TELLING_WORDS):
+        match = CONTEXT.match(marks.text, place) if place >= end else None
+        if match is None:
+            continue
         group = next(name for name in ("dq", "sq", "bq", "bare") if match[name])
         value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
         kind = "pin" if match["pin"] else "token" if match["weak"] else "password"
         if re.search(r"(?i)key|token|secret|bearer", match["strong"] or ""):
             kind = "key"
+        # Where a value is none, the words between may themselves be telling: "the key is password=…".
         if _gives_away(match, value, group):
             yield kind, match.start(group), match.start(group) + len(value)
-            start = match.end(group)
-        else:
-            # The words between may themselves be telling: "the key is password=…".
-            start = match.start() + 1
+            end = match.end(group)
 
 
-def _beside(text: str) -> Iterator[Span]:
+def _beside(marks: Landmarks) -> Iterator[Span]:
     """Yield what stands before or behind a telling word with no verb between, where it cannot be a word itself."""
-    for pattern in (ADJACENT, TURNED_ROUND):
-        for match in pattern.finditer(text):
-            group = next(name for name in match.groupdict() if name != "strong" and match[name])
-            value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
-            if _stands_out(value, match["strong"]):
-                kind = "password" if "pass" in match["strong"].lower() else "key"
-                yield kind, match.start(group), match.start(group) + len(value)
-    for match in PASSPHRASE.finditer(text):
+    for match in chain(marks.matches(ADJACENT, STRONG_WORDS), _turned_round(marks)):
+        group = next(name for name in match.groupdict() if name != "strong" and match[name])
+        value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
+        if _stands_out(value, match["strong"]):
+            kind = "password" if "pass" in match["strong"].lower() else "key"
+            yield kind, match.start(group), match.start(group) + len(value)
+    for match in marks.matches(PASSPHRASE, words("pass")):
         first, *others = match["bare"].lower().split()
         if first not in FUNCTION_WORDS and not ORDINARY_ENDING.search(first) and not JOINING & set(others):
             yield "password", match.start("bare"), match.end("bare")
-    for kind, pattern in _WHOLE:
-        for match in pattern.finditer(text):
+    for kind, pattern, beginnings in _WHOLE:
+        for match in marks.matches(pattern, beginnings):
+            yield kind, match.start("bare"), match.end("bare")
+    for lock in marks.matches(_OF_LOCK, _LOCKS):
+        for match in marks.matches_before(LOCK_CODE, lock.start(), 3):
             group = "bare" if match["bare"] else "turns"
-            yield kind, match.start(group), match.end(group)
+            yield "pin", match.start(group), match.end(group)
 
 
+def _turned_round(marks: Landmarks) -> Iterator[re.Match[str]]:
+    for place in marks.of(STRONG_WORDS):
+        if marks.text[place - 1 : place].isspace():
+            yield from marks.matches_before(TURNED_ROUND, place, 5, frozenset({"is", "as"}))
+
+
+_LOCKS = words("door gate alarm entry safe lock padlock vault")
+_OF_LOCK = regex(r"(?i)(?:door|gate|alarm|entry|safe) code|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)")
+"""What such a telling turns on; before it stands whose lock it is."""
 _WHOLE = (
-    ("recovery_phrase", PHRASE),
-    ("pin", CARD_CODE),
-    ("pin", SPELT_NUMBER),
-    ("pin", LOCK_CODE),
-    ("pin", UNSPACED_NUMBER),
-    ("password", SPELT_WORD),
+    ("recovery_phrase", PHRASE, words("seed recovery mnemonic backup")),
+    ("pin", CARD_CODE, words("cvv cvc")),
+    ("pin", SPELT_NUMBER, words("pin pass door gate alarm entry access safe security")),
+    ("pin", UNSPACED_NUMBER, words("暗証番号 パスワード 密码 密碼 비밀번호 비번 암호")),
+    ("password", SPELT_WORD, words("pass pwd")),
 )
 """Patterns whose value is a secret wherever they match."""
+_ARGUMENTS = (
+    ("token", BEARER, words("bearer basic token ssws")),
+    ("password", FLAG, words("-pass --pass -token --token -secret --secret -api --api")),
+    ("password", USER, words("curl")),
+)
+CREDENTIAL_WORDS = tuple({*TELLING_WORDS, *_LOCKS, *chain.from_iterable(row[2] for row in (*_WHOLE, *_ARGUMENTS))})
+"""What anything that is told in context begins with."""
 
 
 def _stands_out(value: str, word: str) -> bool:
@@ -411,10 +450,10 @@ def _stands_out(value: str, word: str) -> bool:
     return mixed and len(value) >= 6 and not is_harmless(value)
 
 
-def _as_arguments(text: str) -> Iterator[Span]:
+def _as_arguments(marks: Landmarks) -> Iterator[Span]:
     """Yield what commands and headers carry: a bearer token, ``--password …``, ``-u name:…``."""
-    for pattern, kind in ((BEARER, "token"), (FLAG, "password"), (USER, "password")):
-        for match in pattern.finditer(text):
+    for kind, pattern, beginnings in _ARGUMENTS:
+        for match in marks.matches(pattern, beginnings):
             value = match["bare"].rstrip(".!?:)")
             if not is_harmless(value) and (kind == "password" or looks_random(value, 16)):
                 yield kind, match.start("bare"), match.start("bare") + len(value)

@@ -9,11 +9,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from ..words.text import regex
+from .landmarks import Landmarks, words
 
-RUN = regex(r"(?<![0-9A-Za-z_.+])\d(?:[ -]{0,3}\d)+(?![0-9A-Za-z_]|\.\d)")
-"""Digits with blanks and dashes between them; behind a point stands a fraction, behind a plus a phone number."""
+ROW = regex(r"\d[\d -]*")
+"""Digits with blanks and dashes between them, in one step: a repeated group would note each for a way back."""
+WIDE = regex(r"[ -]{4,}|[ -]+\Z")
+"""What parts two rows of digits, or ends the last."""
+FRACTION = regex(r"(?<=[0-9A-Za-z_.+])\d+")
+"""Behind a point stands a fraction, behind a plus a phone number."""
+GOES_ON = regex(r"[0-9A-Za-z_]|\.\d")
+DIGIT_CHAIN = regex(r"\d[\d .+-]+")
+"""Digits with what may stand between those of one number, a card's or a person's."""
 DIGITS_ALONE = regex(r"\d+")
 DOTTED = regex(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
 SIZES = range(13, 20)
@@ -25,12 +34,11 @@ TELLING = regex(
     r"|tarjeta|carte|carta|cart[aã]o|karte|kaart|(?<![a-z])kort|карт|カード|卡|카드|بطاقة|כרטיס|บัตร"
 )
 """Words that say that a number is a card's, near it."""
-TELLING_PARTS = (
-    *("card", "visa", "amex", "american express", "maestro", "discover", "diners", "jcb", "pay", "credit", "debit"),
-    *("kredit", "cvv", "cvc", "cc", "pan", "paid", "charge", "tarjeta", "carte", "carta", "cart", "karte", "kaart"),
-    *("kort", "карт", "カード", "卡", "카드", "بطاقة", "כרטיס", "บัตร"),
+TELLING_PARTS = words(
+    "card visa amex american~express maestro discover diners jcb union pay credit debit kredit cvv cvc cc pan paid"
+    " charge tarjeta carte carta cart karte kaart kort карт カード 卡 카드 بطاقة כרטיס บัตร"
 )
-"""A text without any of these has none of those words; which is seen sooner."""
+"""What each of those begins with."""
 BEFORE, AFTER = 48, 32
 """So many characters before and after a number are near it."""
 
@@ -86,14 +94,43 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
     >>> list(cards("card 4111 1111 1111 1111, weight 0.4539578763621486"))
     [(5, 24)]
     """
-    for dotted in DOTTED.finditer(text):
-        if is_card(dotted[0].replace(".", "")):
-            yield dotted.span()
     near: _Telling | None = None
-    for run in RUN.finditer(text):
-        if run.end() - run.start() >= SIZES.start:
-            near = near or _Telling(text)
-            yield from _cards_in(text, run.span(), near)
+    for start, end in _numbers(text, SIZES.start):
+        for dotted in DOTTED.finditer(text, start, end):
+            if is_card(dotted[0].replace(".", "")):
+                yield dotted.span()
+        for run in _runs(text, start, end):
+            if sum(map(len, DIGITS_ALONE.findall(text, *run))) >= SIZES.start:
+                near = near or _Telling(text)
+                yield from _cards_in(text, run, near)
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield from where to where digits stand with up to three blanks or dashes between, as part of nothing else."""
+    for row in ROW.finditer(text, start, end):
+        begin = row.start()
+        for wide in (*WIDE.finditer(text, *row.span()), None):
+            stop = wide.start() if wide else row.end()
+            if fraction := FRACTION.match(text, begin, stop):
+                begin = fraction.end()
+                while begin < stop and not text[begin].isdigit():
+                    begin += 1
+            last = stop
+            if GOES_ON.match(text, stop):
+                while last > begin and text[last - 1].isdigit():
+                    last -= 1
+                while last > begin and not text[last - 1].isdigit():
+                    last -= 1
+            if begin < last:
+                yield begin, last
+            begin = wide.end() if wide else stop
+
+
+def _numbers(text: str, least: int) -> Iterator[tuple[int, int]]:
+    """Yield from where to where digits stand near each other, at least so many characters, and what touches them."""
+    for digits in DIGIT_CHAIN.finditer(text):
+        if digits.end() - digits.start() >= least:
+            yield max(0, digits.start() - 3), digits.end() + 4
 
 
 def _cards_in(text: str, run: tuple[int, int], near: _Telling) -> Iterator[tuple[int, int]]:
@@ -146,8 +183,7 @@ class _Telling:
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
-        lowered = text.lower()
-        for found in TELLING.finditer(text) if any(part in lowered for part in TELLING_PARTS) else ():
+        for found in Landmarks(text, TELLING_PARTS, in_words=True).matches(TELLING, TELLING_PARTS):
             self._starts.append(found.start())
             self._ends.append(found.end())
 
@@ -218,8 +254,12 @@ IBAN_LENGTHS = {
 
 DIGIT = regex(r"\d")
 UUID = regex(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
-IBAN_START = regex(r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?=[ -]?[0-9A-Za-z]{4})")
+UUID_MIDDLE = regex(r"-(?=[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)")
+"""What is seen of one soonest."""
+IBAN_START = regex(r"\d(?<=[A-Za-z]{2}\d)(?<![0-9A-Za-z][A-Za-z]{2}\d)\d(?=[ -]?[0-9A-Za-z]{4})")
+"""The digits behind a country; what begins with digits is sought sooner than what begins with any letter."""
 SSN = regex(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
+SSN_WORD = regex(r"(?i)ssn|social security")
 SSN_IN_WORDS = regex(
     r"(?i)\b(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,20}((?!000|666|9)\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
 )
@@ -243,19 +283,22 @@ def card_numbers(text: str) -> Iterator[Span]:
 def ibans(text: str) -> Iterator[Span]:
     """Yield bank account numbers, with blanks or dashes between their groups or not."""
     for start in IBAN_START.finditer(text):
-        length = IBAN_LENGTHS.get(start[0][:2].upper())
+        begin = start.start() - 2
+        length = IBAN_LENGTHS.get(text[begin : begin + 2].upper())
         body = re.compile(rf"(?:[0-9A-Za-z][ -]?){{{length - 1}}}[0-9A-Za-z](?![0-9A-Za-z])") if length else None
-        found = body.match(text, start.start()) if body else None
+        found = body.match(text, begin) if body else None
         if found and is_iban(re.sub(r"[ -]", "", found[0]).upper()):
             yield "iban", found.start(), found.end()
 
 
 def social_security_numbers(text: str) -> Iterator[Span]:
     """Yield social security numbers of the United States; without dashes only where the words say so."""
-    for found in SSN.finditer(text):
-        yield "social_security_number", found.start(), found.end()
-    for found in SSN_IN_WORDS.finditer(text):
-        yield "social_security_number", found.start(1), found.end(1)
+    for start, end in _numbers(text, 9):
+        for found in SSN.finditer(text, start, end):
+            yield "social_security_number", found.start(), found.end()
+        for word in SSN_WORD.finditer(text, max(0, start - 60), end):
+            if told := SSN_IN_WORDS.match(text, word.start()):
+                yield "social_security_number", told.start(1), told.end(1)
 
 
 def _weighted(digits: str, weights: tuple[int, ...]) -> int:
@@ -322,17 +365,29 @@ NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
 
 def national_ids(text: str) -> Iterator[Span]:
     """Yield national ids of several countries whose shape and checksum leave little doubt."""
+    numbers = list(_numbers(text, 6))
     for kind, pattern, valid in NATIONAL:
-        for found in pattern.finditer(text):
+        for found in chain.from_iterable(pattern.finditer(text, start, end) for start, end in numbers):
             if valid(found[0]) and not is_named_otherwise(text[max(0, found.start() - BEFORE) : found.start()]):
                 yield kind, found.start(), found.end()
+
+
+def _without_uuids(text: str) -> str:
+    """Return ``text`` with an ``x`` for each character of a UUID, whose digits are no number."""
+    pieces, end = [], 0
+    for middle in UUID_MIDDLE.finditer(text):
+        found = UUID.match(text, middle.start() - 8) if middle.start() - 8 >= end else None
+        if found:
+            pieces += [text[end : found.start()], "x" * len(found[0])]
+            end = found.end()
+    return "".join((*pieces, text[end:]))
 
 
 def personal_numbers(text: str) -> Iterator[Span]:
     """Yield every personal number in ``text`` as kind, start and end."""
     if not DIGIT.search(text):
         return
-    text = UUID.sub(lambda match: "x" * len(match[0]), text)
+    text = _without_uuids(text)
     for finder in (card_numbers, ibans, social_security_numbers, national_ids):
         yield from finder(text)
 
@@ -362,7 +417,7 @@ def contacts(text: str) -> Iterator[Span]:
             yield "email_address", found.start(), found.end()
     if sum(map(str.isdigit, text)) < DIGITS.start:
         return
-    unmistakable = UUID.sub(lambda match: "x" * len(match[0]), text)
+    unmistakable = _without_uuids(text)
     for pattern, group in ((INTERNATIONAL, 0), (GROUPED, 0), (TOLD, "number")):
         for found in pattern.finditer(unmistakable):
             if sum(map(str.isdigit, found[group])) in DIGITS:

@@ -7,7 +7,8 @@ plain.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFindi
 
 
 def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
-    plain, places = _readable(text)
+    plain, place = _readable(text)
     found = sorted(_raw_findings(plain, groups), key=lambda finding: (finding.start, -finding.end))
     kept: list[SecretFinding] = []
     for finding in found:
@@ -83,9 +84,7 @@ def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
             kept.append(finding)
         elif finding.end > kept[-1].end:
             kept[-1] = SecretFinding(kept[-1].kind, kept[-1].start, finding.end, kept[-1].group)
-    if places is None:
-        return tuple(kept)
-    shown = ((item.kind, places[item.start], places[item.end - 1] + 1, item.group) for item in kept)
+    shown = ((item.kind, place(item.start), place(item.end - 1) + 1, item.group) for item in kept)
     return tuple(SecretFinding(*one) for one in shown)
 
 
@@ -139,8 +138,8 @@ def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretF
 
 
 def is_plain(text: str) -> bool:
-    """Return whether no pattern can match ``text``: short words and few digits, and no word that tells of a secret."""
-    if not text.isascii():
+    """Return whether a text of few pages is plain: short words, few digits, and no word that tells of a secret."""
+    if len(text) > LONG or not text.isascii():
         return False
     pieces = [piece.strip("?!.,'") for piece in text.split()]
     short = all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces)
@@ -149,57 +148,88 @@ def is_plain(text: str) -> bool:
     return short and few_digits and not any(word in lowered for word in (*TELLING, *SPEAKING))
 
 
-def _readable(text: str) -> tuple[str, list[int] | None]:
+def _readable(text: str) -> tuple[str, Callable[[int], int]]:
     """Return ``text`` as it reads, and where each character stood: with one form of letters, digits and dashes."""
     if text.isascii():
-        return text, None
-    letters: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
-        shown = _shown(char)
-        letters.append(shown)
-        if len(shown) == 1:
-            places.append(place)
-        else:
-            places.extend([place] * len(shown))
-    return _LOOKS_LIKE.sub(_in_latin, "".join(letters)), places
+        return text, int
+    moved: list[tuple[int, int]] = [(0, 0)]  # from which character on, and by how much it stood further right
+    pieces: list[str] = []
+    end = 0  # of what is copied
+    for odd in _NOT_ASCII.finditer(text):
+        shown = odd[0].translate(_SHOWN)
+        if shown == odd[0]:
+            continue
+        pieces += [text[end : odd.start()], shown]
+        end = odd.end()
+        if len(shown) != len(odd[0]) or any(len(_SHOWN[ord(char)]) != 1 for char in odd[0]):
+            size = odd.start() - moved[-1][1]
+            for place, char in enumerate(odd[0], odd.start()):
+                for _ in _SHOWN[ord(char)]:
+                    moved.append((size, place - size))
+                    size += 1
+            moved.append((size, end - size))
+    pieces.append(text[end:])
+    starts = [start for start, _ in moved]
+    plain = "".join(pieces)
+    if _MIXED.search(plain):
+        plain = _WITH_OTHERS.sub(_in_latin, plain)
+    return plain, lambda index: index + moved[bisect_right(starts, index) - 1][1]
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ALIKE = str.maketrans(
     "аеорсухіјѕԁһӏԛԝвкмнтАВЕКМНОРСТУХІЈЅαορνικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX",
 )
-_LOOKS_LIKE = re.compile(r"\w*[A-Za-z]\w*[\u0370-\u04ff\u0500-\u052f]\w*|\w*[\u0370-\u052f]\w*[A-Za-z]\w*")
-"""A word of Latin letters with some of another script among them."""
+_LATIN = re.compile(r"[A-Za-z]")
+_WITH_OTHERS = re.compile(r"(?<!\w)[^\W\u0370-\u052f]*+[\u0370-\u052f]\w*+")
+"""A word with a letter of another script in it."""
+_MIXED = re.compile(r"[\u0370-\u052f](?:(?<=[^\W\u0370-\u052f].)|(?=[^\W\u0370-\u052f]))")
+"""A letter of another script beside one of none of those."""
 
 
 def _in_latin(word: re.Match[str]) -> str:
-    return word.group().translate(_ALIKE)
+    """Return a word of Latin letters with some of another script among them as it looks; any other stays."""
+    text = word.group()
+    return text.translate(_ALIKE) if _LATIN.search(text) else text
 
 
-@lru_cache(maxsize=4096)
-def _shown(char: str) -> str:
-    """Return the plain form of a letter, a digit of any script, or a dash; nothing of what nobody sees."""
-    if unicodedata.category(char) == "Cf":
-        return ""
-    if char.isdecimal():
-        return str(unicodedata.decimal(char))
-    plain = unicodedata.normalize("NFKC", char)
-    return "-" if unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}" else plain
+class _Shown(dict[int, str]):
+    """The plain form of a letter, a digit of any script, or a dash; nothing of what nobody sees."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= KEPT_LETTERS:
+            self.clear()
+        char = chr(code)
+        if unicodedata.category(char) == "Cf":
+            shown = ""
+        elif char.isdecimal():
+            shown = str(unicodedata.decimal(char))
+        else:
+            plain = unicodedata.normalize("NFKC", char)
+            is_dash = unicodedata.category(plain[0]) == "Pd" or plain == "\N{MINUS SIGN}"
+            shown = "-" if is_dash else plain
+        self[code] = shown
+        return shown
+
+
+KEPT_LETTERS = 20_000
+_SHOWN = _Shown()
 
 
 def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
-    from .credentials import in_context, is_harmless, shaped
+    from .credentials import CREDENTIAL_WORDS, in_context, is_harmless, shaped
+    from .landmarks import Landmarks, LongWords
     from .personal import contacts, personal_numbers
-    from .surroundings import spoken
+    from .surroundings import SPOKEN_WORDS, spoken
 
     if SECRET in groups:
-        yield from (SecretFinding(*span) for span in shaped(text))
-        lowered = text.lower()
-        if any(word in lowered for word in TELLING):
-            yield from (SecretFinding(*span) for span in in_context(text))
-        if not text.isascii() or any(word in lowered for word in SPEAKING):
-            yield from (SecretFinding(*span) for span in spoken(text, is_harmless))
+        marks, long_words = Landmarks(text, CREDENTIAL_WORDS + SPOKEN_WORDS), LongWords(text)
+        yield from (SecretFinding(*span) for span in shaped(text, long_words))
+        if any(word in marks.folded for word in TELLING):
+            yield from (SecretFinding(*span) for span in in_context(marks))
+        if not text.isascii() or any(word in marks.folded for word in SPEAKING):
+            yield from (SecretFinding(*span) for span in spoken(marks, long_words, is_harmless))
     if PERSONAL in groups:
         yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
     if CONTACT in groups:
