@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
 _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
+_SHORT = 2
 _NAMED = re.compile(r"[\w.-]+=")
 
 
@@ -158,7 +159,7 @@ def _choice_test(
     def test(command: Command) -> Ternary:
         required = [find(pattern, command) for pattern in choice.all_of]
         offered = [find(pattern, command) for pattern in choice.any_of]
-        if any(find(pattern, command) for pattern in choice.none_of):
+        if any(find(pattern, command) for pattern in choice.none_of) and not _as_value(choice.none_of, command):
             return NO
         if False in required or (offered and not any(state is not False for state in offered)):
             return NO
@@ -166,6 +167,23 @@ def _choice_test(
         return Ternary(True if sure else None, _choice_reason(choice, offered, noun, sure=sure))
 
     return test
+
+
+_TAKES_NONE = re.compile(
+    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve)|.*=.*"
+)
+"""Options that no value follows."""
+
+
+def _as_value(flags: Sequence[str], command: Command) -> bool:
+    """Return whether help or a preview is asked for only as what may be the value of another option."""
+    found = False
+    for before, word in zip((None, *command.words), command.words, strict=False):
+        if word.text in flags and len(word.text) > _SHORT:
+            if before is None or not before.text.startswith("-") or _TAKES_NONE.fullmatch(before.text):
+                return False
+            found = True
+    return found
 
 
 def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str, *, sure: bool) -> str:
@@ -303,7 +321,7 @@ def sql_check(data: JSON, path: Path) -> Predicate:
         from .shell import sql_views
 
         views = list(sql_views(value))
-        found = first_of(on_statement(statement) for view in views for statement in view.statements)
+        found = first_of(on_statement(statement) for view in views for statement in view.lasting())
         doubt = next((view.doubts[0] for view in views if view.doubts), None)
         return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
 
