@@ -77,15 +77,14 @@ def shell_check(data: JSON, path: Path) -> Predicate:
 
 def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:
     """Return unknown when the view has gaps; a text that is plain SQL is no broken shell."""
+    if not view.doubts:
+        return found
     from .shell_words import SYNTAX
     from .sql_text import reads_as_sql
 
-    doubts = view.doubts
-    if doubts and all(doubt.kind == SYNTAX for doubt in doubts) and isinstance(value, str) and reads_as_sql(value):
-        doubts = ()
-    if doubts:
-        return Ternary(None, f"cannot be read as shell: {shown(doubts[0].message)}")
-    return found
+    if all(doubt.kind == SYNTAX for doubt in view.doubts) and isinstance(value, str) and reads_as_sql(value):
+        return found
+    return Ternary(None, f"cannot be read as shell: {shown(view.doubts[0].message)}")
 
 
 def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
@@ -134,8 +133,6 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
 
 
 def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
-    from .shell_programs import verbs_of
-
     lowered = [pattern.lower() for pattern in patterns]
     names = frozenset(pattern for pattern in lowered if not has_wildcards(pattern))
     tests = [glob_test(pattern) for pattern in lowered if pattern not in names]
@@ -143,7 +140,7 @@ def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
 
     def test(command: Command) -> Ternary:
         unsure = command.program is None
-        for word in verbs_of(command.name, command.words):
+        for word in command.verbs:
             text = word.text.lower()
             if word.certain and (text in names or any(matches(text) for matches in tests)):
                 return Ternary(True, f"verb {shown(word.text)} in {listed}")

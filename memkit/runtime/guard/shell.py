@@ -13,7 +13,7 @@ from .checks import shown, words_of
 from .interface import JSON
 from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
-from .shell_programs import SHELLS, takes_verb
+from .shell_programs import SHELLS, takes_verb, verbs_of
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
 from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
@@ -55,6 +55,11 @@ class Command:
         if not name.isascii():
             name = "".join(char for char in normalize("NFKC", name) if category(char) != "Cf")
         return name.lower().removesuffix(".exe")
+
+    @cached_property
+    def verbs(self) -> tuple[ShellWord, ...]:
+        """Return the words that say what it is told to do."""
+        return tuple(verbs_of(self.name, self.words))
 
 
 @dataclass(frozen=True)
