@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SYNONYMS = (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"}))
 _SHORT_FLAGS = re.compile(r"-[A-Za-z0-9?]+")
+_SHORT = 2
 _NAMED = re.compile(r"[\w.-]+=")
 
 
@@ -76,15 +77,14 @@ def shell_check(data: JSON, path: Path) -> Predicate:
 
 def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:
     """Return unknown when the view has gaps; a text that is plain SQL is no broken shell."""
+    if not view.doubts:
+        return found
     from .shell_words import SYNTAX
     from .sql_text import reads_as_sql
 
-    doubts = view.doubts
-    if doubts and all(doubt.kind == SYNTAX for doubt in doubts) and isinstance(value, str) and reads_as_sql(value):
-        doubts = ()
-    if doubts:
-        return Ternary(None, f"cannot be read as shell: {shown(doubts[0].message)}")
-    return found
+    if all(doubt.kind == SYNTAX for doubt in view.doubts) and isinstance(value, str) and reads_as_sql(value):
+        return found
+    return Ternary(None, f"cannot be read as shell: {shown(view.doubts[0].message)}")
 
 
 def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
@@ -133,8 +133,6 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
 
 
 def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
-    from .shell_programs import verbs_of
-
     lowered = [pattern.lower() for pattern in patterns]
     names = frozenset(pattern for pattern in lowered if not has_wildcards(pattern))
     tests = [glob_test(pattern) for pattern in lowered if pattern not in names]
@@ -142,7 +140,7 @@ def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
 
     def test(command: Command) -> Ternary:
         unsure = command.program is None
-        for word in verbs_of(command.name, command.words):
+        for word in command.verbs:
             text = word.text.lower()
             if word.certain and (text in names or any(matches(text) for matches in tests)):
                 return Ternary(True, f"verb {shown(word.text)} in {listed}")
@@ -158,7 +156,7 @@ def _choice_test(
     def test(command: Command) -> Ternary:
         required = [find(pattern, command) for pattern in choice.all_of]
         offered = [find(pattern, command) for pattern in choice.any_of]
-        if any(find(pattern, command) for pattern in choice.none_of):
+        if any(find(pattern, command) for pattern in choice.none_of) and not _as_value(choice.none_of, command):
             return NO
         if False in required or (offered and not any(state is not False for state in offered)):
             return NO
@@ -166,6 +164,23 @@ def _choice_test(
         return Ternary(True if sure else None, _choice_reason(choice, offered, noun, sure=sure))
 
     return test
+
+
+_TAKES_NONE = re.compile(
+    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve)|.*=.*"
+)
+"""Options that no value follows."""
+
+
+def _as_value(flags: Sequence[str], command: Command) -> bool:
+    """Return whether help or a preview is asked for only as what may be the value of another option."""
+    found = False
+    for before, word in zip((None, *command.words), command.words, strict=False):
+        if word.text in flags and len(word.text) > _SHORT:
+            if before is None or not before.text.startswith("-") or _TAKES_NONE.fullmatch(before.text):
+                return False
+            found = True
+    return found
 
 
 def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str, *, sure: bool) -> str:
@@ -303,7 +318,7 @@ def sql_check(data: JSON, path: Path) -> Predicate:
         from .shell import sql_views
 
         views = list(sql_views(value))
-        found = first_of(on_statement(statement) for view in views for statement in view.statements)
+        found = first_of(on_statement(statement) for view in views for statement in view.lasting())
         doubt = next((view.doubts[0] for view in views if view.doubts), None)
         return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
 

@@ -3,29 +3,108 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from .checks import words_of
-from .interface import JSON, Path, PolicySetError, as_list
+from .interface import JSON, Call, Path, PolicySetError, as_list
 
 _SHELL_PARTS = (
     "bash zsh pwsh powershell shell terminal subprocess command_?line command_?prompt cmd_?exe ssh_?exec"
     " remote_?exec docker_?exec container_?exec exec_?(command|cmd) cmd_?run"
 )
 """What alone says that a tool runs commands, wherever it stands in the name."""
-_SHELL_WORDS = "sh ash dash ksh mksh fish tcsh csh cmd console tmux pty exec ssh system popen commands? write_stdin"
+_SHELL_WORDS = (
+    "sh ash dash ksh mksh fish tcsh csh cmd console tmux pty exec ssh system popen commands? write_stdin process"
+)
 """What says so as a word of its own at the end of a name, after a server's name and a separator."""
 _SHELL_VERBS = "run exec execute start launch spawn invoke perform issue do call eval evaluate open send"
 _SHELL_NOUNS = "command cmd commands cmds process script_?command shell_?script cli program binary"
+
+
+_CLIENTS = (
+    "kubectl oc helm docker podman aws gcloud gsutil bq az git gh glab terraform tofu pulumi heroku flyctl npm redis_?cli"
+    " psql mysql mongosh vercel wrangler stripe ansible vault rclone"
+)
+"""Programs that tools are named after, as in ``kubectl_generic`` and ``call_aws``."""
+_LANGUAGES = "python python3 ipython py javascript js typescript node nodejs deno ruby perl php lua r rscript julia"
+_CODE_NAMES = f"{_LANGUAGES} repl jupyter notebook_?exec code_?interpreter code_?execution code_?runner code_?executor"
+_CODE_NOUNS = (
+    f"{_LANGUAGES} code code_?block code_?snippet snippet cell notebook_?cell script ipython_?cell jupyter_?cell"
+)
+
+_DESTROYS = (
+    "delete destroy purge wipe erase terminate truncate unlink shred rmdir rmtree rm trash obliterate nuke expunge unpublish"
+    " deprovision decommission uninstall flushdb flushall del remove revoke refund overwrite force_?push"
+)
+"""Verbs in the names of tools that mean one thing whatever stands beside them."""
+_DESTROYS_SOME = {
+    "drop reset clear empty flush prune discard": "table tables database databases db collection collections index indexes schema column view"
+    " keyspace partition topic stream queue queues bucket data dataset storage store volume disk trash bin recycle_?bin inbox mailbox folder"
+    " directory history records rows keys all everything repo repository branch environment project cluster user users role messages",
+    "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account membership",
+}
+"""Verbs that destroy only what is kept: a filter is cleared, too."""
+_LOOKS = (
+    "get list search find count check preview is can should describe show read view fetch query explain simulate validate"
+    " estimate plan dry_?run test audit log logs monitor undo restore recover describe history how suggest"
+)
+_HARMLESS_OBJECTS = (
+    "background backgrounds noise watermark duplicates filter filters highlight formatting whitespace accents reaction"
+    " breakpoint listener selection label labels tag tags star emoji stopwords outliers headers bookmark"
+)
+"""What is taken off, and put on again as easily."""
+_DATABASES = (
+    "sql query queries database postgres(?:ql)? mysql mariadb sqlite duckdb snowflake bigquery clickhouse redshift databricks"
+    " supabase neon oracle db"
+)
 
 
 def _either(words: str) -> str:
     return "|".join(words.split())
 
 
-KINDS: Mapping[str, str] = {
-    "shell": (
-        r"(?i)^((.*([^a-z]|run|exec|execute|local|remote|in|open|start|power))?("
+def _spelled(words: str) -> str:
+    """Return words as names have them: ``delete``, ``Delete`` or ``DELETE``."""
+    return "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in words.split())
+
+
+_SERVER = r"(.*(__|[./:]))?"
+"""What stands before the tool's own name."""
+_BEFORE = r"([A-Za-z0-9]+[-_ ])*"
+_AFTER = r"(([-_ ][A-Za-z0-9]+|[A-Z0-9][A-Za-z0-9]*)([-_ ][A-Za-z0-9]+)*)?"
+
+
+def _acts(verbs: str, objects: str = "") -> str:
+    """Return the expression for names with a verb as a word, behind others or a camel's hump; ``objects`` follow it."""
+    lower, upper = _either(verbs), "|".join(word.capitalize() for word in verbs.split())
+    following = rf"[-_ ]?({_spelled(objects)}){_AFTER}" if objects else _AFTER
+    verb = rf"({lower}|{upper}|{_either(verbs.upper())}|[A-Za-z0-9]*[a-z0-9]({upper}))"
+    return rf"^{_SERVER}{_BEFORE}{verb}{following}$"
+
+
+_DESTRUCTIVE: JSON = {
+    "all": [
+        {"any": [{"regex": _acts(_DESTROYS)}, *({"regex": _acts(*each)} for each in _DESTROYS_SOME.items())]},
+        {"not": {"regex": rf"^{_SERVER}([A-Za-z0-9]+[-_])?({_spelled(_LOOKS)})[-_A-Z].*[a-z].*$"}},
+        {
+            "not": {
+                "regex": rf"^{_SERVER}{_BEFORE}([rR]emove|[dD]elete|REMOVE)[-_ ]?({_spelled(_HARMLESS_OBJECTS)}){_AFTER}$"
+            }
+        },
+    ]
+}
+_CODE = (
+    rf"(?i)^({_SERVER}({_either(_CODE_NAMES)})([-_](repl|ast|exec|execute|run|tool|interpreter|executor|code|sandbox|eval).*)?"
+    rf"|.*(run|exec|execute|eval|evaluate)[-_]?(a_?|the_?|in_?)?({_either(_CODE_NOUNS)})([-_].*)?"
+    r"|.*(python|jupyter|notebook|ipython|node|repl|code|cell)[-_]?(run|exec|execute|eval|executor))$"
+)
+"""The names of tools that run code in a language of its own."""
+
+
+KINDS: Mapping[str, JSON] = {
+    "shell": {
+        "regex": r"(?i)^((.*([^a-z]|run|exec|execute|local|remote|in|open|start|power))?("
         + _either(_SHELL_PARTS)
         + r").*|(.*[^a-z0-9])?(cli|ssh|cmd|console)_.*|(.*[^a-z0-9])?("
         + _either(_SHELL_WORDS)
@@ -33,16 +112,28 @@ KINDS: Mapping[str, str] = {
         + _either(_SHELL_VERBS)
         + r")_?(a_?|the_?|in_?|on_?|async_?|interactive_?|local_?|remote_?|system_?)?("
         + _either(_SHELL_NOUNS)
-        + r")([^a-z0-9].*|async|sync)?)$"
-    )
+        + r")([^a-z0-9].*|async|sync)?|.*(run|execute)(command|process)(tool)?|(.*[^a-z0-9])?((call|run|use|exec|execute|invoke)_?)?("
+        + _either(_CLIENTS)
+        + r")([-_](cli|generic|command|cmd|exec|run|tool))?)$"
+    },
+    "code": {"regex": _CODE},
+    "database": {
+        "regex": r"(?i)^(.*[^a-z])?([a-z]*(sql|query)|"
+        + _either(_DATABASES)
+        + r"|(run|exec|execute)(sql|query|queries))([^a-z].*)?$"
+    },
+    "destructive": _DESTRUCTIVE,
 }
-"""Kind of tool → the expression that the names of such tools match, in any case."""
+"""Kind of tool → the condition that the names of such tools meet."""
 
 SAMPLE_NAMES: Mapping[str, tuple[str, ...]] = {
     "shell": (
         *("bash", "shell", "sh", "terminal", "Bash", "exec", "exec_command", "run_command", "execute_command"),
         *("run_shell_command", "run_terminal_cmd", "run_in_terminal", "*bash*", "*shell*", "*terminal*", "*_command"),
-    )
+    ),
+    "code": ("python", "python_repl", "execute_python", "run_python", "run_code", "execute_code", "code_interpreter"),
+    "database": ("*sql*", "*query*", "*database*", "*postgres*", "*mysql*", "*sqlite*"),
+    "destructive": ("*delete*", "*destroy*", "*purge*", "*wipe*", "*erase*", "*terminate*", "*drop*"),
 }
 """The same for languages that know only globs: the names that agents and servers use most."""
 
@@ -50,15 +141,30 @@ _COMMAND_KEYS = words_of(
     "command commands cmd cmds cmdline cmd_line command_line commandline shell_command bash_command"
     " shellcommand script argv"
 )
+_COMMANDS = frozenset(["command", "cmd"])
+"""What ends the name of an argument that holds a command: ``cli_command``."""
+_CODE_KEYS = words_of("code source script cell snippet expression program content query input command")
 _INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "source"])
 """Names of the arguments, folded, that hold what a shell tool runs; the second where there is none of the first.
 
 ``args.command`` stands for all of them.
 """
 
-_BESIDE = ("args", "arguments", "argv", "params", "parameters")
+_BESIDE = frozenset(["args", "arguments", "argv", "params", "parameters"])
 """Arguments that hold the rest of the words where the command is the program alone."""
 _DEEPEST = 6
+_NAMED_CLIENT = re.compile(
+    rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})(?:[-_](?:cli|generic|command|cmd|exec|run|tool))?$"
+)
+_RUNS_CODE = re.compile(_CODE)
+_INTERPRETERS: Mapping[str, str] = {
+    **dict.fromkeys(("py", "python", "python3", "ipython", "jupyter", "notebook"), "python3"),
+    **dict.fromkeys(("js", "javascript", "ts", "typescript", "node", "nodejs", "deno"), "node"),
+    **dict.fromkeys(("sh", "bash", "zsh", "shell"), "sh"),
+    **{name: name for name in ("ruby", "perl", "php", "lua", "julia")},
+    **dict.fromkeys(("r", "rscript"), "rscript"),
+}
+_LANGUAGE_KEYS = ("language", "lang", "runtime", "kernel", "interpreter")
 
 
 def kind_condition(data: JSON, path: Path) -> JSON:
@@ -69,7 +175,7 @@ def kind_condition(data: JSON, path: Path) -> JSON:
             raise PolicySetError(f"unknown kind of tool {kind!r}; known is {', '.join(KINDS)}", path=path)
     if not kinds:
         raise PolicySetError("the list is empty and could never match", path=path)
-    found = [{"regex": KINDS[kind]} for kind in dict.fromkeys(kinds)]
+    found = [KINDS[kind] for kind in dict.fromkeys(kinds)]
     return found[0] if len(found) == 1 else {"any": found}
 
 
@@ -88,15 +194,57 @@ def without_kind(alternative: Mapping[str, JSON]) -> list[dict[str, JSON]]:
     return [{**rest, f"args.{name}": alternative["args.command"]} for name in ("command", "cmd")]
 
 
-def commands_in(args: Mapping[str, JSON]) -> tuple[list[tuple[str, JSON]], bool]:
+def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
     """Return what a shell tool is given to run, with the name of each, and whether its name says so.
 
-    Where no name is a known one, it is every text: a guess, in which what cannot be read is no doubt.
+    Where no name is a known one, it is every text: a guess, in which what cannot be read is no doubt. Code is returned
+    as the words that give it to its interpreter, and words for the program that a tool is named after begin with it.
     """
-    for known in (_COMMAND_KEYS, _INPUT_KEYS):
-        if found := list(_under_known_names(args, "args", 0, known)):
-            return found, True
-    return [(f"args.{name}", value) for name, value in args.items() if isinstance(value, str | list)], False
+    if languages := _languages_of(call):
+        found = list(_under_known_names(call.args, "args", 0, _CODE_KEYS)) or [*call.args.items()]
+        return [(name, given) for name, value in found for given in _as_code(languages, value)], True
+    client = _client_of(call.tool)
+    for keys in (_COMMAND_KEYS, _BESIDE, _INPUT_KEYS) if client else (_COMMAND_KEYS, _INPUT_KEYS):
+        if found := list(_under_known_names(call.args, "args", 0, keys)):
+            return [*found, *((name, _told(client, value)) for name, value in found if client)], True
+    return [(f"args.{name}", value) for name, value in call.args.items() if isinstance(value, str | list)], False
+
+
+@lru_cache(maxsize=1024)
+def _client_of(tool: str) -> str:
+    """Return the program that a tool is named after, or nothing."""
+    found = _NAMED_CLIENT.match(tool)
+    return found.group(1).lower() if found else ""
+
+
+def _told(client: str, value: JSON) -> JSON:
+    """Return the command line of a client that is given its words alone."""
+    if isinstance(value, str):
+        return value if value.split()[:1] == [client] else f"{client} {value}"
+    return [client, *value] if isinstance(value, list | tuple) else value
+
+
+@lru_cache(maxsize=1024)
+def _languages_named(tool: str) -> tuple[str, ...]:
+    """Return the interpreters of the code that a tool runs; none for a tool that runs none."""
+    if not _RUNS_CODE.search(tool):
+        return ()
+    named = tuple(program for word, program in _INTERPRETERS.items() if word in re.split(r"[^a-z0-9]+", tool.lower()))
+    return named or ("python3", "node")
+
+
+def _languages_of(call: Call) -> tuple[str, ...]:
+    languages = _languages_named(call.tool)
+    for name in _LANGUAGE_KEYS if languages else ():
+        if (told := str(call.args.get(name, "")).lower()) in _INTERPRETERS:
+            return (_INTERPRETERS[told],)
+    return languages
+
+
+def _as_code(languages: Sequence[str], value: JSON) -> Iterator[JSON]:
+    code = "\n".join(map(str, value)) if isinstance(value, list | tuple) else value
+    for language in languages if isinstance(code, str) else ():
+        yield code if language == "sh" else [language, "-c", code]
 
 
 def _under_known_names(data: JSON, spelled: str, depth: int, known: frozenset[str]) -> Iterator[tuple[str, JSON]]:
@@ -110,7 +258,8 @@ def _under_known_names(data: JSON, spelled: str, depth: int, known: frozenset[st
         return
     for name, value in data.items():
         place = f"{spelled}.{name}"
-        if re.sub(r"[^a-z]+", "_", str(name).casefold()) in known and not isinstance(value, Mapping):
+        folded = re.sub(r"[^a-z]+", "_", str(name).casefold())
+        if (folded in known or folded.rpartition("_")[2] in known & _COMMANDS) and not isinstance(value, Mapping):
             yield place, value
             if isinstance(value, str):
                 yield from ((place, whole) for whole in _with_words_beside(data, name, value))

@@ -283,7 +283,7 @@ def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False
 def values_under(clause: Clause, call: Call) -> list[JSON]:
     """Return the values that a clause on arguments or context looks at; where there are none it says ``NO``."""
     if clause.of_kind:
-        return [value for _, value in commands_in(call.args)[0]]
+        return [value for _, value in commands_in(call)[0]]
     root, _, name = clause.key.partition(".")
     data = call.args if root == "args" else call.context
     if is_searching(clause.key):
@@ -323,7 +323,7 @@ def _searching_test(root: str, name: str, check: Predicate) -> Test:
 
 def _commands_test(check: Predicate) -> Test:
     def test(call: Call) -> Ternary:
-        found, named = commands_in(call.args)
+        found, named = commands_in(call)
         outcome = first_of(_named(key, check.on(value)) for key, value in found)
         return outcome if outcome.state or named else NO
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from unicodedata import category, normalize
 
 from .checks import shown, words_of
 from .interface import JSON
 from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
-from .shell_programs import SHELLS, takes_verb
+from .shell_programs import SHELLS, takes_verb, verbs_of
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
 from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
@@ -49,8 +50,16 @@ class Command:
 
     @cached_property
     def name(self) -> str:
-        """Return the program without its directory, in lower case."""
-        return (self.program or "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+        """Return the program without its directory, in lower case, with look-alikes of letters as those letters."""
+        name = (self.program or "").replace("\\", "/").rpartition("/")[2]
+        if not name.isascii():
+            name = "".join(char for char in normalize("NFKC", name) if category(char) != "Cf")
+        return name.lower().removesuffix(".exe")
+
+    @cached_property
+    def verbs(self) -> tuple[ShellWord, ...]:
+        """Return the words that say what it is told to do."""
+        return tuple(verbs_of(self.name, self.words))
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,27 @@ def _verb_is_made(words: Sequence[ShellWord]) -> bool:
     return False
 
 
+_MADE_SCRATCH = re.compile(
+    r"(?<![\w$])(\w+)=[\"']?(?:\$\(|`)\s*mktemp(?:\s+(?:--?[\w-]+(?:=[\w./-]+)?|[\w./-]*XXX[\w.]*))*\s*[)`]"
+)
+_MAY_CHANGE = re.compile(r"\beval\b|\bsource\b|(?:^|[;&|\n])\s*\.\s|\balias\b|mktemp\s*\(|\bPATH=")
+_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/")
+_REMOVERS = words_of("rm rmdir unlink shred")
+
+
+def _scratch_of(text: str) -> frozenset[str]:
+    """Return how a text names the files and folders that it made by ``mktemp`` and that nothing else can be."""
+    if "mktemp" not in text or _MAY_CHANGE.search(text):
+        return frozenset()
+    found = set()
+    for name in _MADE_SCRATCH.findall(text):
+        uses = re.findall(rf"\$\{{?{name}(?!\w)", text)
+        plain = re.findall(rf"\${name}(?!\w)|\$\{{{name}(?::?\?[^}}]*)?\}}", text)
+        if len(uses) == len(plain) and len(re.findall(rf"(?<![\w$/.{{-]){name}(?!\w)", text)) == 1:
+            found |= {f"${name}", f"${{{name}}}"}
+    return frozenset(found)
+
+
 def _writes_nothing(words: Sequence[str]) -> bool:
     """Return whether a command writes nothing, so that its redirection only empties a file."""
     match words:
@@ -149,6 +179,10 @@ class _Unwrapping:
         """What variables are set to in the text itself."""
         self.written: dict[str, tuple[ShellWord, ...]] = {}
         """What the text itself writes into files, by their names; without texts where nobody knows what."""
+        self.replaced: set[str] = set()
+        """Files that the text itself writes."""
+        self.scratch: frozenset[str] = frozenset()
+        """What stands for files and folders that the text itself makes to throw away."""
         self.sets = False
         """Whether a variable was set, which may be where programs are looked for."""
         self.left = _MAX_READ
@@ -158,6 +192,8 @@ class _Unwrapping:
 
     def add_text(self, text: ShellWord, depth: int, outer: Simple | None = None) -> None:
         """Add the commands of shell text; those that are given no input read that of the command around them."""
+        if not depth:
+            self.scratch = _scratch_of(text.text)
         if not text.certain and self._prints_settings(text.text):
             return
         if not text.certain:
@@ -201,6 +237,8 @@ class _Unwrapping:
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
         inputs = (*simple.inputs, *_fed(simple), *self._statements(words))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
+        if command.name in _REMOVERS and self._is_scratch(command):
+            return
         self.commands.append(command)
         if takes_verb(command.name) and _verb_is_made(command.words):
             self.doubts.append(ShellDoubt(RUN_TIME, f"what {command.name} is to do is made at run time"))
@@ -221,6 +259,16 @@ class _Unwrapping:
         inner = inner_commands(command.name, command.words, piped=piped, inputs=simple.inputs, fed=inputs)
         self._follow_all(inner, simple, depth + 1)
         self._follow_all(self._scripts(command), simple, depth + 1)
+
+    def _is_scratch(self, command: Command) -> bool:
+        """Return whether a command removes only what the text itself has made to throw away."""
+        operands = [word for word in command.words if not word.text.startswith("-")]
+        whole = any(re.match(r"-\w*[rR]|--r", word.text) for word in command.words)
+        return bool(operands) and all(
+            word.text in self.scratch
+            or (word.certain and not whole and word.text in self.replaced and word.text.startswith(_TEMPORARY))
+            for word in operands
+        )
 
     def _statements(self, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
         """Yield what the text itself wrote into the files of statements that a command names."""
@@ -265,6 +313,7 @@ class _Unwrapping:
         for target in simple.appends:
             name = target.text.rpartition("/")[2]
             self.written[name] = (*self.written.get(name, ()), *content)
+        self.replaced.update(target.text for target in simple.writes if ".." not in target.text)
         for target in simple.writes:
             empty = nothing or (
                 target.text in texts[1:] and texts[0] not in ("echo", "printf")
@@ -353,7 +402,7 @@ def sql_views(value: JSON) -> Iterator[SqlView]:
 
 
 def _in_shell(view: ShellView) -> Iterator[SqlView]:
-    clients = [command for command in view.commands if _may_be_client(command)]
+    clients = [command for command in view.commands if _may_be_client(command) and not _in_memory(command)]
     for command in clients:
         for word in (*command.words, *command.inputs):
             yield from (read_sql(text) for text in _option_values(word.text))
@@ -370,6 +419,18 @@ def _may_be_client(command: Command) -> bool:
     if command.program is None or command.name in _CLIENTS:
         return True
     return "sql" in command.name and _PROGRAM.fullmatch(command.name) is not None
+
+
+_OPENS_FILES = re.compile(
+    r"\battach\b|\.(?:open|restore|read|load|import|shell|system)\b|\bload_extension\b", re.IGNORECASE
+)
+
+
+def _in_memory(command: Command) -> bool:
+    """Return whether a client works on a database that nobody keeps."""
+    if command.name not in _STATEMENT_IS_OPERAND or all(word.text != ":memory:" for word in command.words):
+        return False
+    return not any(_OPENS_FILES.search(word.text) or not word.certain for word in (*command.words, *command.inputs))
 
 
 def _option_values(text: str) -> Iterator[str]:

@@ -34,7 +34,9 @@ INTERPRETER = re.compile(
     r"|expect|osascript|r|rscript|julia|groovy|scala|kotlin|jshell|elixir|erl|emacs|swift|ghci?|runghc|runhaskell|go"
     r"|guile|racket|sbcl|clojure|clj|bb|nim|ocaml|crystal|dart)[\d.]*"
 )
-_CALLS_SHELL = re.compile(r"system|popen|passthru|exec|spawn|subprocess|shell|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd")
+_CALLS_SHELL = re.compile(
+    r"system|popen|passthru|exec|spawn|subprocess|shell|sys\.process|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd"
+)
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
 """A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
@@ -84,7 +86,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"perl[\d.]*",
-        r"\b(?:unlink|rmtree|remove_tree|rmdir)\b",
+        r"(?<![/$@%>\w])\b(?:unlink|rmtree|remove_tree|rmdir)\b(?!/)",
         rf"\btruncate\b|{_UNUSED}\bopen\b[^;]{{1,60}}['\"]\s*(?:\+?>)[^>&]",
     ),
     (
@@ -160,6 +162,10 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
     if len(code) > _MOST_CODE:
         yield Inner(doubt=ShellDoubt(RUN_TIME, "more code than is read"))
         return
+    if name.startswith(_PYTHONS):
+        code = _without_scratch(code)
+        for found in _MAGIC.finditer(code):
+            yield Inner(text=literal(found[1] or found[2]), surely=False)
     if name.startswith("perl"):
         code = _QUOTED_BY_WORD.sub(lambda found: f"'{found[1] or found[2] or found[3] or ''}'", code)
     yield from _done_by(name, code)
@@ -175,6 +181,24 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
         yield Inner(text=literal(found.group(1) or found.group(2) or ""), surely=False)
     for found in _WORD_LIST.finditer(code):
         yield Inner(words=tuple(map(literal, strings_of(found.group(1)))), surely=False)
+
+
+_MAGIC = re.compile(
+    r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?!(?!=)([^\n]+)|\A\s*%%(?:bash|sh|script\s+\S*sh)\b[^\n]*\n([\s\S]+)", re.MULTILINE
+)
+"""What a notebook hands to a shell: lines behind a sign, and a whole cell."""
+_SCRATCH = re.compile(r"\b(\w+)\s*=\s*tempfile\s*\.\s*(?:mkdtemp|mktemp)\s*\([^()]*\)")
+
+
+def _without_scratch(code: str) -> str:
+    """Return code without the calls that remove the temporary folders that it made itself."""
+    for name in islice(_SCRATCH.findall(code), 4) if "tempfile" in code else ():
+        if (
+            len(re.findall(rf"\b(?:for|as|global|nonlocal)\s+{name}\b|\b{name}\s*(?:[:+/]?=(?!=)|,[^()\n]*=)", code))
+            == 1
+        ):
+            code = re.sub(rf"\b(?:shutil\.rmtree|os\.(?:remove|unlink|rmdir))\s*\(\s*{name}\s*(?:,[^()]*)?\)", "", code)
+    return code
 
 
 def _done_by(name: str, code: str) -> Iterator[Inner]:
@@ -193,7 +217,7 @@ def _done_by(name: str, code: str) -> Iterator[Inner]:
 
 def _removes_by_os(code: str) -> bool:
     names = "|".join(["os", *map(re.escape, islice(_OS_NAMES.findall(code), 10))])
-    return re.search(rf"\b(?:{names})\s*\.\s*(?:{_OS_CALLS})\b", code) is not None
+    return re.search(rf"(?<!['\"])\b(?:{names})\s*\.\s*(?:{_OS_CALLS})\b", code) is not None
 
 
 def strings_of(code: str) -> Iterator[str]:

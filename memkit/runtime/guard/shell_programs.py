@@ -20,7 +20,8 @@ def takes_verb(name: str) -> bool:
 
 
 _ONE_VERB = words_of(
-    "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli"
+    "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli apt apt-get"
+    " aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge flatpak gem"
 )
 """Programs whose first word is a verb, and the next ones names."""
 _TWO_VERBS = words_of("memkit")
@@ -37,6 +38,28 @@ _NO_VERB = words_of(
 )
 """Programs whose words are texts, files, names or code, and say nothing of what is done."""
 _MOST_VERBS = 3
+_LOOKS = words_of("get describe show explain help info can-i inspect man")
+"""Verbs behind which stand names: ``kubectl auth can-i delete pods``."""
+_SIMULATED_BY = {
+    **dict.fromkeys(("apt", "apt-get", "aptitude"), "-s"),
+    "brew": "-n",
+    "restic": "-n",
+    "make": "-n",
+    "snakemake": "-n",
+}
+"""Programs that only say what they would do where they are given this."""
+_LOOKING_CMDLETS = (
+    "get-",
+    "select-",
+    "write-",
+    "where-",
+    "test-",
+    "measure-",
+    "format-",
+    "out-",
+    "compare-",
+    "convert",
+)
 
 
 def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
@@ -46,6 +69,10 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
     """
     left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else 2 if name in _TWO_VERBS else _MOST_VERBS
     seen, after_option = False, False
+    if "-" in name and name.startswith(_LOOKING_CMDLETS):
+        return
+    if name in _SIMULATED_BY and any(word.text == _SIMULATED_BY[name] for word in words):
+        return
     for word in words:
         if not left:
             return
@@ -54,6 +81,8 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
             left -= not after_option
             seen = seen or not after_option
             yield word
+            if not after_option and word.text in _LOOKS:
+                return
         after_option = is_option and "=" not in word.text
 
 

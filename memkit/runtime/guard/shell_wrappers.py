@@ -87,6 +87,9 @@ def inner_commands(
         yield from (Inner(text=literal(f"{name} {line}"), read=True, surely=False) for line in _lines(fed))
     elif name in _EXPANDS_NAMES:
         yield from (Inner(text=literal(found)) for word in words for found in _in_subscript(word.text))
+    elif name in ("apply_patch", "applypatch"):
+        deleted = [literal(found[1]) for word in (*words, *fed) for found in _DELETED_FILE.finditer(word.text)]
+        yield Inner(words=tuple([literal("rm"), *deleted] if deleted else []))
     elif name in ("sed", "gsed"):
         yield from _sed(words)
     elif name in ("make", "gmake"):
@@ -109,6 +112,7 @@ _READS_COMMANDS = words_of("redis-cli valkey-cli keydb-cli mongo mongosh wsl dis
 _EXPANDS_NAMES = words_of("printf test [ read unset declare typeset local export let mapfile wait readonly")
 """Builtins that take the name of a variable, and run what its subscript substitutes."""
 _SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")
+_DELETED_FILE = re.compile(r"^\*\*\* Delete File: (\S[^\n]*)", re.MULTILINE)
 _SED_RUNS = re.compile(r"s([^\w\s\\])((?:\\.|(?!\1).){0,500}+)\1((?:\\.|(?!\1).){0,500}+)\1[gipIM\d]{0,5}e", re.DOTALL)
 _MADE_STATEMENT = re.compile(r"\\gexec\b|^\s*:['\"]?[A-Za-z_]\w*", re.MULTILINE)
 """What psql runs of its results, and a statement that a variable opens."""

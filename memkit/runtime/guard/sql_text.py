@@ -132,6 +132,15 @@ class SqlView:
     pure: bool
     """Whether every statement opens with a word of SQL."""
 
+    def lasting(self) -> Iterator[SqlStatement]:
+        """Yield the statements but those that drop only what others before them made for the session alone."""
+        made: set[str] = set()
+        for statement in self.statements:
+            if statement.words[:1] == ("create",) and not {"temp", "temporary"}.isdisjoint(statement.words[1:3]):
+                made |= statement.tables
+            elif not (statement.words[:2] == ("drop", "table") and statement.tables and statement.tables <= made):
+                yield statement
+
     def joined(self, other: SqlView) -> SqlView:
         """Return this view with the statements of another reading."""
         return SqlView((*self.statements, *other.statements), self.doubts, self.pure)
