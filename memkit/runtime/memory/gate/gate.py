@@ -233,16 +233,16 @@ class WriteGate:
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         if item_of(draft):
             return Judgement("admitted", (), fields)
-        near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
+        tainted, at = "taint" in fields, self.settings.duplicate_at  # what is tainted contradicts nothing
+        found = view.alike(draft.text, origin.user_id, at) if tainted else view.similar(draft.text, origin.user_id)
+        near = [record for record in found if _meets(draft, origin, record, view)]
         if not near:
             return Judgement("admitted", (), fields)
-        from .contradictions import contradicted
-
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
         clean = [record for record in near if not record.taint]
         same = self._same(draft, origin, [record for record in timely if not record.taint])
         doubtful = self._same(draft, origin, [record for record in timely if record.taint])
-        if "taint" in fields:
+        if tainted:
             known = same or doubtful
             if known is None:
                 return Judgement("admitted", (), fields)
@@ -251,6 +251,8 @@ class WriteGate:
             )
         if same:
             return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
+        from .contradictions import contradicted
+
         clashes = [
             record
             for record in contradicted(draft.text, clean, user_id=origin.user_id)
