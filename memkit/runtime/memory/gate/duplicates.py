@@ -84,26 +84,24 @@ class Sought(NamedTuple):
     needed: frozenset[str]
     """Those that each of them holds."""
     lacking: int
-    """How many of the others one of them may do without."""
+    """How many of the others one of them may do without; colour and color are one."""
 
 
 def sought(text: str, at: float = 0.9) -> Sought:
     """Return how to look for near-duplicates of ``text``: numbers and names stand in all, of other words in most.
 
-    A word that may be spelled in two ways, colour and color, counts as one that may be absent.
-
     >>> terms, needed, lacking = sought("Alice prefers 3 espressos")
     >>> terms, sorted(needed), lacking
     (['alic', 'prefer', '3', 'espresso'], ['3', 'alic'], 0)
     """
-    terms, said = query_terms(text), telling(text)
+    terms, said = query_terms(text), words(text)  # as many as tell something, or more
+    said = telling(text) if EMPTY_WORDS.issuperset(said) else said
     if len(said) > LONGEST:
         return Sought(terms, frozenset(terms), 0)
     named = {stem(word) for found in NAME.findall(text) if (word := found.lower()) not in EMPTY_WORDS}
     counted = {term for term in terms if not term.isalpha() and any(map(str.isdigit, term))}
-    spelled = {term for term in terms if "or" in term or "our" in term}
-    needed = frozenset(counted.union(named.intersection(terms)) - spelled)
-    return Sought(terms, needed, int((1 - at / (2 - at)) * len(said) + 1e-9) + len(spelled))
+    needed = frozenset(counted.union(named.intersection(terms)))
+    return Sought(terms, needed, int((1 - at / (2 - at)) * len(said) + 1e-9))
 
 
 def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:

@@ -101,9 +101,11 @@ class WriteGate:
             return Judgement("refused", (malformed,))
         fields = self._standing(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
-        fields |= differences(offered, draft)
+        masked = differences(offered, draft)
+        fields |= masked
         doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
-        refusal = next(self._refusals(draft, origin, view, doubts, consented=consented), None)
+        asked = self._refusals(draft, origin, view, doubts, consented=consented)
+        refusal = next(chain(form_problems(draft) if masked else (), asked), None)
         if refusal:
             return Judgement("refused", (refusal,))
         if doubts:
@@ -145,7 +147,7 @@ class WriteGate:
         offered = Draft(text=text or section, type="summary", tags=(section,))
         draft = masked_draft(offered, self.settings.answered("mask"))
         doubts = self._hostile((draft.text, section))
-        asked = self._refusals(draft, origin, view, doubts, consented=consented)
+        asked = chain(form_problems(draft), self._refusals(draft, origin, view, doubts, consented=consented))
         refusal = next(chain(_sensitive([section], HIDDEN), asked), None)
         fresh, gone = _line_changes(section, draft.text if text else "", origin, view)
         if not refusal and any(view.is_tombstoned(origin.user_id, line) for line in fresh):
@@ -177,7 +179,6 @@ class WriteGate:
     def _refusals(
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
     ) -> Iterator[Reason]:
-        yield from form_problems(draft)
         yield from self._not_kept(consented)
         least = self.settings.min_confidence
         if draft.confidence < least:

@@ -13,7 +13,7 @@ from ..record.record import Record, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
-from .words import TABLES, CorpusStatistics, WordIndex
+from .words import TABLES, CorpusStatistics, WordIndex, one_spelling
 
 if TYPE_CHECKING:
     from ..record.events import Event, Folded
@@ -203,11 +203,12 @@ class CorpusIndex:
 
     def sharing(self, terms: Sequence[str], needed: Collection[str], lacking: int) -> list[Record]:
         """Return the live records that hold what is ``needed`` and all other terms but so many, the oldest first."""
-        found = list[int]()
+        found, wanted = list[int](), set(map(one_spelling, terms))
+        needed = set(map(one_spelling, needed))
         near = self._words.sharing(terms, needed, lacking) if terms else []
         for start in range(0, len(near), ASKED_AT_ONCE):
             for document, _, held in self.worded(near[start : start + ASKED_AT_ONCE]):
-                absent = set(terms).difference(held)
+                absent = wanted.difference(map(one_spelling, held))
                 if len(absent) <= lacking and absent.isdisjoint(needed):
                     found.append(document)
         return [one.record for one in self.found(found)] if found else []

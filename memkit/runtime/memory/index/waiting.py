@@ -14,7 +14,7 @@ from ..record.events import OPEN_TRUSTS
 from ..record.lines import JSON
 from ..record.record import CONSOLIDATED, SHARED, Record, replaced_by
 from ..words.text import fingerprint, query_terms
-from .words import sharing
+from .words import one_spelling, sharing
 
 
 class WaitingLine(NamedTuple):
@@ -49,7 +49,7 @@ class WaitingLines:
         self._ids.add(record.id)
         self._values[name, fingerprint(record.text)].append(len(records))
         for term in query_terms(record.text):
-            self._held[name, term].append(len(records))
+            self._held[name, one_spelling(term)].append(len(records))
         records.append(record)
 
     def tail(self, writer: str, owner: str) -> bytes | None:
@@ -68,7 +68,7 @@ class WaitingLines:
         """Return the records of a corpus that may hold what is ``needed`` and all other terms but so many."""
         if not terms or corpus not in self._records:
             return []
-        lists = {term: self._held.get((corpus, term), ()) for term in terms}
+        lists = {term: self._held.get((corpus, one_spelling(term)), ()) for term in terms}
         found = sharing(sorted(terms, key=lambda term: len(lists[term])), needed, lacking, lists.__getitem__)
         return [self._records[corpus][place] for place in found]
 

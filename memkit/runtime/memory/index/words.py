@@ -296,9 +296,9 @@ class WordIndex:
         """
         if len(self._usual) > MOST_USUAL:
             self._usual.clear()
-        usual = self._usual
-        fresh = [term for term in terms if term not in usual]
-        usual |= dict.fromkeys(fresh, 0) | self.frequencies(fresh)
+        fresh = {one for term in terms for one in spellings(term)} - self._usual.keys()
+        self._usual |= dict.fromkeys(fresh, 0) | self.frequencies(fresh)
+        usual = {term: sum(map(self._usual.__getitem__, spellings(term))) for term in terms}
         ordered = sorted(terms, key=lambda term: (usual[term], -len(term)))
         told = [term for term in ordered if term in needed][:1] or ordered[: lacking + 2]
         if told and usual[told[-1]] > COMMON:
@@ -353,12 +353,13 @@ class WordIndex:
         return joined([*(unpacked(data) for (data,) in rows), self._fresh(term)])
 
     def _holding(self, term: str) -> Sequence[int]:
-        """Return the documents that hold a word, as they lie."""
+        """Return the documents that hold a word in any of its spellings, as they lie."""
         held = array("I")
-        for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": term}):
-            numbers = array("I", data)
-            held.extend(numbers[1 + 3 * numbers[0] :])
-        held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (term,)))
+        for one in spellings(term):
+            for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": one}):
+                numbers = array("I", data)
+                held.extend(numbers[1 + 3 * numbers[0] :])
+            held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (one,)))
         return held
 
     def _list_in(self, segment: int, term: str) -> Runs:
@@ -417,6 +418,20 @@ class WordIndex:
         self._sql.executemany("INSERT INTO words VALUES(?,?,?,?)", rows)
 
 
+def one_spelling(term: str) -> str:
+    """Return a word in one of the two spellings that it may have: color for colour."""
+    return term.replace("our", "or")
+
+
+def spellings(term: str) -> set[str]:
+    """Return the spellings that a word may have.
+
+    >>> sorted(spellings("color")), spellings("kettle")
+    (['color', 'colour'], {'kettle'})
+    """
+    return {term, one_spelling(term), term.replace("or", "our")} if "or" in term or "our" in term else {term}
+
+
 def sharing(
     ordered: Sequence[str], needed: Collection[str], lacking: int, held_by: Callable[[str], Collection[int]]
 ) -> list[int]:
@@ -442,7 +457,7 @@ def sharing(
         if within is None and looked <= lacking + 1:
             counts.update(held_by(term))
             continue
-        if len(counts) <= FEW_LEFT and (within is not None or looked > lacking + 2):
+        if not counts or (len(counts) <= FEW_LEFT and (within is not None or looked > lacking + 2)):
             break
         counts.update(counts.keys() & held_by(term))
         counts = Counter({document: held for document, held in counts.items() if held >= looked - lacking})
