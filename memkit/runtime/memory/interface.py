@@ -103,6 +103,9 @@ class ArchiveView(Protocol):
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
         """Return live records on the same subject, nearest first, at most twenty."""
 
+    def alike(self, text: str, user_id: str, at: float) -> list[Record]:
+        """Return the live records that may be near-duplicates of ``text``, which agree in the share ``at`` of words."""
+
     def holds(self, record: Record) -> bool:
         """Return whether the dates of ``record`` let it hold now."""
 

@@ -28,6 +28,10 @@ class ListView:
         """Return what the user can see."""
         return [r for r in self.held if (r.user_id == user_id or r.scope == "shared") and type in (None, r.type)]
 
+    def alike(self, text: str, user_id: str, at: float) -> list[Record]:
+        """Return what the user can see."""
+        return self.similar(text, user_id)
+
     def holds(self, record: Record) -> bool:
         """Return that what is held is of no date."""
         return True

@@ -1,13 +1,16 @@
 """What is taken for an order to a model or for hidden text, and what is left alone."""
 
+import re
 from pathlib import Path
+from re import _constants as sre_constants  # type: ignore[attr-defined]
+from re import _parser as sre_parser  # type: ignore[attr-defined]
 
 import pytest
 from growth import grows_with_its_length
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.gate.hostile import suspicions
+from memkit.runtime.memory.gate.hostile import DIRECTIVES, NEEDED, suspicions
 
 ORDINARY = (Path(__file__).parent / "ordinary.txt").read_text(encoding="utf-8").splitlines()
 
@@ -199,3 +202,32 @@ def test_nothing_makes_the_search_slow() -> None:
     ]
 
     assert [part for part in parts if not grows_with_its_length(suspicions, part, 12_000)] == []
+
+
+def _holds_one(parsed: object, words: tuple[str, ...]) -> bool:
+    """Return whether whatever a parsed pattern matches holds one of some words."""
+    run = ""
+    for op, given in [*parsed, (None, None)]:  # type: ignore[misc]
+        if op is sre_constants.LITERAL:
+            run += chr(given)
+            continue
+        inner = {sre_constants.SUBPATTERN: [given[3]]} if op is sre_constants.SUBPATTERN else {}
+        if op is sre_constants.BRANCH:
+            inner[op] = given[1]
+        elif op in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT) and given[0]:
+            inner[op] = [given[2]]
+        ways = inner.get(op, [])
+        if any(word in run for word in words) or (ways and all(_holds_one(way, words) for way in ways)):
+            return True
+        run = ""
+    return False
+
+
+@pytest.mark.parametrize("number", range(len(DIRECTIVES)))
+def test_no_pattern_is_passed_over_that_could_match(number: int) -> None:
+    """By the form of each pattern itself, whatever it matches holds one of the words without which it is not asked."""
+    _, pattern = DIRECTIVES[number]
+
+    assert _holds_one(sre_parser.parse(pattern.pattern, 0), NEEDED[number])
+    assert not pattern.flags & re.IGNORECASE
+    assert all(word == word.lower() for word in NEEDED[number])

@@ -49,7 +49,10 @@ if TYPE_CHECKING:
     from .keeping import KeptDocument
 
 
-IMPORTED_AT_ONCE = 200
+IMPORTED_AT_ONCE = 2000
+"""So many are kept or lost together: an index takes in a thousand in one go."""
+USERS_AT_ONCE = 100
+"""Of so many users at most: each has an index of its own, which stays open until all is kept."""
 BESIDE_UNLINKED = "-linked"
 """Ends the name by which a writer goes on who has lines without links: those and linked ones do not mix."""
 OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
@@ -117,15 +120,15 @@ class ArchivalStore(ArchiveReader):
     def import_many(
         self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
     ) -> Iterator[Decision]:
-        """Offer many drafts, with one lock and one sync for some hundred of them; yield what became of each.
+        """Offer many drafts, with one lock and one sync for some thousand of them; yield what became of each.
 
         What an import brought before is not written again, and what supersedes a record of the same import finds it.
         """
         from .transfer import Arrivals
 
-        arrivals, remaining = Arrivals(), iter(pairs)
-        while chunk := list(islice(remaining, IMPORTED_AT_ONCE)):
-            with self._change(*{origin.user_id for _, origin in chunk}) as change:
+        arrivals = Arrivals()
+        for chunk, users in _in_chunks(pairs):
+            with self._change(*users) as change:
                 decisions = [
                     change.bring(draft, origin, arrivals, consented=consented(origin.user_id))
                     if kind_of(origin.actor) == "import"
@@ -459,3 +462,16 @@ class ArchivalStore(ArchiveReader):
                 self._index.commit(written)
             for event in change.events:
                 self._observe(event)
+
+
+def _in_chunks(pairs: Iterable[tuple[Draft, Origin]]) -> Iterator[tuple[list[tuple[Draft, Origin]], set[str]]]:
+    """Yield the offers of an import by as many as are written at once, with the users whom they are about."""
+    chunk, users = list[tuple[Draft, Origin]](), set[str]()
+    for pair in pairs:
+        if len(chunk) == IMPORTED_AT_ONCE or (len(users) == USERS_AT_ONCE and pair[1].user_id not in users):
+            yield chunk, users
+            chunk, users = [], set()
+        chunk.append(pair)
+        users.add(pair[1].user_id)
+    if chunk:
+        yield chunk, users

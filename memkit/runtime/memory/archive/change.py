@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask
 from ..index.index import Index
+from ..index.waiting import WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.links import linked
 from ..log.log import Batch
@@ -97,7 +98,7 @@ class ArchiveChange:
             if judgement.decision == "merged" and judgement.merge_into:
                 return self._merge(draft, origin, judgement)
             record = self._record(draft, origin, judgement)
-            self._write(record.to_data())
+            self._write(record.to_data(), record)
         except InvalidRecord as error:
             return self.decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
         for id in judgement.outweighs:
@@ -481,15 +482,20 @@ class ArchiveChange:
         first = origin.first_id
         return self._new_id() if first is None or self.index.catalogue.corpora_of_id(first) else first
 
-    def _write(self, data: Mapping[str, JSON]) -> None:
+    def _write(self, data: Mapping[str, JSON], record: Record | None = None) -> None:
+        """Stage a line and enter it; that of a ``record``, with others where it may wait for them."""
         data = unplaced(data)
         kept = self._sealer.seal(data)
-        name = corpus_of(data)
-        self.index.corpus(name)  # before the line is entered, everything earlier has to be
-        chains, writer = self.index.catalogue.chains, self._batch.writer_in(name)
-        parent = chains.tail(writer, str(data.get("user_id", "")))
+        name, owner = corpus_of(data), str(data.get("user_id", ""))
+        self.index.without_waiting(name)  # before the line is entered, everything earlier has to be
+        chains, writer = self.index.entered.chains, self._batch.writer_in(name)
+        parent = self.index.waiting.tail(writer, owner) or chains.tail(writer, owner)
         placed, link = linked(kept, parent, key=chains.key_for(writer))
-        self.index.add(self._batch.stage(encode_line(placed), data), data, name, link, sealed=is_sealed(kept))
+        line = WaitingLine(self._batch.stage(encode_line(placed), data), data, name, link)
+        if record is not None:
+            self.index.add_later(line, record, writer, sealed=is_sealed(kept))
+        else:
+            self.index.add(*line, sealed=is_sealed(kept))
 
     def decided(
         self,

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
-from ..gate.duplicates import near_duplicate
-from ..index.corpus import CorpusIndex
+from ..gate.duplicates import near_duplicate, sought
 from ..index.index import Index
 from ..interface import Decision
 from ..record.errors import InvalidRecord, Reason
@@ -89,10 +89,11 @@ class Arrivals:
         name = corpus_of({"scope": draft.scope, "user_id": origin.user_id})
         id = draft.extra.get("id")
         if isinstance(id, str):
-            return _of_same_id(index, name, id, draft, origin)
-        corpus = index.corpus(name)
-        twin = next((twin for twin in corpus.imported(fingerprint(draft.text)) if _is_twin(twin, draft, origin)), None)
-        earlier = twin.id if twin else _borne_out(corpus, draft)
+            return _of_same_id(index, name, id, draft, origin) if index.has_id(id) else None
+        digest = fingerprint(draft.text)
+        told = (*index.without_waiting(name).imported(digest), *index.waiting.same_value(name, digest))
+        twin = next((twin for twin in told if _is_twin(twin, draft, origin)), None)
+        earlier = twin.id if twin else _borne_out(index, name, draft)
         return _known(earlier) if earlier else None
 
     def note(self, draft: Draft, decision: Decision) -> None:
@@ -141,12 +142,16 @@ def _is_twin(record: Record, draft: Draft, origin: Origin) -> bool:
     return same_owner and (record.source_url, record.type) == (draft.source_url, draft.type)
 
 
-def _borne_out(corpus: CorpusIndex, draft: Draft) -> str | None:
+def _borne_out(index: Index, name: str, draft: Draft) -> str | None:
     """Return the record into which this draft was merged when it came from the same place before."""
-    for id in corpus.from_source(draft.source_url) if draft.source_url else ():
-        stored = corpus.stored(id)
-        if stored and near_duplicate(draft.text, [stored.record], type=draft.type, user_id=stored.record.user_id):
-            return id
+    if not draft.source_url:
+        return None
+    corpus = index.without_waiting(name)
+    held = (stored.record for id in corpus.from_source(draft.source_url) if (stored := corpus.stored(id)))
+    waiting = index.waiting.sharing(name, *sought(draft.text))
+    for record in chain(held, (one for one in waiting if one.source_url == draft.source_url)):
+        if near_duplicate(draft.text, [record], type=draft.type, user_id=record.user_id):
+            return record.id
     return None
 
 

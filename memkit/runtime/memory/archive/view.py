@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate, combinations
 
+from ..gate.duplicates import sought
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..index.words import coverage, weighed
@@ -16,7 +17,7 @@ from ..interface import Tombstone
 from ..record.errors import NoTombstoneKey
 from ..record.events import Event
 from ..record.lines import to_text
-from ..record.record import SHARED, Record, is_valid
+from ..record.record import SHARED, Record, is_valid, user_corpus
 from ..tiers.core import core_sections, edits_of_session
 from ..words.text import fingerprint, keyed_fingerprints, query_terms
 
@@ -44,7 +45,7 @@ class Tombstones:
     def of(self, user_id: str, text: str) -> Iterator[Tombstone]:
         """Yield every tombstone that bars this value."""
         digest = fingerprint(text)
-        for scope, corpus in (("user", self._index.user(user_id)), (SHARED, self._shared())):
+        for scope, corpus in (("user", self._own(user_id)), (SHARED, self._shared())):
             for record_id in corpus.tombstones(digest) if corpus else ():
                 yield Tombstone("rejected", record_id, scope)
         for keyed in self._erased(user_id, text):
@@ -66,7 +67,16 @@ class Tombstones:
                 yield digest
 
     def _shared(self) -> CorpusIndex | None:
-        return self._index.shared() if self._index.catalogue.state_of(SHARED) else None
+        return _entered_shared(self._index)
+
+    def _own(self, user_id: str) -> CorpusIndex:
+        return self._index.without_waiting(user_corpus(user_id))  # what waits is no tombstone
+
+
+def _entered_shared(index: Index) -> CorpusIndex | None:
+    """Return the shared records, none of which ever wait; None where there are none."""
+    has_any = index.entered.has_corpus(SHARED) and index.entered.state_of(SHARED)
+    return index.without_waiting(SHARED) if has_any else None
 
 
 def burials(
@@ -117,6 +127,17 @@ class IndexView:
             found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
         shown = [record for id, record in found.items() if id not in self._hidden]
         return shown[:MOST_SIMILAR]
+
+    def alike(self, text: str, user_id: str, at: float) -> list[Record]:
+        """Return the live records that may say the same as ``text``, the same value first, then the oldest first."""
+        digest, wanted = fingerprint(text), sought(text, at)
+        own, found = user_corpus(user_id), dict[str, Record]()
+        for corpus in filter(None, (self._index.without_waiting(own), _entered_shared(self._index))):
+            found |= {one.id: one for one in (*corpus.same_value(digest), *corpus.sharing(*wanted))}
+        waiting = self._index.waiting
+        told = (*waiting.same_value(own, digest), *waiting.sharing(own, *wanted))
+        found |= {one.id: one for one in told}
+        return [record for id, record in found.items() if id not in self._hidden]
 
     def holds(self, record: Record) -> bool:
         """Return whether the dates of ``record`` let it hold now."""

@@ -13,10 +13,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.record import TRUSTS, Record, audience_of
-from ..words.text import regex, stem
+from ..words.text import query_terms, regex, stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WRITTEN_WORD = regex(r"\b[^\W\d_a-z]\w*")
 ADDRESS = regex(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
+NAME = regex(r"(?<![\w'\u2019])[A-Z][a-z]*(?<!ed)(?![\w'\u2019])")
+"""A word that is certainly a name to whoever compares, in one spelling."""
 PAST = "ed"
 """What was is not what is, though a stem is the same."""
 LEAST_ALIKE = 0.5
@@ -73,6 +75,33 @@ def likeness(one: str, other: str) -> float:
     if any(is_negation(word) or is_number(word) or word in names for word in only_left + only_right):
         return 0.0
     return matcher.ratio()
+
+
+class Sought(NamedTuple):
+    """What a text has in common with its near-duplicates, in words of the index."""
+
+    terms: Sequence[str]
+    needed: frozenset[str]
+    """Those that each of them holds."""
+    lacking: int
+    """How many of the others one of them may do without; colour and color are one."""
+
+
+def sought(text: str, at: float = 0.9) -> Sought:
+    """Return how to look for near-duplicates of ``text``: numbers and names stand in all, of other words in most.
+
+    >>> terms, needed, lacking = sought("Alice prefers 3 espressos")
+    >>> terms, sorted(needed), lacking
+    (['alic', 'prefer', '3', 'espresso'], ['3', 'alic'], 0)
+    """
+    terms, said = query_terms(text), words(text)  # as many as tell something, or more
+    said = telling(text) if EMPTY_WORDS.issuperset(said) else said
+    if len(said) > LONGEST:
+        return Sought(terms, frozenset(terms), 0)
+    named = {stem(word) for found in NAME.findall(text) if (word := found.lower()) not in EMPTY_WORDS}
+    counted = {term for term in terms if not term.isalpha() and any(map(str.isdigit, term))}
+    needed = frozenset(counted.union(named.intersection(terms)))
+    return Sought(terms, needed, int((1 - at / (2 - at)) * len(said) + 1e-9))
 
 
 def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:

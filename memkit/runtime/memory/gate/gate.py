@@ -101,9 +101,11 @@ class WriteGate:
             return Judgement("refused", (malformed,))
         fields = self._standing(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
-        fields |= differences(offered, draft)
+        masked = differences(offered, draft)
+        fields |= masked
         doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
-        refusal = next(self._refusals(draft, origin, view, doubts, consented=consented), None)
+        asked = self._refusals(draft, origin, view, doubts, consented=consented)
+        refusal = next(chain(form_problems(draft) if masked else (), asked), None)
         if refusal:
             return Judgement("refused", (refusal,))
         if doubts:
@@ -145,7 +147,7 @@ class WriteGate:
         offered = Draft(text=text or section, type="summary", tags=(section,))
         draft = masked_draft(offered, self.settings.answered("mask"))
         doubts = self._hostile((draft.text, section))
-        asked = self._refusals(draft, origin, view, doubts, consented=consented)
+        asked = chain(form_problems(draft), self._refusals(draft, origin, view, doubts, consented=consented))
         refusal = next(chain(_sensitive([section], HIDDEN), asked), None)
         fresh, gone = _line_changes(section, draft.text if text else "", origin, view)
         if not refusal and any(view.is_tombstoned(origin.user_id, line) for line in fresh):
@@ -177,7 +179,6 @@ class WriteGate:
     def _refusals(
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
     ) -> Iterator[Reason]:
-        yield from form_problems(draft)
         yield from self._not_kept(consented)
         least = self.settings.min_confidence
         if draft.confidence < least:
@@ -233,16 +234,16 @@ class WriteGate:
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         if item_of(draft):
             return Judgement("admitted", (), fields)
-        near = [record for record in view.similar(draft.text, origin.user_id) if _meets(draft, origin, record, view)]
+        tainted, at = "taint" in fields, self.settings.duplicate_at  # what is tainted contradicts nothing
+        found = view.alike(draft.text, origin.user_id, at) if tainted else view.similar(draft.text, origin.user_id)
+        near = [record for record in found if _meets(draft, origin, record, view)]
         if not near:
             return Judgement("admitted", (), fields)
-        from .contradictions import contradicted
-
         timely = [record for record in near if _is_undated(draft) or _dates(draft) == _dates(record)]
         clean = [record for record in near if not record.taint]
         same = self._same(draft, origin, [record for record in timely if not record.taint])
         doubtful = self._same(draft, origin, [record for record in timely if record.taint])
-        if "taint" in fields:
+        if tainted:
             known = same or doubtful
             if known is None:
                 return Judgement("admitted", (), fields)
@@ -251,6 +252,8 @@ class WriteGate:
             )
         if same:
             return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
+        from .contradictions import contradicted
+
         clashes = [
             record
             for record in contradicted(draft.text, clean, user_id=origin.user_id)

@@ -82,8 +82,59 @@ DIRECTIVES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("override", r"(?:игнорируй|проигнорируй|забудь|игнорировать)(?:те)?\s+(?:все\s+(?:свои\s+)?|всё\s+)?(?:(?<=все\s)|(?<=свои\s)|(?:предыдущие|прошлые|прежние|вышеуказанные)\s+)(?:инструкции|указания|команды|правила)|(?:忽略|无视|無視|忘记|忘掉|不要理会)(?:掉)?(?:你)?(?:之前|以上|先前|前面|上述|所有|一切|全部)(?:的)?(?:所有|全部|一切)?(?:的)?(?:指令|指示|说明|說明|提示|规则|規則|命令)|(?:以前|これまで|上記|前|すべて|全て)の(?:すべての|全ての)?(?:指示|命令|ルール|プロンプト|説明)を(?:すべて)?(?:無視|忘れ)|(?:이전의?|위의?|앞의?|지금까지의?)\s*(?:모든\s*)?(?:지시|명령|지침|규칙)(?:사항)?(?:을|를|은|는)?\s*(?:모두\s*)?(?:무시|잊)|تجاهل\s+(?:جميع\s+|كل\s+)?(?:التعليمات|الأوامر|الإرشادات)|התעלם\s+(?:מכל\s+|מה)?(?:ה)?הוראות|(?:ละเว้น|เพิกเฉย(?:ต่อ)?|ไม่ต้องสนใจ|ลืม)ค\u0e4d\u0e32สั่ง(?:ก่อนหน้า|เดิม|ที่ผ่านมา|ทั้งหมด)|(?:पिछले|पहले के|सभी)\s+(?:सभी\s+)?निर्देशों\s+को\s+(?:अनदेखा|नज़रअंदाज़|भूल)"),
     )
 )
-# fmt: on
 """Kind and pattern; the first of a kind that matches is reported."""
+
+NEEDED = (
+    ("abandon", "bypass", "delete", "discard", "disregard", "do not ", "don't ", "following", "forget", "ignore", "neglect", "obeying", "override", "overrule", "pay no attention to", "set aside", "skip"),
+    ("directives", "guardrails", "guidelines", "instructions", "prompts", "safeguards"),
+    ("disregard", "forget", "ignore"),
+    (" given", "above", "before", "so far"),
+    ("disregard", "forget", "ignore", "override"),
+    ("disregard", "forget", "ignore"),
+    ("your ",),
+    ("do not", "don't", "never"),
+    (" system ", "directive", "instruction", "prompt"),
+    ("command", "directive", "override"),
+    ("guidelines", "instructions", "programming", "prompt", "rules"),
+    ("disregard", "forget", "ignore"),
+    ("you are no",),
+    ("you ",),
+    (" you ",),
+    ("from now on",),
+    ("act", "answer", "behave", "pretend", "respond", "role-play", "roleplay"),
+    (" mode", "do anything now"),
+    ("assistant", "begin_of_text", "developer", "end_header_id", "endoftext", "eot_id", "im_end", "im_start", "inst]", "start_header_id", "sys>>", "system", "tool", "user"),
+    ("assistant", "developer", "system"),
+    ("context", "data", "instruction", "memory", "message", "prompt"),
+    ("\"tool_call", "<function_call", "<invoke", "<tool_call>", "conversation", "memory"),
+    ("instruction", "message", "prompt", "your "),
+    ("api key", "chat history", "contacts", "conversation", "credentials", "environment variables", "files", "memor", "password", "personal data", "private key", "secrets", "tokens"),
+    ("](http",),
+    ("avoid", "do not", "don't", "never", "without"),
+    ("from ",),
+    ("attention", "important", "instruction", "message", "note", "notice", "warning"),
+    ("parsing", "processing", "reading", "seeing", "summari"),
+    ("without ",),
+    (" you to ",),
+    (" without ",),
+    (" apply to you", "disabled", "lifted", "suspended", "waived"),
+    ("built-in", "content", "ethical", "moderation", "policy", "safety", "security"),
+    ("are shown", "encounter", "load", "process", "read", "recall", "receive", "retrieve", "see"),
+    ("below ", "following ", "the ", "these ", "this "),
+    ("base64 -", "curl", "invoke-webrequest", "iwr", "wget"),
+    ("indicaciones", "indicações", "instru", "ordens", "reglas", "regras", "órdenes"),
+    ("ignore", "oublie"),
+    ("ignorier", "missachte", "vergiss"),
+    ("anvisningar", "chỉ thị", "dimentica", "dosavadní", "hướng dẫn", "ignora", "instruktioner", "negeer", "poprzednie", "předchozí", "sebelumnya", "talimatları", "vergeet", "wcześniejsze", "yönergeleri", "εντολέσ", "οδηγίεσ", "попередні"),
+    ("инструкции", "команды", "правила", "указания", "הוראות", "تجاهل", "निर्देशों", "คําสั่ง", "不要理会", "忘れ", "忘掉", "忘记", "忽略", "无视", "無視", "규칙", "명령", "지시", "지침"),
+)
+# fmt: on
+"""For each pattern in its turn words of which one stands in all that it matches: most texts are asked for no pattern."""
+NEEDED_AT_ALL = tuple(
+    tuple(dict.fromkeys(word for needed in NEEDED for word in needed if word.isascii() or not is_ascii))
+    for is_ascii in (False, True)
+)
+"""The words of all patterns, and those of them that a text in ASCII may hold."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +181,11 @@ def _suspicions(text: str) -> tuple[Suspicion, ...]:
     hidden = hidden_characters(text)
     found = [Suspicion("hidden_characters", "hidden", hidden)] if hidden else []
     for reading in _readings(text):
-        for kind, pattern in DIRECTIVES:
-            match = pattern.search(reading)
-            if match and not any(other.kind == kind for other in found):
+        here = set(filter(reading.__contains__, NEEDED_AT_ALL[reading.isascii()]))
+        for (kind, pattern), needed in zip(DIRECTIVES, NEEDED, strict=True) if here else ():
+            if here.isdisjoint(needed) or any(other.kind == kind for other in found):
+                continue
+            if match := pattern.search(reading):
                 found.append(Suspicion("directive", kind, match[0].strip(" \n.,:;!?-\"'")[:80]))
     return tuple(found)
 

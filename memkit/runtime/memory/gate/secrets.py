@@ -57,6 +57,12 @@ SPEAKING = (
     ),
 )
 """Text without any of these does nothing with a password."""
+_TELLING_OR_SPEAKING = tuple(
+    word
+    for word in dict.fromkeys((*TELLING, *SPEAKING))
+    if word.isascii() and not any(other != word and other in word for other in (*TELLING, *SPEAKING))
+)
+"""Those of both that a text of letters that ASCII has may hold."""
 LONGEST_PLAIN_WORD = 15
 MOST_PLAIN_DIGITS = 4
 
@@ -139,13 +145,23 @@ def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretF
 
 def is_plain(text: str) -> bool:
     """Return whether a text of few pages is plain: short words, few digits, and no word that tells of a secret."""
-    if len(text) > LONG or not text.isascii():
+    if len(text) > LONG:
+        return False
+    return _is_plain_before(text) if len(text) <= SHORT else _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    if not text.isascii():
         return False
     pieces = [piece.strip("?!.,'") for piece in text.split()]
     short = all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces)
     lowered = text.lower()
     few_digits = sum(map(str.isdigit, text)) <= MOST_PLAIN_DIGITS
-    return short and few_digits and not any(word in lowered for word in (*TELLING, *SPEAKING))
+    return short and few_digits and not any(map(lowered.__contains__, _TELLING_OR_SPEAKING))
+
+
+_is_plain_before = lru_cache(maxsize=256)(_is_plain)
+"""A text is asked about to be refused, to be masked and to be told of; names stand in one offer after the other."""
 
 
 def _readable(text: str) -> tuple[str, Callable[[int], int]]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -246,16 +247,30 @@ class Catalogue:
         with self.database.transaction():
             self._take_in(log, log.shards(), None, lambda mark, stat: True, anew=True)
 
-    def add(self, span: Span, data: Mapping[str, JSON], link: Link | None) -> int:
-        """Enter a line that is about to be written; return its number."""
-        entry, shard = entry_of(data)._replace(link=link), self._shard_number(span.shard)
-        self._adding[span.shard] += 1
+    def add(self, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> list[int]:
+        """Enter lines that are about to be written, each with its place and its link; return their numbers."""
         self._just_read.clear()
         self._just_said.clear()
-        ended = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()[0]
-        place = (self.corpus(corpus_of(data)), shard, span.offset, span.size, ended + self._adding[span.shard])
-        row = _row(place, self.chains.joined(span.shard, [entry]), entry)
-        return int(self._sql.execute(ENTER, row).lastrowid or 0)
+        numbers: list[int] = []
+        for shard, held in groupby(lines, lambda line: line[0].shard):
+            numbers += self._add(shard, list(held))
+        return numbers
+
+    def _add(self, path: str, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> Iterable[int]:
+        shard = self._shard_number(path)
+        (before,) = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()
+        before += self._adding[path]
+        self._adding[path] += len(lines)
+        entries = [entry_of(data)._replace(link=link) for _, data, link in lines]
+        chains = self.chains.joined(path, entries)
+        corpora = {name: self.corpus(name) for name in {corpus_of(data) for _, data, _ in lines}}
+        rows = (
+            _row((corpora[corpus_of(data)], shard, span.offset, span.size, number), chains, entry)
+            for number, ((span, data, _), entry) in enumerate(zip(lines, entries, strict=True), before + 1)
+        )
+        self._sql.executemany(ENTER, rows)
+        (last,) = self._sql.execute("SELECT seq FROM sqlite_sequence WHERE name='lines'").fetchone()
+        return range(last - len(lines) + 1, last + 1)
 
     def advance(self, log: Log, written: Mapping[str, Written]) -> None:
         """Note that lines entered by ``add`` are now in their shards."""

@@ -14,7 +14,7 @@ from ..record.record import Record, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
-from .words import TABLES, CorpusStatistics, WordIndex
+from .words import TABLES, CorpusStatistics, WordIndex, one_spelling
 
 if TYPE_CHECKING:
     from ..record.events import Event, Folded
@@ -148,6 +148,7 @@ class CorpusIndex:
         for function in (_told, _moment):  # not when they are asked for: SQLite refuses while another question is open
             self._sql.create_function(function.__name__, -1, function, deterministic=True)
         self._words = WordIndex(self._sql)
+        self._seen: Position | None = None
         if self._format() != self._own_format:
             with self.database.transaction():
                 if self._format() != self._own_format:  # another process may have been faster
@@ -174,6 +175,13 @@ class CorpusIndex:
         from .intake import take_in
 
         take_in(self._sql, self._words, lines)
+        self._seen = self.position()
+
+    def follow(self, position: Position) -> None:
+        """Note where this index is, which somebody else may have brought further since it was asked last."""
+        if position != self._seen:
+            self._words.forget_usual()
+            self._seen = position
 
     def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
         """Hold back what withheld lines name: each with its writer, its place and whether it may bar the value."""
@@ -213,6 +221,18 @@ class CorpusIndex:
     def newest(self, terms: Sequence[str], limit: int) -> list[int]:
         """Return the documents of the newest live records that hold every one of ``terms``."""
         return self._words.newest_holding(terms, limit) if terms else []
+
+    def sharing(self, terms: Sequence[str], needed: Collection[str], lacking: int) -> list[Record]:
+        """Return the live records that hold what is ``needed`` and all other terms but so many, the oldest first."""
+        found, wanted = list[int](), set(map(one_spelling, terms))
+        needed = set(map(one_spelling, needed))
+        near = self._words.sharing(terms, needed, lacking) if terms else []
+        for start in range(0, len(near), ASKED_AT_ONCE):
+            for document, _, held in self.worded(near[start : start + ASKED_AT_ONCE]):
+                absent = wanted.difference(map(one_spelling, held))
+                if len(absent) <= lacking and absent.isdisjoint(needed):
+                    found.append(document)
+        return [one.record for one in self.found(found)] if found else []
 
     def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
         """Yield id and words of some documents: far less to read than the records."""

@@ -1,8 +1,8 @@
 """The whole index: a catalogue of the log's lines and one database per corpus, brought up to date when asked."""
 
 import sqlite3
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 from ..log.links import Link
 from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from ..record.record import SHARED, file_stem, unplaced, user_corpus
+from ..record.record import SHARED, Record, file_stem, unplaced, user_corpus
 from .catalogue import Catalogue, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
+from .waiting import WaitingLine, WaitingLines, may_wait
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from .intake import NumberedLine
 
 OPEN_AT_ONCE = 100
 READ_AT_ONCE = 5000
@@ -45,12 +47,21 @@ class Index:
         self._followed: set[str] = set()
         """Corpora that the question or the change under way caught up with; a change has the store's lock."""
         self._catalogue: Catalogue | None = None
+        self.waiting = WaitingLines()
+        """Lines of the change under way that are entered as soon as anybody asks for more than what is here."""
         self._borrowed: TemporaryDirectory[str] | None = None
 
     @property
     def catalogue(self) -> Catalogue:
         """Return the catalogue, opened anew when its file was taken away."""
-        if self._catalogue is not None and not self._catalogue.database.is_current():
+        if self.waiting.lines:
+            self._enter_waiting()
+        return self.entered
+
+    @property
+    def entered(self) -> Catalogue:
+        """Return the same but for the lines that wait."""
+        if self._catalogue is not None and not self._is_changing() and not self._catalogue.database.is_current():
             self.close()
         if self._catalogue is None:
             self._catalogue = self._opened_catalogue()
@@ -83,9 +94,16 @@ class Index:
 
     def corpus(self, name: str) -> CorpusIndex:
         """Return the index of a corpus with every catalogued line in it."""
+        if self.waiting.lines:
+            self._enter_waiting()
+        return self.without_waiting(name)
+
+    def without_waiting(self, name: str) -> CorpusIndex:
+        """Return the same but for the lines that wait."""
         if name in self._followed and name in self._open:
             return self._open[name]
         index = self._served(lambda: self._caught_up(name))
+        index.follow(index.position())
         self._followed.add(name)
         return index
 
@@ -95,6 +113,10 @@ class Index:
         visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
         return next((name for name in visible if self.corpus(name).has(id)), None)
 
+    def has_id(self, id: str) -> bool:
+        """Return whether a line has this id, one that waits included."""
+        return self.waiting.has(id) or bool(self.entered.corpora_of_id(id))
+
     def noting(self, ask: Callable[[], Answer]) -> Answer:
         """Return what ``ask`` says, which notes something in the index; elsewhere if its place cannot be written."""
         return self._served(ask)
@@ -102,16 +124,45 @@ class Index:
     def add(
         self, span: Span, data: Mapping[str, JSON], name: str, link: Link | None = None, *, sealed: bool = False
     ) -> None:
-        """Enter what a line says that is about to be written, sealed or not; ``begin`` came before."""
+        """Enter what a line says that is about to be written, sealed or not; ``begin`` came before.
+
+        Args:
+            span: Where it will lie.
+            data: What it says.
+            name: Of the corpus that it belongs to.
+            link: Where it stands among the lines of its writer.
+            sealed: Whether it is written sealed.
+        """
         index = self.corpus(name)
+        (number,) = self.catalogue.add([(span, data, link)])
+        self._enter(name, [(number, span, data)])
+        if sealed:
+            index.note_keys(self._sealer.state(str(data["user_id"])))
+
+    def _enter(self, name: str, lines: "Sequence[NumberedLine]") -> None:
+        """Enter lines that the catalogue has in their corpus, which held all before them."""
+        index = self._open[name]
         index.database.begin()
-        seq = self.catalogue.add(span, data, link)
         if index.position().seq == 0:
             state = self.catalogue.state_of(name)
             self._clear(index, name, state[1] if state else 0)
-        index.apply([(seq, span, data)])
-        if sealed:
-            index.note_keys(self._sealer.state(str(data["user_id"])))
+        index.apply(lines)
+
+    def add_later(self, line: WaitingLine, record: Record, writer: str, *, sealed: bool) -> None:
+        """Enter a record that is about to be written, with others where it may wait for them."""
+        if sealed or not may_wait(record):
+            self.add(*line, sealed=sealed)
+        else:
+            self.waiting.add(line, record, writer)
+
+    def _enter_waiting(self) -> None:
+        lines, self.waiting = self.waiting.lines, WaitingLines()
+        numbers = self.catalogue.add([(line.span, line.data, line.link) for line in lines])
+        entering: defaultdict[str, list[NumberedLine]] = defaultdict(list)
+        for number, line in zip(numbers, lines, strict=True):
+            entering[line.corpus].append((number, line.span, line.data))
+        for name, numbered in entering.items():
+            self._enter(name, numbered)
 
     def begin(self) -> None:
         """Start a change that ``commit`` keeps and ``rollback`` drops."""
@@ -120,12 +171,13 @@ class Index:
 
     def commit(self, written: Mapping[str, Written]) -> None:
         """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
-        self._followed.clear()
         try:
+            # Before the corpora are let go: they are known to hold all that comes before what waits.
             self.catalogue.advance(self._log, written)
             self.catalogue.database.commit()
             for index in self._open.values():
                 index.database.commit()
+            self._followed.clear()
         except sqlite3.OperationalError as error:
             self.rollback()
             self._observe({"event": "index", "action": "behind", "reason": str(error)})
@@ -133,6 +185,7 @@ class Index:
 
     def rollback(self) -> None:
         """Drop what was added; the lines did not reach the disk."""
+        self.waiting = WaitingLines()
         self._followed.clear()
         for index in self._open.values():
             index.database.rollback()
@@ -141,6 +194,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of all files."""
+        self.waiting = WaitingLines()
         self._close_some(0)
         if self._catalogue is not None:
             self._catalogue.database.close()
@@ -169,7 +223,7 @@ class Index:
             remove_database(path)
 
     def _caught_up(self, name: str) -> CorpusIndex:
-        catalogue = self.catalogue
+        catalogue = self.entered
         index = self._opened(name)
         state = catalogue.state_of(name)
         generation, last = state[1:] if state else (0, 0)
@@ -246,7 +300,7 @@ class Index:
             index = None
         if index is None:
             index = self._open[name] = self._opened_corpus(name)
-            if not index.database.sql.in_transaction and not self.catalogue.database.sql.in_transaction:
+            if not index.database.sql.in_transaction and not self.entered.database.sql.in_transaction:
                 self._close_some(OPEN_AT_ONCE)
         self._open.move_to_end(name)
         return index

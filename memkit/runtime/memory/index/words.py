@@ -13,9 +13,9 @@ import math
 import sqlite3
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
-from itertools import groupby, islice
+from itertools import chain, combinations, groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
@@ -217,6 +217,13 @@ MOST_TERMS = 256
 LEAST = 1e-6
 """What a word counts that most documents hold, so that it still finds some where nothing else does."""
 
+COMMON, FEW_NEWEST = 5000, 10
+"""Of words in more documents than that, so many of the newest that hold two of them are looked at for likenesses."""
+FEW_LEFT = 20
+"""So many documents are read sooner than the list of one more word."""
+MOST_USUAL = 200_000
+"""Words of which it is kept how common they are."""
+
 SCHEMA = (
     "CREATE TABLE fresh(term TEXT, document INT, count INT, length INT, PRIMARY KEY(term, document)) WITHOUT ROWID",
     "CREATE TABLE segments(number INTEGER PRIMARY KEY, level INT, newest INT)",
@@ -237,6 +244,8 @@ class WordIndex:
 
     def __init__(self, sql: sqlite3.Connection) -> None:
         self._sql = sql
+        self._usual: dict[str, int] = {}
+        """In how many documents words occur that were asked for, with what was added since; removals are not seen."""
 
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
@@ -247,6 +256,9 @@ class WordIndex:
         )
         if not any(documents.values()):
             return
+        if self._usual:
+            asked = Counter(chain.from_iterable(map(self._usual.keys().__and__, documents.values())))
+            self._usual.update({term: self._usual[term] + many for term, many in asked.items()})
         if len(documents) >= FOLDED_AT_ONCE:
             self._fold(rows)
             return
@@ -264,6 +276,7 @@ class WordIndex:
 
     def clear(self) -> None:
         """Forget every document."""
+        self.forget_usual()
         for table in TABLES:
             self._sql.execute(f"DELETE FROM {table}")
 
@@ -271,6 +284,27 @@ class WordIndex:
         """Return in how many documents each of ``terms`` occurs, those in none left out."""
         counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
+
+    def forget_usual(self) -> None:
+        """Forget what was asked: somebody else may have added documents."""
+        self._usual.clear()
+
+    def sharing(self, terms: Collection[str], needed: Collection[str], lacking: int) -> list[int]:
+        """Return the documents that may hold what is ``needed`` and all other terms but so many, ascending.
+
+        Where all that could tell them apart is very common, only some of the newest are returned.
+        """
+        if len(self._usual) > MOST_USUAL:
+            self._usual.clear()
+        fresh = {one for term in terms for one in spellings(term)} - self._usual.keys()
+        self._usual |= dict.fromkeys(fresh, 0) | self.frequencies(fresh)
+        usual = {term: sum(map(self._usual.__getitem__, spellings(term))) for term in terms}
+        ordered = sorted(terms, key=lambda term: (usual[term], -len(term)))
+        told = [term for term in ordered if term in needed][:1] or ordered[: lacking + 2]
+        if told and usual[told[-1]] > COMMON:
+            pairs = combinations(ordered[:3], 2) if len(ordered) > 1 else [ordered]
+            return sorted({one for pair in pairs for one in self.newest_holding(pair, FEW_NEWEST)})
+        return sharing(ordered, needed, lacking, lambda term: self._holding(term) if usual[term] else ())
 
     def candidates(
         self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, within: set[int] | None = None
@@ -317,6 +351,16 @@ class WordIndex:
     def _list(self, term: str) -> Runs:
         rows = self._sql.execute(f"SELECT postings {IN_SEGMENTS} ORDER BY number", {"term": term})
         return joined([*(unpacked(data) for (data,) in rows), self._fresh(term)])
+
+    def _holding(self, term: str) -> Sequence[int]:
+        """Return the documents that hold a word in any of its spellings, as they lie."""
+        held = array("I")
+        for one in spellings(term):
+            for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": one}):
+                numbers = array("I", data)
+                held.extend(numbers[1 + 3 * numbers[0] :])
+            held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (one,)))
+        return held
 
     def _list_in(self, segment: int, term: str) -> Runs:
         row = self._sql.execute("SELECT postings FROM words WHERE segment=? AND term=?", (segment, term)).fetchone()
@@ -372,6 +416,52 @@ class WordIndex:
         number = self._sql.execute("INSERT INTO segments(level, newest) VALUES(?,?)", (level, newest)).lastrowid
         rows = ((number, term, length_of(runs), packed(runs)) for term, runs in lists)
         self._sql.executemany("INSERT INTO words VALUES(?,?,?,?)", rows)
+
+
+def one_spelling(term: str) -> str:
+    """Return a word in one of the two spellings that it may have: color for colour."""
+    return term.replace("our", "or")
+
+
+def spellings(term: str) -> set[str]:
+    """Return the spellings that a word may have.
+
+    >>> sorted(spellings("color")), spellings("kettle")
+    (['color', 'colour'], {'kettle'})
+    """
+    return {term, one_spelling(term), term.replace("or", "our")} if "or" in term or "our" in term else {term}
+
+
+def sharing(
+    ordered: Sequence[str], needed: Collection[str], lacking: int, held_by: Callable[[str], Collection[int]]
+) -> list[int]:
+    """Return the documents that may hold the ``needed`` ones of some words and all others but so many, ascending.
+
+    Of any words of which it may lack so many it holds the rest: the lists of the rarest are looked at, and further ones
+    only while many documents are left (prefix filtering, as in ``gate/duplicates``).
+
+    >>> lists = {"imke": [3], "paragon": [1, 3, 9], "met": [1, 2, 3, 4]}
+    >>> [sharing(["imke", "paragon", "met"], (), lacking, lists.__getitem__) for lacking in (0, 1)]
+    [[3], [1, 3]]
+    >>> sharing(["imke", "paragon", "met"], {"imke"}, 1, lists.__getitem__)
+    [3]
+    """
+    within: set[int] | None = None
+    for term in ordered:
+        if term in needed and (within is None or len(within) > FEW_LEFT):
+            within = set(held_by(term)) if within is None else within.intersection(held_by(term))
+            if not within:
+                return []
+    counts = Counter(dict.fromkeys(within or (), 0))
+    for looked, term in enumerate((term for term in ordered if term not in needed), 1):
+        if within is None and looked <= lacking + 1:
+            counts.update(held_by(term))
+            continue
+        if not counts or (len(counts) <= FEW_LEFT and (within is not None or looked > lacking + 2)):
+            break
+        counts.update(counts.keys() & held_by(term))
+        counts = Counter({document: held for document, held in counts.items() if held >= looked - lacking})
+    return sorted(counts)
 
 
 def _in_all(lists: Sequence[Runs]) -> set[int]:

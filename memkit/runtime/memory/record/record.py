@@ -528,6 +528,8 @@ def ends_what_was_said(record: Record, changes: Mapping[str, JSON], origin: Orig
 
 def is_valid(record: Record, moment: datetime) -> bool:
     """Return whether the dates of a record let it hold at a moment."""
+    if not record.valid_from and not record.valid_until:
+        return True
     at = normal_time(moment)
     begun = not record.valid_from or normal_time(record.valid_from) <= at
     return begun and (not record.valid_until or at <= normal_time(record.valid_until))

@@ -207,8 +207,11 @@ def tokens(text: str) -> list[str]:
 
 def query_terms(query: str) -> list[str]:
     """Return what to look up for ``query``: its tokens without stop words, each once."""
-    content = (word for word in words(query) if word not in STOP_WORDS)
-    found = list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
+    content = [word for word in words(query) if word not in STOP_WORDS]
+    if query.isascii():
+        found = list(dict.fromkeys(map(stem, content)))
+    else:
+        found = list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
     # The stem of "one" is "on", which most records hold.
     return [token for token in found if token not in STOP_WORDS] or found
 
