@@ -453,17 +453,16 @@ class Catalogue:
             number, counted = number + data.count(b"\n", counted, offset), offset
             try:
                 content = decode_line(line)
-                checked_id(content)
-                parsed.append((number, offset, len(line), content))
+                parsed.append((number, offset, len(line), checked_id(content), content))
             except InvalidRecord as error:
                 self.chains.damaged(path, number, line, str(error))
         writer = shard_writer(path)[0]
         mixed = self.chains.has_links(writer) or any("link" in content for *_, content in parsed)
         key = self.chains.key_for(writer)
         mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
-        said = self.chains.said([id for *_, content in parsed if (id := entry_of(content).id)])
+        said = self.chains.said([id for *_, id, _ in parsed])
         self._just_said, entries, places = {}, list[ChainedLine](), list[tuple[int, ...]]()
-        for number, offset, size, content in parsed:
+        for number, offset, size, _, content in parsed:
             entry = self.chains.judged(content, said, mixed=mixed, key=key)
             if isinstance(entry, str):
                 self.chains.flaw(ShardProblem(TAMPERED, path, number, entry), content)

@@ -157,7 +157,7 @@ class Chains:
 
     def _standing(self, links: Sequence[bytes]) -> set[bytes]:
         """Return those of some links that lines have."""
-        rows = asked_in(self._sql, "SELECT link FROM lines WHERE link IN ({})", links)
+        rows = asked_in(self._sql, "SELECT link FROM lines WHERE link IN ({0})", links)
         return {bytes(link) for (link,) in rows}
 
     def judged(
@@ -236,7 +236,7 @@ class Chains:
         """Return for each id what stands for what lines with it say, also lines that are gone."""
         found: defaultdict[str, set[bytes]] = defaultdict(set)
         for table in ("gone", "lines"):
-            for id, body in asked_in(self._sql, f"SELECT id, body FROM {table} WHERE id IN ({{}})", ids):
+            for id, body in asked_in(self._sql, f"SELECT id, body FROM {table} WHERE id IN ({{0}})", ids):
                 if body is not None:
                     found[id].add(bytes(body))
         return found
@@ -582,10 +582,10 @@ def _told(code: str, id: str, message: str) -> str:
 
 
 def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield what a query finds for many values, which take the place of ``{}`` in it, some at a time."""
+    """Yield what a query finds for many values, which take the place of each ``{0}`` in it, some at a time."""
     for start in range(0, len(values), ASKED_AT_ONCE):
         some = values[start : start + ASKED_AT_ONCE]
-        yield from sql.execute(query.format(",".join("?" * len(some))), some)
+        yield from sql.execute(query.format(",".join(f"?{place}" for place in range(1, len(some) + 1))), some)
 
 
 def entry_of(data: Mapping[str, JSON]) -> ChainedLine:

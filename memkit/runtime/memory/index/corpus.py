@@ -170,7 +170,7 @@ class CorpusIndex:
         """Note that a sealed line was taken in under these keys."""
         self._sql.execute("UPDATE corpus SET keys=?", (state,))
 
-    def apply(self, lines: "Iterable[NumberedLine]") -> None:
+    def apply(self, lines: "Sequence[NumberedLine]") -> None:
         """Take in lines."""
         from .intake import take_in
 

@@ -273,13 +273,13 @@ class Index:
     def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
         shard, start, content = "", 0, b""
         pending = []
-        owner = None
-        for line in self.catalogue.lines(corpus, after):
-            said = self.catalogue.just_said(line.span)
+        owner, catalogue = None, self.catalogue
+        for line in catalogue.lines(corpus, after):
+            said = catalogue.just_said(line.span)
             if said is None:
                 if line.span.shard != shard or line.span.offset < start:
                     shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
-                    content = self.catalogue.read(self._log, shard, start)
+                    content = catalogue.read(self._log, shard, start)
                 first = line.span.offset - start
                 said = decode_line(content[first : first + line.span.size])
             data = unplaced(said)

@@ -29,6 +29,7 @@ from ..record.lines import JSON, encode_data, normal_time, parse_time
 from ..record.record import CONSOLIDATED, PERSONS, SHARED, Record, begins, replaced_by, with_fields
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
+from .chains import asked_in
 from .documents import DOCUMENT, enter_document
 from .words import WordIndex
 
@@ -41,44 +42,106 @@ UNSETTLED = ""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
-    VALUES(?,?,?,?,?,?,0,?,?,?,?,?)"""
-KNOWN = """SELECT EXISTS(SELECT 1 FROM records WHERE id=:id),
-           EXISTS(SELECT 1 FROM events WHERE target=:id) OR EXISTS(SELECT 1 FROM records WHERE supersedes=:id)
-           OR EXISTS(SELECT 1 FROM events WHERE successor=:id) OR EXISTS(SELECT 1 FROM withheld WHERE target=:id)"""
-ENTERED = "SELECT EXISTS(SELECT 1 FROM records WHERE id=:id), 0"
-TOLD_OF = """SELECT EXISTS(SELECT 1 FROM events) OR EXISTS(SELECT 1 FROM withheld)
-             OR EXISTS(SELECT 1 FROM records WHERE supersedes IS NOT NULL)"""
+    document, id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
+    VALUES(?,?,?,?,?,?,?,0,?,?,?,?,?)"""
+KNOWN = " UNION ALL ".join(
+    f"SELECT {column}, {says} FROM {table} WHERE {column} IN ({{0}})"
+    for table, column, says in (
+        ("records", "id", 0), ("records", "supersedes", 1), ("events", "target", 1), ("events", "successor", 1),
+        ("withheld", "target", 1),
+    )
+)  # fmt: skip
+"""Which ids have records, and of which something more is said than their own line."""
+HOLDS_ANY = f"SELECT {' OR '.join(f'EXISTS(SELECT 1 FROM {table})' for table in ('records', 'events', 'withheld'))}"
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
-def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Iterable[NumberedLine]) -> None:
+class _Arrivals:
+    """Lines on their way into a corpus: what is known of their ids, and the rows of their records, written together."""
+
+    def __init__(self, sql: sqlite3.Connection, lines: Sequence[NumberedLine]) -> None:
+        self._sql = sql
+        self._next = int(sql.execute("SELECT coalesce(max(document), 0) + 1 FROM records").fetchone()[0])
+        self._rows: list[tuple[object, ...]] = []
+        self.words: dict[int, Sequence[str]] = {}
+        """Of each record that is live as it was written, by its document."""
+        self._known, self._told_of = set[str](), set[str]()
+        if sql.execute(HOLDS_ANY).fetchone()[0]:
+            for id, is_more in asked_in(sql, KNOWN, [str(data.get("id")) for *_, data in lines if "op" not in data]):
+                (self._told_of if is_more else self._known).add(id)
+
+    def event(self, span: Span, data: Mapping[str, JSON]) -> str:
+        """Enter an event and return the id of the record it is about, also when it is about another event."""
+        event = Event.from_data(data)
+        successor = successor_named(event) or None
+        self._told_of |= {event.target, *([successor] if successor else [])}
+        url = event.fields.get("source_url")
+        row = (
+            event.id, event.target, event.op, encode_data(data), span.writer, span.place,
+            url if isinstance(url, str) else None, successor, int(event.fields.get("trust") == "quarantined"),
+        )  # fmt: skip
+        is_new = self._sql.execute(INSERT_EVENT, row).rowcount
+        if event.op == DOCUMENT:
+            if is_new and event.fields:
+                enter_document(self._sql, event)
+            return ""
+        if event.op not in VERDICTS:
+            return event.target
+        about = self._sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
+        return str(about[0]) if about else event.target
+
+    def record(self, data: Mapping[str, JSON]) -> str | None:
+        """Enter a record and return its id if there is more to know about it than its line."""
+        record = Record.from_checked(data)
+        if record.id in self._known:
+            return None
+        readable = not record.is_sealed
+        replaced = replaced_by(record)
+        is_plain = readable and record.id not in self._told_of and not replaced and record.trust in OPEN_TRUSTS
+        self._known.add(record.id)
+        if record.supersedes:
+            self._told_of.add(record.supersedes)
+        found = found_by(record) if readable else []
+        document, self._next = self._next, self._next + 1
+        self._rows.append((
+            document, record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
+            fingerprint(record.text) if readable else "", record.actor, record.session_id, record.supersedes,
+            record.source_url, record.key,
+        ))  # fmt: skip
+        if not is_plain:
+            return record.id
+        _enter_relations(self._sql, document, record)
+        self.words[document] = found
+        return None
+
+    def write(self) -> None:
+        """Write the rows of the records."""
+        self._sql.executemany(INSERT_RECORD, self._rows)
+        if self.words:
+            self._sql.execute(COUNT_IN, (len(self.words), sum(map(len, self.words.values()))))
+
+
+def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedLine]) -> None:
     """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
-    entering: dict[int, Sequence[str]] = {}
-    is_told_of = bool(sql.execute(TOLD_OF).fetchone()[0])
-    last: NumberedLine | None = None
-    for last in lines:
-        _, span, data = last
+    arrivals = _Arrivals(sql, lines)
+    for _, span, data in lines:
         try:
-            is_event = "op" in data
-            is_told_of = is_told_of or is_event or "supersedes" in data
-            id = _enter_event(sql, span, data) if is_event else _enter_record(sql, entering, data, is_told_of)
+            id = arrivals.event(span, data) if "op" in data else arrivals.record(data)
         except InvalidRecord:
             continue  # no catalogue has such a line, but git may have one that stands in for another
         if id:
             touched[id] = None
-    if entering:
-        sql.execute(COUNT_IN, (len(entering), sum(map(len, entering.values()))))
+    arrivals.write()
     # The newest first: what ends a record is looked up at its successor.
     waiting = dict.fromkeys(sorted(concerned(sql, touched), reverse=True))
     while waiting:
         id = next(iter(waiting))
         del waiting[id]
-        waiting.update(dict.fromkeys(_settle(sql, words, entering, id)))
-    words.add(entering)
-    if last:
-        seq, span, _ = last
+        waiting.update(dict.fromkeys(_settle(sql, words, arrivals.words, id)))
+    words.add(arrivals.words)
+    if lines:
+        seq, span, _ = lines[-1]
         sql.execute("UPDATE corpus SET seq=?, place=?", (seq, f"{span.shard}:{span.offset}"))
 
 
@@ -87,58 +150,6 @@ def found_by(record: Record) -> list[str]:
     day, told = parse_time(record.valid_from or record.created_at).date(), record.text
     named = tokens(record.key) if record.key else []
     return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
-
-
-def _enter_event(sql: sqlite3.Connection, span: Span, data: Mapping[str, JSON]) -> str:
-    """Enter an event and return the id of the record it is about, also when it is about another event."""
-    event = Event.from_data(data)
-    text = encode_data(data)
-    url = event.fields.get("source_url")
-    row = (
-        event.id, event.target, event.op, text, span.writer, span.place, url if isinstance(url, str) else None,
-        successor_named(event) or None, int(event.fields.get("trust") == "quarantined"),
-    )  # fmt: skip
-    is_new = sql.execute(INSERT_EVENT, row).rowcount
-    if event.op == DOCUMENT:
-        if is_new and event.fields:
-            enter_document(sql, event)
-        return ""
-    if event.op not in VERDICTS:
-        return event.target
-    about = sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
-    return str(about[0]) if about else event.target
-
-
-def _enter_record(
-    sql: sqlite3.Connection, entering: dict[int, Sequence[str]], data: Mapping[str, JSON], is_told_of: bool
-) -> str | None:
-    """Enter a record and return its id if there is more to know about it than its line.
-
-    Args:
-        sql: The corpus.
-        entering: Takes its words, by its document.
-        data: What its line says.
-        is_told_of: Whether any line of the corpus may be about another one.
-    """
-    record = Record.from_checked(data)
-    query, only = (KNOWN if is_told_of else ENTERED), {"id": record.id}
-    is_known, has_more = sql.execute(query, only).fetchone()
-    if is_known:
-        return None
-    readable = not record.is_sealed
-    is_plain = readable and not has_more and not replaced_by(record) and record.trust in OPEN_TRUSTS
-    found = found_by(record) if readable else []
-    digest = fingerprint(record.text) if readable else ""
-    row = (
-        record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found), digest,
-        record.actor, record.session_id, record.supersedes, record.source_url, record.key,
-    )  # fmt: skip
-    document = sql.execute(INSERT_RECORD, row).lastrowid or 0
-    if not is_plain:
-        return record.id
-    _enter_relations(sql, document, record)
-    entering[document] = found
-    return None
 
 
 def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> list[str]:

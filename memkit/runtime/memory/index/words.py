@@ -15,8 +15,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
-from itertools import chain, combinations, groupby, islice
+from itertools import chain, combinations, groupby, islice, repeat
 from operator import itemgetter
+from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -176,6 +177,10 @@ def unpacked(data: bytes) -> Runs:
     return runs
 
 
+ONLY_ONE = Struct("5I")
+"""What ``packed`` makes of one document."""
+
+
 def joined(lists: Iterable[Runs]) -> Runs:
     """Return several lists, which share no document, as one."""
     runs: Runs = {}
@@ -252,7 +257,7 @@ class WordIndex:
         rows = (
             (term, count, len(tokens), document)
             for document, tokens in sorted(documents.items())
-            for term, count in Counter(tokens).items()
+            for term, count in _counted(tokens)
         )
         if not any(documents.values()):
             return
@@ -385,16 +390,11 @@ class WordIndex:
 
     def _fold(self, rows: Iterable[tuple[str, int, int, int]]) -> None:
         """Make a segment of the words of documents, which ascend, and merge those of which there are enough now."""
-        lists: defaultdict[str, Runs] = defaultdict(dict)
-        for term, count, length, document in rows:
-            runs, kind = lists[term], (count, length)
-            held = runs.get(kind)
-            if held is None:
-                runs[kind] = array("I", (document,))
-            else:
-                held.append(document)
-        newest = max(held[-1] for runs in lists.values() for held in runs.values())
-        self._enter(sorted(lists.items()), 0, newest)
+        lists: defaultdict[str, list[tuple[str, int, int, int]]] = defaultdict(list)
+        for row in rows:
+            lists[row[0]].append(row)
+        newest = max(held[-1][3] for held in lists.values())
+        self._enter(((term, len(held), _listed(held)) for term, held in sorted(lists.items())), 0, newest)
         for level in range(HIGHEST):
             alike = "SELECT number, newest FROM segments WHERE level=? ORDER BY newest"
             segments = self._sql.execute(alike, (level,)).fetchall()
@@ -408,14 +408,34 @@ class WordIndex:
         query = f"SELECT term, postings FROM words WHERE segment IN ({numbers}) ORDER BY term, segment"
         rows = self._sql.execute(query).fetchall()
         lists = ((term, joined(unpacked(row[1]) for row in held)) for term, held in groupby(rows, itemgetter(0)))
-        self._enter(lists, level, newest)
+        self._enter(((term, length_of(runs), packed(runs)) for term, runs in lists), level, newest)
         self._sql.execute(f"DELETE FROM words WHERE segment IN ({numbers})")
         self._sql.execute(f"DELETE FROM segments WHERE number IN ({numbers})")
 
-    def _enter(self, lists: Iterable[tuple[str, Runs]], level: int, newest: int) -> None:
+    def _enter(self, lists: Iterable[tuple[str, int, bytes]], level: int, newest: int) -> None:
+        """Write a segment of terms, each with how many documents hold it and their list."""
         number = self._sql.execute("INSERT INTO segments(level, newest) VALUES(?,?)", (level, newest)).lastrowid
-        rows = ((number, term, length_of(runs), packed(runs)) for term, runs in lists)
-        self._sql.executemany("INSERT INTO words VALUES(?,?,?,?)", rows)
+        self._sql.executemany(f"INSERT INTO words VALUES({number},?,?,?)", lists)
+
+
+def _counted(tokens: Sequence[str]) -> Iterable[tuple[str, int]]:
+    """Return how often a document holds each of its words; in a short one mostly once."""
+    return zip(tokens, repeat(1)) if len(set(tokens)) == len(tokens) else Counter(tokens).items()
+
+
+def _listed(rows: Sequence[tuple[str, int, int, int]]) -> bytes:
+    """Return the rows of one term, whose documents ascend, as ``packed`` does; most terms have one."""
+    if len(rows) == 1:
+        _, count, length, document = rows[0]
+        return ONLY_ONE.pack(1, count, length, 1, document)
+    kinds: dict[Kind, list[int]] = {}
+    for _, count, length, document in rows:
+        kinds.setdefault((count, length), []).append(document)
+    head, documents = [len(kinds)], list[int]()
+    for (count, length), held in sorted(kinds.items()):
+        head += (count, length, len(held))
+        documents += held
+    return array("I", head + documents).tobytes()
 
 
 def one_spelling(term: str) -> str:

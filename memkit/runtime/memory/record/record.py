@@ -248,9 +248,10 @@ class Record(NamedTuple):
     def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
         """Return the record that ``data`` holds, which went through ``from_data`` before."""
         data = legible(data)
-        known = {key: value for key, value in data.items() if key in RECORD_FIELDS and value is not None}
-        known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
-        extra = {key: value for key, value in data.items() if key not in RECORD_FIELDS}
+        known = {key: value for key, value in data.items() if key in FORM_OF and value is not None}
+        for key in LABELS.intersection(known):
+            known[key] = tuple(cast("Sequence[str]", known[key]))
+        extra = {key: value for key, value in data.items() if key not in FORM_OF}
         return cls(**known, extra=extra)  # type: ignore[arg-type]
 
     @property
@@ -380,6 +381,8 @@ CONSOLIDATED = "consolidated"
 
 def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
     """Return the ids of the records that ``offered`` supersedes, merges or summarises."""
+    if not offered.extra:
+        return (offered.supersedes,) if offered.supersedes else ()
     named = [offered.extra.get(key) for key in ("merges", "summarises")]
     several = [id for ids in named if isinstance(ids, list | tuple) for id in ids if isinstance(id, str)]
     return tuple(dict.fromkeys([*([offered.supersedes] if offered.supersedes else []), *several]))
@@ -417,8 +420,11 @@ def check_fields(data: Mapping[str, JSON]) -> None:
 
 def field_problems(data: Mapping[str, JSON]) -> list[str]:
     """Return what breaks the record format in ``data``, one sentence each."""
-    given = [name for name, value in data.items() if value is not None and name in FORM_OF]
-    found = {name: wrong for name in given if (wrong := problems(name, FORM_OF[name], data[name]))}
+    found = {
+        name: wrong
+        for name, value in data.items()
+        if value is not None and (form := FORM_OF.get(name)) and (wrong := problems(name, form, value))
+    }
     return [message for name in FORM_OF if name in found for message in found[name]] if found else []
 
 

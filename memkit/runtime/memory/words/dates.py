@@ -24,6 +24,7 @@ HINTS = frozenset(
 UNITS = frozenset(("week", "month", "year", "weekend"))
 WHICH = frozenset(("last", "past", "this", "next", "previous", "coming"))
 """Without a hint, one of these beside a unit, or a year, a text names no date, and no pattern need look for one."""
+LETTERS, YEAR = re.compile("[a-z]+"), re.compile(r"(?:19|20)\d\d")
 FEW, COUPLE = 3, 2
 AHEAD = 6
 """Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
@@ -78,9 +79,9 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
 @lru_cache(maxsize=4096)
 def _may_name_a_date(text: str) -> bool:
-    held = re.findall("[a-z]+", text.lower())
+    held = LETTERS.findall(text.lower())
     is_told = not HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
-    return is_told or re.search(r"(?:19|20)\d\d", text) is not None
+    return is_told or YEAR.search(text) is not None
 
 
 @cache
