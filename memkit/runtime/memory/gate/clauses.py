@@ -8,6 +8,7 @@ A clause that holds one word more is not read.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from ..words.text import regex
@@ -16,12 +17,15 @@ from .vocabulary import (
     AGE,
     ALLERGEN,
     ANIMALS,
+    APPOINTMENT,
     AT_THE_TIME,
+    BONE,
     CITY,
     CLUB,
     COLLECTED,
     COUNT,
     DATE,
+    DAYS,
     DEGREE,
     DEVICE,
     DRINK,
@@ -33,12 +37,15 @@ from .vocabulary import (
     FIELD,
     FITTED,
     FOOD,
+    FORCE,
+    GOODS,
     GROUP,
     HOBBY,
     HOLIDAY,
     ILLNESS,
     JOB,
     LANGUAGE,
+    LATELY,
     LEARNED,
     LOOK,
     LOVED,
@@ -56,11 +63,14 @@ from .vocabulary import (
     PRODUCT,
     RELATIVE,
     RELATIVES,
+    REMEDY,
     ROOM,
+    SEASON,
     SINCE,
     SKILL,
     SPECIAL_DIET,
     SUBJECT,
+    SURGERY,
     TIME_OF_DAY,
     TOLD_BY_NAME,
     TRAIT,
@@ -69,6 +79,7 @@ from .vocabulary import (
     WHEN,
     WHICH,
     WORKPLACE,
+    any_of,
 )  # fmt: skip
 
 
@@ -81,12 +92,23 @@ def among(one: str, most: int = 3) -> str:
     return rf"(?:{one})(?:(?:, (?:{one})){{0,{most}}},? (?:and|or) (?:{one}))?"
 
 
+YEARS = (
+    "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
+    "eighteen)"
+)
+"""How old an animal may be."""
+OLD = rf"(?!(?:an?|one|half an)\b){AGE}"
 TOWN = rf"(?!\w+day\b){CITY}"
 MINE = r"(?:[Mm]y|[Oo]ur)"
-ONE = rf"{MINE} (?:{PERSONAL} )*{RELATIVE}(?:,? (?!I\b){NAME},?)?"
+THEIRS = rf"(?:(?:{PERSONAL} )*{RELATIVE}(?: {NAME})?'s )?(?:{PERSONAL} )*"
+CALLED_SO = rf"(?:,? (?:(?:Mrs?|Ms|Dr)\.? )?(?!I\b){NAME},?)?"
+ONE = rf"{MINE} {THEIRS}{RELATIVE}{CALLED_SO}"
 """Somebody of the user's."""
 BEAST = rf"{MINE} (?:{PERSONAL} )*{ANIMALS}(?:,? {NAME},?)?"
-MANY = rf"{MINE} (?:{PERSONAL} )*(?:{RELATIVES}|{RELATIVE}s)(?:,? {NAMES},?)?|{MINE} {RELATIVE} and I"
+MANY = (
+    rf"(?:{MINE}|[Tt]he(?= twins| kids| children)) {THEIRS}(?:{RELATIVES}|{RELATIVE}s)(?:,? {NAMES},?)?|{MINE} "
+    rf"{RELATIVE} and I"
+)
 FOLK = rf"(?:(?:{COUNT}) )?(?:{PERSONAL} )*(?:{RELATIVE}s?|{RELATIVES}|{ANIMALS}|boys|girls)"
 TEAM = rf"(?:{MINE}|[Tt]he) (?:team|company|department|school|office|band|firm|start-?up|employer|organisation)"
 PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work)?"
@@ -96,21 +118,50 @@ AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
 IN_PLACE = rf"(?:in|near|outside|close to|just outside) {TOWN}"
 AT_WORK = rf"(?:at|for|in|with) {A_WORKPLACE}(?: {IN_PLACE})?"
 TOGETHER = (
-    rf"(?:with (?:(?:my|his|her|our|their) (?:{NUMBER} )?(?:{RELATIVE}|{RELATIVES}|{PET}s?)|{NAME})|alone|together)"
+    rf"(?:with (?:(?:my|his|her|our|their) (?:{NUMBER} )?(?:{RELATIVE}|{RELATIVES}|{PET}s?)|us|me|"
+    rf"{among(FOLK)}|(?:{COUNT}) (?:other )?{JOB}s|{NAME})|alone|together)"
 )
 FLAT = rf"(?:an?|the) (?:{LOOK} |{NUMBER}-room )?{DWELLING}"
 HOME = (
-    rf"(?:{IN_PLACE}|(?:in|on) {FLAT}(?: {IN_PLACE})?|next door|abroad|round the corner|"
+    rf"(?:{IN_PLACE}|(?:in|on) {FLAT}(?: {IN_PLACE}| with {among(FOLK)})?|next door|upstairs|downstairs|across the "
+    rf"street|abroad|round the corner|"
     rf"(?:above|next to|opposite|behind) (?:an?|the) {WORKPLACE}(?: in {TOWN})?|"
     rf"on (?:the )?{NUMBER} floor|in the (?:countryside|city centre|suburbs|"
-    rf"same (?:street|house|town|building) as my {RELATIVE}))(?: {TOGETHER})?|{TOGETHER}"
+    rf"same (?:street|house|town|building) as my {RELATIVE}))(?: {TOGETHER})*|{TOGETHER}(?: {TOGETHER})?"
 )
 
 WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"
-THEN = rf"(?: (?:{AT_THE_TIME}|{NUMBER} years ago|when I was {AGE}|(?:for|because of) {WHY}))*"
+SMALL = r"(?:a (?:kid|child|boy|girl|teenager|student)|little|small|young)"
+THEN = (
+    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{AGE}|{SMALL})|"
+    rf"(?:for|because of) {WHY}))*"
+)
 """When something happened, and why."""
+SOON = (
+    rf"(?:{LATELY}|in {MONTH}(?: \d{{4}})?|in (?:the )?(?:spring|summer|autumn|winter|new year)|on {DATE}|in \d{{4}})"
+)
+"""When something is going to be."""
+NUMBER_TH = "(?:first|second|third|fourth|fifth)"
+CHARGE = any_of(
+    """payroll sales marketing logistics procurement purchasing accounts accounting the_accounts IT HR safety security
+    training recruitment events catering the_kitchen the_bar the_archive the_library the_website the_newsletter quality
+    quality_control production maintenance customer_service customer_support research operations the_budget invoices
+    billing communications public_relations the_night_shift admissions exports imports the_warehouse the_garden
+    the_database the_servers the_infrastructure the_back_end the_front_end releases testing data_protection"""
+)
+THEN_SURE = THEN.rstrip("*") + "+"
+LONG_TIME = (
+    rf"(?: (?:for (?:over |about |almost )?{NUMBER} years|until (?:{MONTH} )?(?:19|20)\d\d|from (?:19|20)\d\d "
+    r"(?:to|until) (?:19|20)\d\d|all (?:my|his|her|their) (?:working )?li(?:fe|ves)))?"
+)
+"""How long something went on that is over."""
 SOCIETY = rf"(?:the|an?|our) (?:(?:local )?{CLUB} club|{GROUP})"
 OFFICE = "(?:treasurer|chair|secretary|captain|president|head|conductor)"
+TRADE = (
+    rf"(?:as an? {JOB}(?: {AT_WORK})?|{AT_WORK}|in {FIELD}|part-time|full-time|nights|night shifts|shifts|early "
+    rf"shifts|freelance|"
+    rf"remotely|from home)(?: in an? {WHICH}{WORKPLACE})?"
+)
 BEING = (
     rf"(?:(?:not )?{TRAIT}|{AGE} years old|an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?(?: by training)?|"
     rf"allergic to {among(ALLERGEN + '|' + FOOD + '|' + ANIMALS)}|(?:scared|afraid|terrified) of {FEAR}|"
@@ -119,13 +170,22 @@ BEING = (
     rf"a member of {SOCIETY}|the {OFFICE} of {SOCIETY}|learning (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"training for (?:an?|the) (?:{NAME} )?(?:half )?(?:marathon|triathlon)(?: in {MONTH})?|"
     rf"saving (?:up )?for an? (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE})|from {TOWN}|{NATION}|"
-    rf"studying {SUBJECT}(?: in {TOWN})?|named after (?:my|our) {RELATIVE})"
+    rf"studying {SUBJECT}(?: (?:in|at) (?:the )?{TOWN})?|named after (?:my|our) {RELATIVE}|"
+    rf"(?:doing|finishing|writing) (?:an?|my|his|her) (?:{DEGREE}|apprenticeship|internship)(?: (?:in|on) {SUBJECT})?"
+    rf"(?: (?:at|with) {A_WORKPLACE})?|studying for (?:the|my|his|her) (?:{SUBJECT} |bar |final )?(?:exams?|finals)|"
+    rf"trying to learn (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
+    rf"(?:engaged|married) to an? (?:{NATION} )?{JOB}|together|sober|(?:both )?{JOB}s|"
+    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
+    rf"(?:expecting|having) (?:a baby|twins|a girl|a boy|our {NUMBER_TH} (?:child|baby))(?: {SOON})?|"
+    rf"(?:moving|coming to live|going to live)(?: to {TOWN}| in {TOWN}| with (?:us|me|my {RELATIVES}?))+ {SOON}|"
+    rf"(?:getting married|retiring|graduating|turning {AGE}|starting school|starting university)(?: {SOON})|"
+    rf"an? (?:single |proud )?(?:father|mother|mum|mom|dad|parent|grandmother|grandfather) of {NUMBER}|"
+    rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
+    rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
+    rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
+    rf"a fan of {among(NAME + '|' + FOOD)})"
 )
 SPEECH = rf"(?:(?:fluent|some|basic|a little|a bit of) )?{LANGUAGE}"
-TRADE = (
-    rf"(?:as an? {JOB}(?: {AT_WORK})?|{AT_WORK}|in {FIELD}|part-time|full-time|nights|night shifts|shifts|freelance|"
-    r"remotely|from home)"
-)
 MONEY = r"(?:\d[\d.,]* (?:euros?|pounds|dollars|francs|kroner|zloty|a month)|[€£$]\d[\d.,]*)"
 CUP = r"(?:black|white|strong|with honey|with (?:one|two) sugars|with (?:oat )?milk|without (?:sugar|milk))"
 WORN = r"(?:glasses|contact lenses|hearing aids|a hearing aid|a wig|orthopaedic shoes|size \d\d(?:[.,]5)?(?: shoes)?)"
@@ -185,7 +245,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("finish work", "finishes work", rf"at {TIME_OF_DAY}"),
     ("go", "goes", rf"{EXERCISE}|to an? {WHICH}{WORKPLACE}"),
     ("am", "is", rf"{BEING}(?: {SINCE})?"),
-    ("am", "", r"[1-9]\d"),
+    ("am", "is", OLD),
+    ("are", "", OLD),
     ("are", "is", rf"{BEING}(?: {SINCE})?(?:,? both of us)?"),
     ("can", "can", ABLE),
     ("can't", "can't", rf"{ABLE}|eat {among(FOOD)}|drink {among(DRINK)}"),
@@ -203,7 +264,128 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("finished", "finished", rf"(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("bought", "bought", rf"an? (?:{LOOK} )?(?:{DWELLING}|{VEHICLE})(?: {IN_PLACE})?{THEN}"),
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
-    ("retired", "retired", AT_THE_TIME),
+    ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
+    ("retire", "retires", SOON),
+    ("write", "writes", rf"(?:everything |mostly |code )?in {among(PRODUCT)}|{GOODS}"),
+    ("code", "codes", rf"in {among(PRODUCT)}"),
+    ("get", "gets", among(ILLNESS)),
+    ("suffer", "suffers", rf"from {among(ILLNESS)}"),
+    ("take", "takes", among(REMEDY)),
+    ("report", "reports", rf"to {NAME}"),
+    (
+        "manage",
+        "manages",
+        rf"(?:an?|the|our) (?:{WHICH}(?:{WORKPLACE}|{ESTATE})|team(?: of {NUMBER})?)(?: {IN_PLACE})?",
+    ),
+    ("lead", "leads", rf"(?:an?|the|our) (?:[a-z]+ )?(?:team|department|project)(?: of {NUMBER})?"),
+    ("share", "shares", rf"{FLAT}(?: {IN_PLACE})?(?: {TOGETHER})?"),
+    (
+        "own",
+        "owns",
+        rf"(?:an? |the )(?:{LOOK} )*(?:{VEHICLE}|{WORKPLACE}|{ESTATE}|{NAME})(?: {IN_PLACE})?(?: from \d{{4}})?",
+    ),
+    ("rent out", "rents out", rf"(?:{FLAT}|our {ESTATE})(?: {IN_PLACE})?"),
+    ("grow", "grows", among(GOODS)),
+    ("sell", "sells", rf"{among(GOODS)}(?: (?:on|at) the market)?"),
+    ("repair", "repairs", among(GOODS)),
+    ("fix", "fixes", among(GOODS)),
+    ("make", "makes", among(GOODS)),
+    ("build", "builds", among(GOODS)),
+    ("restore", "restores", rf"(?:old |antique )?{among(GOODS)}"),
+    ("breed", "breeds", among(ANIMALS)),
+    ("raise", "raises", among(ANIMALS)),
+    ("coach", "coaches", rf"(?:an?|the|our|my son's|my daughter's) (?:{WHICH})?(?:{MUSIC} )?{GROUP}"),
+    ("look after", "looks after", rf"(?:my|our|his|her|their) {THEIRS}(?:{RELATIVES}|{RELATIVE})"),
+    ("serve", "serves", rf"in the {FORCE}"),
+    ("work", "works", rf"in (?:an?|the) {WHICH}{WORKPLACE}|in {NUMBER}-week sprints|{TRADE} {AT_WORK}"),
+    ("live", "lives", rf"(?:{HOME})(?: {IN_PLACE})?"),
+    ("cook", "cooks", r"for the whole (?:week|family)"),
+    ("cook", "cooks", WHEN + "(?: for the whole (?:week|family))?"),
+    ("bake", "bakes", r"(?:my|our|his|her|their) own bread|bread|cakes"),
+    ("brew", "brews", r"(?:my|our|his|her|their) own beer|beer|cider"),
+    (
+        "have",
+        "has",
+        r"(?:an?|no) (?:driving|driver's|pilot's|fishing|hunting|sailing|motorbike) licen[cs]e|a work permit",
+    ),
+    ("have", "has", rf"got (?:{COUNT}) (?:{PERSONAL} )*(?:{RELATIVES}|{RELATIVE}s?){CALLED}"),
+    ("have", "has", rf"(?:had )?the same (?:{TOLD_BY_NAME}|{DEVICE}|{VEHICLE}|job|flat) {SINCE}"),
+    ("have", "has", rf"worked (?:as an? {JOB}|{AT_WORK})(?: {IN_PLACE})?(?: {SINCE}| all (?:my|his|her) life)"),
+    ("have", "has", rf"(?:never )?been to {among(NAME)}"),
+    (
+        "have",
+        "has",
+        rf"{NUMBER} (?:kids|children|sons|daughters|grandchildren)(?: (?:from|with) (?:my|his|her) (?:first|second|"
+        rf"ex|previous) ?"
+        rf"(?:marriage|husband|wife)?)?|the (?:kids|children) every (?:other )?(?:week|weekend|{DAYS})",
+    ),
+    ("love", "loves", rf"{HOBBY} (?:in|on|along|around) (?:the )?{NAME}"),
+    ("hate", "hates", rf"(?:being late|small talk|loud music|surprises|heat|the heat|the cold|{HOBBY})"),
+    ("wake", "wakes", rf"up at {TIME_OF_DAY}"),
+    ("swim", "swims", rf"(?:{NUMBER} lengths |a kilometre |a mile )?(?:{WHEN})"),
+    ("run", "runs", rf"(?:(?:half )?marathons|ultramarathons)|{NUMBER} (?:kilometres|miles|k)(?: {WHEN})?"),
+    (
+        "was",
+        "was",
+        rf"an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?{LONG_TIME}|adopted{THEN}|raised in {TOWN}(?: by (?:my|our) "
+        rf"{RELATIVES})?",
+    ),
+    ("was", "was", rf"diagnosed with {ILLNESS}{THEN}|named after (?:my|our|his|her) {RELATIVE}"),
+    ("were", "were", rf"{JOB}s{LONG_TIME}"),
+    ("lived", "lived", rf"{IN_PLACE}{LONG_TIME}{THEN}|abroad{LONG_TIME}"),
+    ("worked", "worked", rf"(?:as an? {JOB}(?: {AT_WORK})?|{AT_WORK}){LONG_TIME}{THEN}"),
+    ("served", "served", rf"in the {FORCE}{LONG_TIME}{THEN}"),
+    ("fought", "fought", rf"in (?:{NAME}|the (?:{NAME} )?[Ww]ar)"),
+    ("came", "came", rf"(?:here )?(?:to|from) {TOWN}(?: with (?:my|our) {RELATIVES})?{THEN}"),
+    ("moved", "moved", rf"(?:here |back )?(?:from {TOWN})?(?: ?to {TOWN})?{THEN}"),
+    ("emigrated", "emigrated", rf"(?:from {TOWN} )?to {TOWN}{THEN}"),
+    ("lost", "lost", rf"(?:my|his|her|our) (?:{RELATIVE}|{PET}|job){THEN_SURE}"),
+    ("broke", "broke", rf"(?:my|his|her) {BONE}{THEN_SURE}"),
+    ("had", "had", rf"{SURGERY}{THEN}"),
+    ("split up", "split up", THEN_SURE.lstrip()),
+    ("split", "split", rf"up{THEN_SURE}"),
+    ("separated", "separated", THEN_SURE[1:] if THEN_SURE.startswith(" ") else THEN_SURE),
+    (
+        "got",
+        "got",
+        rf"(?:divorced|engaged|married){THEN}(?: in (?:an?|the) (?:[a-z]+ ){{0,2}}(?:chapel|church|town hall|garden|"
+        rf"castle|registry office))?"
+        rf"(?: (?:near|in) {TOWN})?|(?:my|his|her) (?:[a-z]+ )?{DEGREE}(?: in {SUBJECT})?(?: (?:in|at|from) "
+        rf"{TOWN})?{THEN}",
+    ),
+    ("graduated", "graduated", rf"(?:in {SUBJECT})?(?: ?from {NAME})?{THEN}"),
+    (
+        "adopted",
+        "adopted",
+        rf"(?:{COUNT}) (?:{LOOK} |{NUMBER} )*(?:{ANIMALS}|girl|boy|baby|children)(?:{CALLED})(?: from {TOWN})?{THEN}",
+    ),
+    (
+        "inherited",
+        "inherited",
+        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|{VEHICLE})"
+        rf"(?: {IN_PLACE})?{THEN}",
+    ),
+    (
+        "sold",
+        "sold",
+        rf"(?:my|our|his|her|the) (?:old )?(?:{ESTATE}|{DWELLING}|{VEHICLE}|shop|company)(?: {IN_PLACE})?{THEN_SURE}",
+    ),
+    ("opened", "opened", rf"an? {WHICH}(?:{WORKPLACE}|{ESTATE})(?: {IN_PLACE})?{THEN}"),
+    ("founded", "founded", rf"(?:{NAME}|an? {WHICH}{WORKPLACE})(?: {IN_PLACE})?{THEN}"),
+    (
+        "started",
+        "started",
+        rf"(?:school|university|nursery|kindergarten|secondary school|an apprenticeship)(?: in {TOWN})?{THEN}",
+    ),
+    ("started", "started", rf"learning (?:the )?(?:{MUSIC}|{LEARNED}){THEN}"),
+    ("switched", "switched", rf"(?:from {NAME} )?to {NAME}{THEN}"),
+    ("stopped", "stopped", rf"(?:smoking|drinking|eating meat){THEN}"),
+    ("turned", "turned", rf"{AGE}{THEN_SURE}"),
+    ("learned", "learned", rf"to {SKILL}{THEN}"),
+    ("died", "died", THEN_SURE.lstrip()),
+    ("call", "calls", rf"me {NAME}"),
+    ("talk", "talks", "to me"),
+    ("don't talk to", "doesn't talk to", "me"),
 )
 """What is said of "I" and of "my sister": the verb after either, and what may follow."""
 
@@ -212,7 +394,7 @@ THINGS = tuple(
     for shape in (
         rf"{BEAST} {OFTEN}(?:only |never |doesn't )?(?:eats?|drinks?) (?:{among(FOOD)}|{among(DRINK)})",
         rf"{BEAST} (?:is (?:allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
-        rf"{NUMBER} (?:years|months|weeks) old)|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
+        rf"{NUMBER} (?:years|months|weeks) old|{YEARS}|called {NAME})|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
         rf"{TEAM} (?:uses|runs on|deploys to|builds with|writes) {among(PRODUCT)}"
         rf"(?: {PURPOSE}(?: and {PRODUCT} {PURPOSE})?)?",
         rf"{MINE} (?:{LOOK} )?{DEVICE} (?:is (?:an? )?(?:{LOOK} )?{PRODUCT}|runs {PRODUCT})",
@@ -220,8 +402,18 @@ THINGS = tuple(
         rf"on the (?:ground|top|[a-z]+(?:st|nd|rd|th)) floor|closed {WHEN})",
         rf"(?:{MINE}|[Tt]he) (?:new )?{NAMED} is (?:called|named) [\"“]?{NAME}[\"”]?",
         rf"{MINE} (?:{TOLD_BY_NAME} is|(?:{TOLD_BY_NAME}|{RELATIVE})(?: is (?:called|named)|'s name is)) "
-        rf"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{NAME}",
+        rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor)\.? )?{NAME}(?: (?:in|on) {NAME})?",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
+        rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
+        rf"{MINE} (?:wedding )?anniversary is (?:on )?{DATE}|{MINE} wedding is (?:in {MONTH}(?: \d{{4}})?|on {DATE})",
+        rf"{MINE} (?:main |biggest |first )?(?:customer|client|supplier|competitor)s? (?:is|are) "
+        rf"(?:{NAMES}|an? {WHICH}{WORKPLACE}(?: {IN_PLACE})?)",
+        rf"{MINE} (?:goal|plan|ambition) is to (?:open|run|learn|visit|become|write|finish|buy|build|sail|travel|"
+        rf"climb) "
+        r"(?:(?:an?|the|my|our|to) )?[a-z-]+(?: [a-z-]+){0,3}",
+        rf"{MINE} (?:first|last|old|previous) job was (?:at|in|with|as) (?:{A_WORKPLACE}|an? {JOB})(?: {IN_PLACE})?",
+        rf"(?:{MINE}|[Tt]he) (?:project|product|app|team) (?:I'm on|I work on|we're building|we work on) is called "
+        rf"{NAME}",
         rf"(?:{MINE}|[Tt]he) (?:project |submission |next |final )?deadline is (?:on )?{DATE}",
         rf"{MINE} (?:rent|salary) is [€£$]?\d[\d.,]*(?: (?:euros|pounds|dollars))?(?: (?:a|per) month)?",
         rf"{MINE} commute (?:takes|is)(?: about| around)? {NUMBER} (?:minutes|hours)(?: by {RIDDEN})?",
@@ -234,7 +426,7 @@ THINGS = tuple(
 """What is said of animals and things, and what the user wants always or never, from its first word to its last."""
 I_OR_MANY = regex(rf"(?:[Ii]|[Ww]e|{MANY})(?P<short>'m|'re|'ve)? {OFTEN}(?:never |(?P<not>don't |do not ))?")
 ANOTHER = regex(rf"{ONE}(?P<short>'s)? {OFTEN}(?:never |(?P<not>doesn't |does not ))?")
-OWNER = regex(rf"(?P<who>[Ii]|[Ww]e|{ONE})(?='| )")
+OWNER = regex(rf"(?P<who>[Ii]|[Ww]e|{MANY}|{ONE}|{BEAST})(?:(?P<own>'s)|(?=['’] ?| ))")
 LONG = {None: "", "'m": "am ", "'re": "are ", "'ve": "have ", "'s": "is "}
 DENIED = frozenset(
     "eat drink smoke drive cook have own use speak wear celebrate observe play swim cycle".split()  # noqa: SIM905
@@ -242,7 +434,62 @@ DENIED = frozenset(
 """Of what somebody does not do it is worth a record: who does not live in Porto may live anywhere."""
 BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
 """What somebody may not do at all."""
-JOINT = regex(r",? (?:and|but) ")
+MOST_JOINTS = 6
+JOINT = regex(
+    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|where|"
+    r"that's why) |[;,] | [-–—] |: "
+)
+REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "where", "that's why"))
+"""What leads to a reason, a consequence or an aside, which take nothing back."""
+BEGINS = regex(
+    r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
+    r"[Ee]verybody|[Ee]veryone|[Nn]o need)\b"
+)
+"""How a clause begins that goes on with the tale."""
+TURNS = regex(
+    r"\b(?:or|nor|except|unless|if|whether|when|only|until|till|although|though|not any ?more|supposed|supposedly|"
+    r"dreams?|"
+    r"joke|kidding|lies?|lied|lying|true|real|really|false|wrong|seems?|seemed|feels?|felt|speak|were|would|wish|head|"
+    r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|instead|"
+    r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game|story|"
+    r"pretend\w*|imagin\w+|knows?|once|former|ex)\b",
+    re.IGNORECASE,
+)
+"""What may turn round, limit or mock what was said before it; and what only is said in tales."""
+ASIDE_VERB = regex(
+    r"'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
+    r"live|want|go|"
+    r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
+)
+CHANGES = regex(
+    r"n't\b|\b(?:not|never|no longer|any ?more|used|quit|left|moved|moving|stopped|gave|sold|died|was|had|ended|"
+    r"will|gone|going|over|former(?:ly)?|by|actually|changed?|lost)\b|'ll\b",
+    re.IGNORECASE,
+)
+"""What may end after a "but" what was said before it."""
+FRONTED = regex(
+    rf"(?P<when>When I was (?:{AGE}|{SMALL})|{NUMBER} years ago|[A-Z][a-z]+ years ago|Last {SEASON}|"
+    rf"In (?:{MONTH} )?(?:19|20)\d\d|Since (?:{MONTH} )?(?:19|20)\d\d),? (?P<rest>.+)"
+)
+"""When, said first."""
+BETWEEN = regex(rf"(?P<who>{ONE}|{BEAST}|{MANY}),? who (?P<aside>[^,]+), (?P<rest>[^,]+)")
+PRONOUN = regex(
+    rf"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|(?:[Hh]is|[Hh]er|[Tt]heir)(?= {THEIRS}(?:{RELATIVE}|{RELATIVES})\b))(?='| )"
+)
+SOMEBODY = regex(
+    rf"\b(?:{RELATIVE}|{RELATIVES})s?\b|\b(?:to|with|for|by|after|and|than|married|like) {NAME}|"
+    r"\ban? (?:man|woman|boy|girl|guy|baby|[a-z]+ (?:man|woman|boy|girl))\b"
+)
+"""Somebody beside the subject of a clause, who may be meant by the pronoun after it."""
+HE = regex(
+    r"\b(?:step|grand|god|great-)?(?:father|dad|brother|son|husband|boyfriend|fiancé|uncle|nephew|grandpa|landlord)"
+    r"(?:-in-law)?\b"
+)
+SHE = regex(
+    r"\b(?:step|grand|god|great-)?(?:mother|mum|mom|sister|daughter|wife|girlfriend|fiancée|aunt|niece|grandma|"
+    r"landlady)"
+    r"(?:-in-law)?\b"
+)
 LONGEST = 200
 """Characters; what is longer is no plain clause."""
 
@@ -268,21 +515,91 @@ def is_plain_clause(text: str) -> bool:
     return any(thing.fullmatch(text) for thing in THINGS) or any(_says(one, text) for one in (I_OR_MANY, ANOTHER))
 
 
-def apart(text: str) -> list[str]:
-    """Return the two plain clauses that an "and" or "but" joins, the subject repeated; any other text as it is.
+def apart(text: str, reads: Callable[[str], bool] = is_plain_clause, before: str = "") -> list[str]:
+    """Return the plain clauses of a sentence, each with its own subject; the text as it is where that leaves a doubt.
+
+    A reason, a consequence or an aside that is not understood is left out where it can turn nothing round. Who is
+    meant by "she" is the subject of the clause before, where nobody else is told of in it.
+
+    Args:
+        text: The sentence.
+        reads: Whether a clause is plain.
+        before: The clause that was read before the sentence.
 
     >>> apart("I'm married and have twin boys"), apart("I have bread and butter")
     (["I'm married", 'I have twin boys'], ['I have bread and butter'])
+    >>> apart("My wife is a nurse in Graz, so we eat late"), apart("I live in Graz, or so she says")
+    (['My wife is a nurse in Graz'], ['I live in Graz, or so she says'])
     """
-    if is_plain_clause(text):
+    said = _named(text, before)
+    if begun := FRONTED.fullmatch(said):
+        first, *more = _taken_apart(begun["rest"], reads, MOST_JOINTS) or [""]
+        dated = f"{first} {begun['when'][:1].lower()}{begun['when'][1:]}"
+        if first and reads(dated):
+            return [dated, *more]
+    return _taken_apart(said, reads, MOST_JOINTS) or [text]
+
+
+def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[str]:
+    """Return the clauses of a text, nothing where some of it may turn the rest round."""
+    if reads(text):
         return [text]
-    for joint in JOINT.finditer(text):
+    if between := BETWEEN.match(text):
+        parts = [f"{between['who']} {rest}" for rest in (between["aside"], between["rest"])]
+        read = [_taken_apart(one, reads, 0) for one in parts]
+        return [*read[0], *read[1]] if read[1] and (read[0] or not TURNS.search(between["aside"])) else []
+    for joint in reversed([*JOINT.finditer(text)][:joints]):
         left, right = text[: joint.start()], text[joint.end() :]
-        who = OWNER.match(left)
-        for rest in (right[:1].upper() + right[1:], f"{who['who']} {right}" if who else ""):
-            if is_plain_clause(left) and is_plain_clause(rest):
-                return [left, rest]
-    return [text]
+        if reads(left):
+            rest = next(filter(None, (_taken_apart(one, reads, 3) for one in _with_subject(left, right))), None)
+            if rest is not None or _may_be_left_out(left, joint[0].strip(" ,;:—–-").lower(), right):
+                return [left, *(rest or [])]
+    for joint in [*JOINT.finditer(text)][:joints]:
+        left, right = text[: joint.start()], text[joint.end() :]
+        if joint[0].strip(" ,") in ("and", "but", ";") and BEGINS.match(left) and not TURNS.search(left):
+            own = right[:1].upper() + right[1:]
+            if OWNER.match(own) and (rest := _taken_apart(own, reads, 3)):
+                return rest
+    return []
+
+
+def _with_subject(left: str, right: str) -> Iterator[str]:
+    """Yield how what follows a clause may read by itself: as it is, with that clause's subject, or for a pronoun."""
+    yield right[:1].upper() + right[1:]
+    who = OWNER.match(left)
+    if who is not None:
+        yield f"{who['who'].rstrip(',')} {right}"
+        if being := re.match(r"'m|'re|'s| am| are| is", left[who.end("who") :]):
+            yield f"{who['who'].rstrip(',')}{being[0]} {right}"
+    if (named := _named(right, left)) != right:
+        yield named
+
+
+def _named(text: str, before: str) -> str:
+    """Return a clause with the subject of the clause before it for its pronoun, where only that can be meant."""
+    spoken, who = PRONOUN.match(text), OWNER.match(before)
+    if spoken is None or who is None or who["own"] or who["who"].lower() in ("i", "we"):
+        return text
+    others = SOMEBODY.search(before, who.end())
+    many = re.fullmatch(MANY, who["who"]) is not None
+    sexes = [one for one, kin in (("he", HE), ("she", SHE)) if kin.search(who["who"])]
+    pronoun = {"his": "he", "her": "she", "their": "they"}.get(spoken["pronoun"].lower(), spoken["pronoun"].lower())
+    fits = many if pronoun == "they" else not many and (not sexes or pronoun in sexes)
+    owned = "" if pronoun == spoken["pronoun"].lower() else "'s"
+    rest = re.sub(r"^'s(?= (?!got|been|had|lived|worked))", " is", text[spoken.end() :])
+    return f"{who['who'].rstrip(',')}{owned}{rest}" if fits and not others else text
+
+
+def _may_be_left_out(left: str, joint: str, right: str) -> bool:
+    """Return whether what is not understood after a clause only goes on from it."""
+    if TURNS.search(right) or len(right.split()) < 2:
+        return False
+    if joint in REASONS:
+        told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "where", "that's why")
+        return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
+    if joint == "but":
+        return BEGINS.match(right) is not None and not CHANGES.search(right)
+    return BEGINS.match(right) is not None and ASIDE_VERB.search(right) is not None
 
 
 def _says(subject: re.Pattern[str], text: str) -> bool:

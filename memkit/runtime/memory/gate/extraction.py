@@ -22,6 +22,7 @@ from ..words.wording import (
     words,
 )
 from .facts import facts
+from .statements import read_message, sentences_of
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -156,7 +157,13 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
     spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
     if any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans):
         return True
-    return value != text and any(_states(span, value) for span in spans)
+    return (value != text and any(_states(span, value) for span in spans)) or _is_read(text, user_text)
+
+
+def _is_read(text: str, user_text: str) -> bool:
+    """Return whether ``text`` is a statement that the rules read in what the user said: "she" is whoever she is there."""
+    read = (one for told in read_message(sentences_of(user_text), user_text) for one in told)
+    return plain(text) in {plain(one.text) for one in read}
 
 
 def label_of(line: str) -> str:

@@ -35,6 +35,7 @@ from .vocabulary import (
     NAME,
     NAMES,
     NATION,
+    NO_NAME,
     OCCUPATION,
     OWN,
     PET,
@@ -121,7 +122,11 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("", rf"{I} play(?: the)? {PLAYED}(?: and(?: the)? {PLAYED})?"),
         ("", rf"{I}{AM} (?:married|engaged)(?: to {NAME})?"),
         ("", rf"{I} no longer (?:live (?:in|near)|work (?:at|for)|use|own|have) (?:an? )?(?:{OWNED}|{PLACE})"),
-        ("is", rf"(?P<s>[Mm]y {OWN}) (?:is|are) (?:an? )?(?P<v>{PRODUCT}|\d[\w.,]*|[a-z]+/[a-z]+|UTC[+-]\d+)"),
+        (
+            "is",
+            rf"(?P<s>[Mm]y {OWN}) (?:is|are) (?:(?:(?<=car is )|(?<=bike is )|(?<=camera is )|(?<=phone is )|"
+            rf"(?<=laptop is )|(?<=computer is ))an? )?(?P<v>{PRODUCT}|\d[\w.,]*|[a-z]+/[a-z]+|UTC[+-]\d+)",
+        ),
     )
 )
 """Relation → how a statement of it reads, from its first word to its last."""
@@ -150,8 +155,13 @@ FIGURES = regex(
         Earth Man Nothing Nowhere Evil"""
     )
     + r"\b"
+    rf"|\b(?:in|with|for|at|to|into|from|near|by|as|is|'s|are|am|was|were) (?:an? |the |our |my )?(?:[a-z]+ "
+    rf")?{NO_NAME}\b"
+    r"|\b(?:live|lives|lived|moved|grew up|born) (?:in|to|near) (?:Excel|Word|PowerPoint|Outlook|Slack|Zoom|Jira|"
+    r"GitHub|"
+    r"Gmail|Vim|Emacs|Teams|Notion|Photoshop|Python|Minecraft|Facebook|Instagram|TikTok|Twitter|YouTube|Netflix)\b"
 )
-"""Names of jokes and of books."""
+"""Names of jokes and of books, and words written like names where one would stand."""
 MAKE_BELIEVE = regex(
     r"\b(?:pretend\w*|imagin(?:e|ing)|role-?play\w*|let's (?:say|play|pretend|assume)|play a game|the game|our game|"
     r"(?:a|the|this|our|my) (?:story|novel|script|screenplay|play)|short story|(?:my|the|a|main) character|"
@@ -166,17 +176,29 @@ DOUBTFUL = regex(
     r"sa(?:id|ys|ying)|told|tells|wrote|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
     r"example|for instance|translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|sentences?|"
     r"headline|caption|subject line|"
-    r"draft|write|reply|how do (?:you|i) say|"
+    r"draft|(?<!\bI )(?<!\bwe )(?<!\bWe )write|reply|how do (?:you|i) say|"
     r"changed? (?:my|our) minds?|never ?mind|scratch that|strike that|forget (?:it|that)|on second thought\w*|i lied|"
     r"wait|i mean(?:t)?|whatever|dear|regards|sincerely|cheers|lying|a lie|not true|not really|untrue|"
     r"i take (?:that|it) back|(?:just|only) a test|this is a test|testing|not me|asking for a friend|another life|"
-    r"years ago|back (?:when|then)|as a (?:kid|child|teenager)|used to|if|unless|"
-    r"would|wish|maybe|perhaps|might|almost|nearly|as though|typo|autocorrect|wrong (?:chat|window|person))\b"
+    r"back (?:when|then)|as though|typo|autocorrect|wrong (?:chat|window|person))\b"
     r"|\bnot!|(?<!\w)/s\b|[😂🤣😏🙃😜😉🤪😝]|[:;]-?[pP)](?!\w)|:\s*(?:\n|$)|\.\.\.|…|`|^\s*>|\n\s*\n|"
     r"\b(?:From|Subject|To):",
     re.IGNORECASE | re.MULTILINE,
 )
 """What makes anything said beside it doubtful: jokes, quotation, supposition, withdrawal, somebody else's text."""
+DOUBTED = regex(
+    r"\b(?:if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
+    re.IGNORECASE,
+)
+"""What makes only the sentence doubtful in which it stands."""
+TALE = regex(r"(?:Please )?(?:I|We|My|Our|The|He|She|They|There|If|When|Maybe|Don't)\b(?!'d)")
+"""How a sentence begins that tells something more."""
+BACK = regex(
+    r"\b(?:that|this|these|those|true|real|really|fact|facts|false|wrong|fiction\w*|character|line|words?|meant?|"
+    r"act(?:ing|or)?|role|dreams?|else|none|nothing|course|not|so|them|both|bet|fool\w*)\b",
+    re.IGNORECASE,
+)
+"""What may point at what was said before."""
 MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-]*){1,3}(?=\S)", re.IGNORECASE)
 """How a correction begins."""
 OPENING = regex(
@@ -216,15 +238,18 @@ INTRODUCED = regex(
 
 
 ASKING = regex(
-    r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when|why|which|how|do|"
+    r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when(?! I "
+    r"was\b[^?]*$)|why|which|how|do|"
     r"does|did|is|are|am|was|were|can|could|would|will|should|have i|has my|tell me|list|show me|any idea|"
     r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|where's|"
     r"who's|when's|how's|i wonder)(?![\w-])",
     re.IGNORECASE,
 )
 FILLER = regex(
-    r"a|an|and|am|are|about|any|anything|everything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|it|if|"
-    r"know|me|mine|my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|where|"
+    r"a|an|and|am|are|about|any|anything|everything|be|been|can|could|did|do|does|for|from|had|has|have|how|i|in|is|"
+    r"it|if|"
+    r"know|me|mine|my|of|on|or|our|please|remember|tell|that|the|there|this|to|at|us|was|we|were|what|what's|when|"
+    r"where|"
     r"which|who|whom|whose|why|will|with|you|your|again|still|now|say|said|told|mention|mentioned|kind|sort|many|much|"
     r"often|who's|where's|when's|should|would|i'm|ever|get|got|by|so|as|these|those|some|most|all|show|list"
 )
@@ -317,8 +342,10 @@ def _is_thing(words: str) -> bool:
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
-def read_statements(sentence: str) -> list[PlainStatement]:
+def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
     """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
+
+    ``before`` is the statement before it, of whose subject "she" may speak.
 
     >>> [one.text for one in read_statements("I live in Lisbon and work as a nurse.")]
     ['I live in Lisbon', 'I work as a nurse']
@@ -338,8 +365,19 @@ def read_statements(sentence: str) -> list[PlainStatement]:
     if transient_wording(body):
         return []
     pieces = facts(body)
-    told = [_statement(one, marker is not None) for one in (pieces if len(pieces) > 1 else apart(body))]
-    return told if all(one.slot or (is_plain_clause(one.text) and not FIGURES.search(one.text)) for one in told) else []
+    if len(pieces) == 1 or not all(map(_is_plain, pieces)):
+        pieces = apart(body, _is_plain, before)
+    return [_statement(one, marker is not None) for one in pieces] if all(map(_is_plain, pieces)) else []
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a clause is a statement of a known shape or plain, and has no name of a joke."""
+    return not FIGURES.search(text) and (slot_of(_capital(text)) is not None or is_plain_clause(text))
+
+
+def _is_tale(sentence: str) -> bool:
+    """Return whether a sentence that is not understood only goes on telling, and says nothing of those beside it."""
+    return TALE.match(sentence) is not None and len(sentence.split()) > 3 and not BACK.search(sentence)
 
 
 STILL_PLAYED = 6
@@ -359,8 +397,12 @@ def read_message(said: Sequence[str], text: str, earlier: Sequence[str] = ()) ->
     >>> read_message(["I like tea", "Not."], "")
     [[], []]
     """
-    told = [read_statements(sentence) for sentence in said]
-    sure = all(one or is_question(sentence) for one, sentence in zip(told, said, strict=True)) and not is_doubtful(text)
+    told: list[list[PlainStatement]] = []
+    for place, sentence in enumerate(said):
+        before = told[-1][-1].text if place and told[-1] else ""
+        told.append([] if DOUBTED.search(sentence) else read_statements(sentence, before))
+    beside = (sentence for one, sentence in zip(told, said, strict=True) if not one and not is_question(sentence))
+    sure = not is_doubtful(text) and all(map(_is_tale, beside))
     sure = sure and not any(map(MAKE_BELIEVE.search, earlier[-STILL_PLAYED:]))
     slots = [one.slot for statements in told for one in statements if one.slot]
     sure = sure and not any(one.same(other) and one != other for one, other in combinations(slots, 2))
