@@ -155,7 +155,7 @@ def _refuses(subject: Subject, given: Step, names: dict[str, str]) -> str:
 
 
 def _scan(subject: Subject, given: Step, names: dict[str, str]) -> str:
-    if subject.has_server:
+    if subject.server:
         # Dead rows and the write-ahead log are the server's; memkit ends an erasure with 1 there, and names them.
         raise CannotError(
             "what the database keeps besides (its log, dead rows) is not scanned, and cannot be proven clean"
