@@ -24,6 +24,8 @@ CALLS = (
     "fsync,fdatasync,sync_file_range,newfstatat"
 )
 ANSWER = b'{"value"'
+TRACED = 120.0
+"""Seconds that the traced process may take."""
 SECTOR = 512
 """Bytes that a disk writes whole; a cut-off write ends at a multiple of it."""
 _CALL = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)(?:<((?:\\x..)*)>)?")
@@ -45,7 +47,7 @@ class Made:
 
     def parents(self) -> set[str]:
         """Return the directories whose ``fsync`` makes it last."""
-        return {os.path.dirname(path) for path in (self.path, self.gone) if path}
+        return {str(Path(path).parent) for path in (self.path, self.gone) if path}
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def held(folder: Path) -> tuple[Names, dict[str, bytes]]:
     contents = {}
     for path in folder.rglob("*"):
         if path.is_symlink():
-            names[str(path)] = ("link", os.readlink(path))
+            names[str(path)] = ("link", str(path.readlink()))
         elif path.is_dir():
             names[str(path)] = ("dir", "")
         elif path.is_file():
@@ -203,7 +205,7 @@ def record(command: Sequence[str], asked: str, folder: Path, variables: dict[str
     strace = ["strace", "-f", "-qq", "-y", "-xx", "-s", str(1 << 24), "-e", "signal=none", "-e", f"trace={CALLS}"]
     subprocess.run(
         [*strace, "-o", str(log), *command], input=asked, text=True, capture_output=True, check=False,
-        env=variables, cwd=folder, timeout=300,
+        env=variables, cwd=folder, timeout=TRACED,
     )  # fmt: skip
     recording = Recording(folder, names, contents)
     reader = _Reader(recording)
@@ -256,7 +258,7 @@ class _Reader:
             what(self, pid, given, result, places, texts)
 
     def _path(self, pid: str, text: bytes, folder: str = "") -> str:
-        return os.path.normpath(os.path.join(folder or self._folders.get(pid, self._top), os.fsdecode(text)))
+        return os.path.normpath(Path(folder or self._folders.get(pid, self._top), os.fsdecode(text)))
 
     def _is_inside(self, path: str) -> bool:
         return path.startswith(self._top + "/")
@@ -273,9 +275,7 @@ class _Reader:
         what = self.names.get(places[0][1]) if places else None
         return what if isinstance(what, str) else None
 
-    def _opened(
-        self, pid: str, given: str, result: int, places: list[tuple[str, str]], texts: list[bytes]
-    ) -> None:
+    def _opened(self, pid: str, given: str, result: int, places: list[tuple[str, str]], texts: list[bytes]) -> None:
         path = self._path(pid, texts[0], places[0][1] if places else "")
         if not self._is_inside(path) or "O_DIRECTORY" in given:
             return

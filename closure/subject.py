@@ -44,6 +44,9 @@ class Subject:
         """What it finds in its environment besides, from its next start on."""
         self.server = "CLOSURE_POSTGRES" in self.variables
         """Whether a part of what it keeps lies in a server, and not in its folder."""
+        self.patience = float("inf")
+        """Seconds after which nothing more is asked of it."""
+        self._began = time.monotonic()
         self.disk = 0
         """Megabytes of a disk of its own, which is gone when it ends; 0 for the one of this machine."""
         self._running: subprocess.Popen[bytes] | None = None
@@ -94,7 +97,7 @@ class Subject:
         """Return what the system answers.
 
         Raises:
-            CannotError: It has no way to do that.
+            CannotError: It has no way to do that, or took all of its time already.
             SystemFailedError: It raised, crashed, or took longer than ``within`` seconds.
         """
         self.send(what, **given)
@@ -102,6 +105,8 @@ class Subject:
 
     def send(self, what: str, **given: Any) -> None:
         """Ask without waiting for the answer."""
+        if time.monotonic() - self._began > self.patience:
+            raise CannotError("it was stopped, since it takes longer than the five minutes that a cell has here")
         if self._running is None:
             self.start()
         assert self._running and self._running.stdin

@@ -17,8 +17,7 @@ from typing import Any
 
 from closure.interface import CannotError
 from closure.subject import Subject, SystemFailedError
-from closure.systems import NOTHING
-from closure.trial import Case, Suite, Trial, Verdict
+from closure.trial import Trial, Verdict
 
 KILLS = 2_000
 TOGETHER = 25

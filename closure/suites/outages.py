@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 from closure.interface import CannotError
@@ -15,7 +16,7 @@ from closure.systems import EVERYTHING, NOTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 STATES = 200
-"""Of the disk after a power failure, of which some are the worst ones: just after an answer, all that may be gone is."""
+"""Of the disk after a power failure; some are the worst: just after an answer, all that may be gone is gone."""
 BASE = "Ada keeps a base in the barn"
 TOLD = [f"Shelf p{number} holds crate q{number}" for number in range(4)]
 WHOLE = re.compile(
@@ -32,9 +33,11 @@ def power_fails(trial: Trial) -> Verdict:
             raise CannotError("what it keeps is written by the server, whose durability is not asked here")
         subject.call("remember", user="ada", text=BASE)
         subject.restart()
-        recording = record(
-            subject.command(), crash.lines_of(TOLD), subject.folder, subject.environment(), subject.top / "trace"
-        )
+        asked, trace = crash.lines_of(TOLD), subject.top / "trace"
+        try:
+            recording = record(subject.command(), asked, subject.folder, subject.environment(), trace)
+        except subprocess.TimeoutExpired:
+            raise CannotError("below strace it does not come to an end in two minutes") from None
         if recording.unseen:
             raise CannotError(f"its writes cannot be followed: {', '.join(recording.unseen[:2])} is mapped into memory")
         wrong: list[str] = []
@@ -125,7 +128,7 @@ def _until_refused(subject: Subject, one: int) -> tuple[list[str], int]:
         text = _long(f"{one}{number:03}")
         try:
             subject.call("remember", user="ada", text=text)
-        except SystemFailedError as refused:
+        except SystemFailedError:
             if not subject.is_running:
                 # It crashed or hung, and took its disk with it.
                 raise
@@ -172,6 +175,7 @@ def _wrong_values(found: list[str], asked: list[str]) -> str:
     if any("Wanda" in text for text in [*found, *asked]):
         return "the old value is back"
     return "" if any("Perla" in text for text in asked) else "the new value is not found"
+
 
 SUITE = Suite(
     "crash",
