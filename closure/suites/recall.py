@@ -38,7 +38,7 @@ def _topic(*lines: str) -> Topic:
 TOPICS = (
     _topic("My sister {name} moved to {city} in {month}", "Where did my sister {name} move in {month}?",
            "Which place does {name} live in these days?", "What is the hometown of our sibling at present?",
-           "My sister {other} asked where {name} wants to move next", "{name} knows of no place that is best to live in"),
+           "My sister {other} asked where {name} wants to move next", "{name} says no place is best to live in"),
     _topic("We named the new puppy {name}, he is a {breed}", "What breed is our new puppy {name}?",
            "What kind of dog is {name}?", "Of which race is that young hound?",
            "The puppy of {other} is a new breed that nobody knows", "{name} barked at a dog of some kind all morning"),
