@@ -24,16 +24,18 @@ def main(words: Sequence[str] | None = None) -> int:
     if cells:
         chosen = [system for system in systems.values() if any(cell.startswith(f"{system.name}/") for cell in cells)]
     asked = [suite for name, suite in suites.items() if not options.suite or name in options.suite]
-    plan = Plan(chosen, asked, options.seed, options.share, options.jobs, cells)
+    plan = Plan(chosen, asked, options.seed, options.share, options.jobs, cells, options.gatemem)
     print(f"seed {plan.seed}, share {plan.share:g}", file=sys.stderr)
-    found = run(plan, None if cells or options.suite else Kept(plan, options.fresh), _say)
+    kept = None if cells else Kept(plan, options.fresh)
+    found = run(plan, kept, _say)
     unknown = cells - {cell.id for cell in found}
     if unknown:
         print(f"There is no cell {', '.join(sorted(unknown))}; closure/report.json names all.", file=sys.stderr)
         return 2
-    if not cells and not options.suite:
+    if kept and not options.suite:
         whole = _beside(found, systems, options.out / "report.json")
         report.write(whole, systems, suites, options.out)
+        kept.finish()
     return _ended(found, systems)
 
 
@@ -70,12 +72,15 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
     parser.add_argument(
         "--system", action="append", choices=list(systems), metavar="NAME", help="this system; repeat it"
     )
-    parser.add_argument("--suite", action="append", choices=suites, help="this suite, without a report; repeat it")
+    parser.add_argument("--suite", action="append", choices=suites, help="this suite; the report of a later run has it")
     parser.add_argument("--cell", action="append", metavar="ID", help="SYSTEM/SUITE/CASE alone, without a report")
     parser.add_argument("--seed", type=int, default=1, help="what the generated texts and kills are drawn from; 1")
     parser.add_argument("--share", type=float, default=1.0, help="how much of the counts: 1 is all of them")
-    parser.add_argument("--jobs", type=int, default=2, help="systems side by side; 2")
+    parser.add_argument("--jobs", type=int, default=2, help="pieces of work side by side; 2")
     parser.add_argument("--fresh", action="store_true", help="ask everything again, whatever a cut-off run answered")
+    parser.add_argument(
+        "--gatemem", type=Path, metavar="FOLDER", help="GateMem's bench/data, fetched by you, to ask its checkpoints"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "closure", help="where the report goes; closure/")
     return parser
 

@@ -1,4 +1,7 @@
-"""Puts every case to every system, keeps each answer when it is there, and goes on where an earlier run was cut off."""
+"""Puts every case to every system, keeps each answer when it is there, and goes on where an earlier run was cut off.
+
+A suite of a system is one piece of work; pieces run side by side, the cases of a piece one after another.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from closure import environments
+from closure import environments, servers
 from closure.interface import CannotError
-from closure.servers import running
 from closure.subject import Subject, SystemFailedError
 from closure.systems import System
 from closure.trial import Case, Suite, Trial, Verdict
@@ -53,6 +55,8 @@ class Plan:
     jobs: int = 2
     cases: frozenset[str] = frozenset()
     """Only the cells of these ids, where there are any."""
+    data: Path | None = None
+    """Where data sets lie that whoever runs it has fetched."""
 
     def command_of(self, cell: str) -> str:
         """Return the command that repeats one cell."""
@@ -61,14 +65,18 @@ class Plan:
 
 
 class Kept:
-    """The cells of a run that is not finished, in a file; another run on the same sources goes on with them."""
+    """The cells of a run that is not finished, in a file; another run goes on with those whose sources are the same."""
 
     def __init__(self, plan: Plan, fresh: bool) -> None:
-        self._path = environments.folder() / f"run-{_digest_of_sources()}-{plan.seed}-{plan.share:g}.jsonl"
+        self._path = environments.folder() / f"run-{plan.seed}-{plan.share:g}.jsonl"
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if fresh:
             self._path.unlink(missing_ok=True)
         self._lock = threading.Lock()
+        self._sources = {
+            (system.name, suite.name): _digest_of_sources(system, suite.name)
+            for system in plan.systems for suite in plan.suites
+        }  # fmt: skip
 
     def cells(self) -> dict[str, Cell]:
         """Return what an earlier run answered; a line that was cut off is asked again."""
@@ -76,108 +84,137 @@ class Kept:
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
-                    cell = Cell(**json.loads(line))
-                except (json.JSONDecodeError, TypeError):
+                    fields = json.loads(line)
+                    sources, cell = fields.pop("sources"), Cell(**fields)
+                except (json.JSONDecodeError, TypeError, KeyError):
                     continue
-                found[cell.id] = cell
+                if self._sources.get((cell.system, cell.suite)) == sources:
+                    found[cell.id] = cell
         return found
 
     def add(self, cell: Cell) -> None:
         """Keep an answer."""
+        row = {**asdict(cell), "sources": self._sources[cell.system, cell.suite]}
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(cell)) + "\n")
+            file.write(json.dumps(row) + "\n")
 
     def finish(self) -> None:
         """Forget them: the run is whole, and the next one begins anew."""
         self._path.unlink(missing_ok=True)
 
 
-def _digest_of_sources() -> str:
-    """Return what changes with memkit or the questions, so that no old answer stands for new code."""
-    found = hashlib.sha256()
-    for folder in ("closure", "memkit"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".yaml") and "__pycache__" not in path.parts:
-                found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+PARTS = {
+    "governance": ("suites/steps.py", "suites/governance.yaml"),
+    "deletion": ("suites/steps.py", "suites/deletion.yaml", "traces.py"),
+    "integrity": ("suites/integrity.py", "adapters/*at_rest.py", "adapters/memkit_front_door.py"),
+    "crash": ("suites/crash.py", "suites/outages.py", "power.py"),
+    "known-bugs": ("suites/known_bugs.py",),
+    "cost": ("suites/cost.py", "suites/recall.py"),
+}
+"""The files of a suite, where it is not one of its name."""
+EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "environments.py", "runner.py")
+
+
+def _digest_of_sources(system: System, suite: str) -> str:
+    """Return what changes with an answer's sources: memkit, the runner, the adapter, the suite."""
+    names = [*EVERYWHERE, *PARTS.get(suite, (f"suites/{suite}.py",))]
+    names += [f"adapters/{system.adapter.partition(':')[0].rpartition('.')[2]}.py"]
+    names += ["adapters/memkit_files.py", "../memkit/**/*.py"] if system.is_ours else []
+    names += ["servers.py"] if system.server else []
+    found = hashlib.sha256(repr(system).encode())
+    for path in sorted({path for name in names for path in (ROOT / "closure").glob(name)}):
+        found.update(str(path.relative_to(ROOT / "closure")).encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 
 def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell]:
-    """Return every cell of the plan, systems side by side and the cases of a system one after another."""
+    """Return every cell of the plan, in the order of systems and suites."""
     known = kept.cells() if kept else {}
-    done: dict[str, list[Cell]] = {}
+    manners = {system.name: Manners() for system in plan.systems}
 
-    def ask_system(system: System) -> None:
+    def ask(system: System, suite: Suite) -> list[Cell]:
         cells = []
-        for cell in _cells_of(system, plan, known):
+        for cell in _cells_of(system, suite, plan, known, manners[system.name]):
             if kept and cell.id not in known:
                 kept.add(cell)
             cells.append(cell)
             tell(f"{cell.result:8}{cell.id}: {cell.reason}")
-        done[system.name] = cells
+        return cells
 
+    done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
-        for asked in [pool.submit(ask_system, system) for system in plan.systems]:
-            asked.result()
-    cells = [cell for system in plan.systems for cell in done[system.name]]
-    if kept and not plan.cases:
-        kept.finish()
-    return cells
+        asked = [(one, pool.submit(ask, one, suite)) for one in plan.systems for suite in plan.suites]
+        for system, cells in asked:
+            done[system.name] += cells.result()
+    for system in plan.systems:
+        done[system.name] += _environment(system, plan, manners[system.name])
+    return [cell for system in plan.systems for cell in done[system.name]]
 
 
-def _cells_of(system: System, plan: Plan, known: Mapping[str, Cell]) -> Iterator[Cell]:
-    """Yield the cells of one system; where it cannot be set up, one that says why."""
+def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell], manners: Manners) -> Iterator[Cell]:
+    """Yield the cells of one system and one suite; none where the system is not run here."""
     wanted = [
-        (suite, case) for suite in plan.suites for case in suite.cases
+        case for case in suite.cases
         if (not case.only or system.name in case.only)
         and (not plan.cases or f"{system.name}/{suite.name}/{case.id}" in plan.cases)
     ]  # fmt: skip
-    here = _cell(plan, system, "environment", "set-up")
-    if not wanted and here.id not in plan.cases:
+    if not wanted or manners.absence(system):
         return
-    try:
-        python = environments.python_of(list(system.packages), system.python)
-        beside = ExitStack()
-        variables = beside.enter_context(running(system.server))
-    except environments.NotHereError as reason:
+    for case in wanted:
+        cell = _cell(plan, system, suite.name, case.id)
+        yield known[cell.id] if cell.id in known else _asked(cell, case, system, plan, manners)
+
+
+def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]:
+    """Yield how a system was set up and where it went, or why it is not run here."""
+    here = _cell(plan, system, "environment", "set-up")
+    if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
+        return
+    if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")
         return
-    with beside:
-        manners = Manners()
-        if system.asks_model and (refused := _without_model(system, python, manners)):
-            yield replace(here, result=SKIPPED, reason=f"not run here: it asks a model for every text; {refused}")
-            return
-        for suite, case in wanted:
-            cell = _cell(plan, system, suite.name, case.id)
-            yield known[cell.id] if cell.id in known else _asked(cell, case, system, plan, python, variables, manners)
-        yield replace(here, result=PASS, reason=", ".join(system.packages) or "of this checkout")
-        if not plan.cases:
-            yield from manners.cells(plan, system)
-
-
-def _without_model(system: System, python: Path, manners: Manners) -> str:
-    """Return what a system says to its first text where it has no model; nothing where it takes it."""
-    with Subject(system.adapter, python) as subject:
-        try:
-            subject.call("remember", user="ada", text="Ada lives in Rome")
-        except SystemFailedError as failed:
-            return f"set up as documented, without one and without a key, it says: {str(failed)[:200]}"
-        finally:
-            manners.note(subject)
-    return ""
+    yield replace(here, result=PASS, reason=", ".join(system.packages) or "of this checkout")
+    if not plan.cases:
+        yield from manners.cells(plan, system)
 
 
 class Manners:
-    """Where a system wanted to go during a run: other machines, and files outside of its folder."""
+    """Whether a system runs here, and where it wanted to go: other machines, and files outside of its folder."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.outside: list[str] = []
+        self._absence: str | None = None
+        self._lock = threading.Lock()
+
+    def absence(self, system: System) -> str:
+        """Return why a system is not run here, nothing where it is; looked at once."""
+        with self._lock:
+            if self._absence is None:
+                self._absence = self._looked(system)
+            return self._absence
+
+    def _looked(self, system: System) -> str:
+        try:
+            python = environments.python_of(list(system.packages), system.python)
+            servers.require(system.server)
+        except environments.NotHereError as reason:
+            return str(reason)
+        if not system.asks_model:
+            return ""
+        with Subject(system.adapter, python) as subject:
+            try:
+                subject.call("remember", user="ada", text="Ada lives in Rome")
+            except SystemFailedError as failed:
+                said = f"set up as documented, without one and without a key, it says: {str(failed)[:200]}"
+                return f"it asks a model for every text; {said}"
+        return ""
 
     def note(self, subject: Subject) -> None:
         """Keep what a subject did."""
-        self.asked += [place for place in subject.asked if place not in self.asked]
-        self.outside += [path for path in subject.outside if path not in self.outside]
+        with self._lock:
+            self.asked += [place for place in subject.asked if place not in self.asked]
+            self.outside += [path for path in subject.outside if path not in self.outside]
 
     def cells(self, plan: Plan, system: System) -> Iterable[Cell]:
         """Return the two cells about it."""
@@ -202,20 +239,26 @@ def _cell(plan: Plan, system: System, suite: str, case: str) -> Cell:
     return Cell(system.name, suite, case, name, SKIPPED, "", plan.command_of(name))
 
 
-def _asked(
-    cell: Cell, case: Case, system: System, plan: Plan, python: Path, variables: Mapping[str, str], manners: Manners
-) -> Cell:
+PATIENCE = 300.0
+"""Seconds that one cell of somebody else may take; memkit's own are asked to the end."""
+
+
+def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners) -> Cell:
     """Return the cell with what came of it: an answer, what the system cannot, or a fault of the case itself."""
+    python = environments.python_of(list(system.packages), system.python)
+    began = time.monotonic()
 
     @contextmanager
     def opened() -> Iterator[Subject]:
         with Subject(system.adapter, python, dict(variables)) as subject:
+            subject.patience = float("inf") if system.is_ours else began + PATIENCE - time.monotonic()
             yield subject
         manners.note(subject)
 
-    began = time.monotonic()
     try:
-        verdict = case.ask(Trial(system, opened, plan.seed, plan.share))
+        # A server of its own for each case: what another one left in its log is not this one's.
+        with servers.running(system.server) as variables:
+            verdict = case.ask(Trial(system, opened, plan.seed, plan.share, plan.data))
     except CannotError as cannot:
         verdict, cell = None, replace(cell, result=SKIPPED, reason=f"cannot: {cannot}")
     except SystemFailedError as failed:

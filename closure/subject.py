@@ -40,9 +40,15 @@ class Subject:
         """Paths outside of its folder that it opened for writing."""
         self._adapter = adapter
         self._python = python
-        self._variables = variables or {}
-        self.has_server = bool(self._variables)
+        self.variables = dict(variables or {})
+        """What it finds in its environment besides, from its next start on."""
+        self.server = "CLOSURE_POSTGRES" in self.variables
         """Whether a part of what it keeps lies in a server, and not in its folder."""
+        self.patience = float("inf")
+        """Seconds after which nothing more is asked of it."""
+        self._began = time.monotonic()
+        self.disk = 0
+        """Megabytes of a disk of its own, which is gone when it ends; 0 for the one of this machine."""
         self._running: subprocess.Popen[bytes] | None = None
         self._read = b""
         self._reports: list[Path] = []
@@ -62,12 +68,15 @@ class Subject:
                  "TMPDIR": self.folder / "tmp"}  # fmt: skip
         return {
             "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
-            "GIT_CONFIG_NOSYSTEM": "1", **{name: str(path) for name, path in named.items()}, **self._variables,
+            "GIT_CONFIG_NOSYSTEM": "1", **{name: str(path) for name, path in named.items()}, **self.variables,
         }  # fmt: skip
 
     def start(self) -> None:
         """Start the worker and wait until its adapter is loaded."""
         command: list[str] = self.command()
+        if self.disk:
+            mounted = 'mount -t tmpfs -o size="$0"m tmpfs "$1" && cd "$1" && mkdir home tmp && shift && exec "$@"'
+            command = ["unshare", "-rm", "sh", "-c", mounted, str(self.disk), str(self.folder), *command]
         if is_possible():
             self._reports.append(self.top / f"asked-{len(self._reports)}.json")
             command = enclosed(command, self._reports[-1])
@@ -79,11 +88,16 @@ class Subject:
             )  # fmt: skip
         self.pid = self._answer(PATIENCE)["ready"]
 
+    @property
+    def is_running(self) -> bool:
+        """Return whether it was started and has not ended since."""
+        return self._running is not None
+
     def call(self, what: str, within: float = PATIENCE, **given: Any) -> Any:
         """Return what the system answers.
 
         Raises:
-            CannotError: It has no way to do that.
+            CannotError: It has no way to do that, or took all of its time already.
             SystemFailedError: It raised, crashed, or took longer than ``within`` seconds.
         """
         self.send(what, **given)
@@ -91,6 +105,8 @@ class Subject:
 
     def send(self, what: str, **given: Any) -> None:
         """Ask without waiting for the answer."""
+        if time.monotonic() - self._began > self.patience:
+            raise CannotError("it was stopped, since it takes longer than the five minutes that a cell has here")
         if self._running is None:
             self.start()
         assert self._running and self._running.stdin

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from closure.subject import Subject
 from closure.systems import System
@@ -31,6 +32,8 @@ class Trial:
     seed: int = 1
     share: float = 1.0
     """How much of a count is done: 1 of all, less in a short run."""
+    data: Path | None = None
+    """Where data sets lie that whoever runs it has fetched."""
 
     def count(self, most: int, least: int = 1) -> int:
         """Return how many of ``most`` this run does: the system's own part of them, times the share."""

@@ -105,6 +105,17 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     return held
 
 
+def fill(folder: Path, leave: int) -> None:
+    """Fill the disk that the folder lies on, but for ``leave`` bytes; with a negative number, make room again."""
+    ballast = folder / "tmp" / "ballast"
+    if leave < 0:
+        ballast.unlink()
+        return
+    disk = os.statvfs(folder)
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, disk.f_bavail * disk.f_frsize - leave))
+
+
 def told(error: BaseException) -> str:
     """Return an error in one line."""
     return f"{type(error).__name__}: {error}".replace("\n", " ")[:400]
@@ -134,6 +145,10 @@ def main(adapter_name: str, folder: str) -> None:
         try:
             if call == "write_until_killed":
                 write_until_killed(adapter, place, answers=answers, **given)
+                say(value=None, outside=outside)
+                continue
+            if call == "fill":
+                fill(place, **given)
                 say(value=None, outside=outside)
                 continue
             if call == "read_apart":

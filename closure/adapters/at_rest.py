@@ -79,6 +79,9 @@ class JsonLines(MemoryAdapter):
     def _lines(self) -> list[str]:
         return self._file().read_text(encoding="utf-8").splitlines()
 
+    def _put(self, lines: list[str]) -> None:
+        self._file().write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
     def _rows(self, user: str) -> list[tuple[int, dict[str, object]]]:
         found = [(place, json.loads(line)) for place, line in enumerate(self._lines())]
         return [(place, fields) for place, fields in found if fields.get(self.owner) == user and self.text in fields]
@@ -99,13 +102,13 @@ class JsonLines(MemoryAdapter):
             lines[rows[record.seq][0]] = text
         else:
             lines.append(text)
-        self._file().write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self._put(lines)
 
     def delete_raw(self, seq: int) -> None:
         """Cut a line out."""
         lines = self._lines()
         del lines[self._rows("ada")[seq][0]]
-        self._file().write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self._put(lines)
 
     def mutate_payload(self, record: Record) -> Record:
         """Say something else in the same line."""

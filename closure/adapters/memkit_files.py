@@ -117,7 +117,7 @@ class MemkitFiles(Memory):
         agent = self.store.agent(user=user, provider="reference", consent=True)
         agent._agent.answered_by(heard)
         agent.respond(query)
-        return "\n".join(str(message.get("content", "")) for message in heard.messages).replace(query, "")
+        return "\n".join(str(one.get("content", "")) for one in heard.messages if one.get("content") != query)
 
     def get(self, user: str, name: str) -> str:
         """Read a record by its id, as the user."""

@@ -17,7 +17,7 @@ ROUGHLY = 4
 def injected(trial: Trial) -> Verdict:
     """Count what the first five texts take in the prompt, over the questions that they answer."""
     with trial.open() as subject:
-        asked = tell(subject, trial, 30, 120)
+        asked = tell(subject, trial, "same-words", 32, 64)
         given = [(text, subject.call("recall", user="ada", query=question, k=FIRST)) for question, text in asked]
     right = sum(text in texts for text, texts in given)
     if not right:

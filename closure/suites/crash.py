@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -11,12 +12,12 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from closure.interface import CannotError
 from closure.subject import Subject, SystemFailedError
-from closure.systems import NOTHING
-from closure.trial import Case, Suite, Trial, Verdict
+from closure.trial import Trial, Verdict
 
 KILLS = 2_000
 TOGETHER = 25
@@ -71,10 +72,21 @@ def _killed_once(subject: Subject, tag: str, chance: random.Random) -> list[str]
     child = _heard(subject)["child"]
     told = [] if is_early else [_heard(subject)["acknowledged"]]
     time.sleep(moment)
-    os.kill(child, signal.SIGKILL)
+    for process in [child, *_below(child)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     while "value" not in (said := _heard(subject)):
         told.append(said["acknowledged"])
     return told
+
+
+def _below(process: int) -> list[int]:
+    """Return the processes that one started, and those that they did: a server of its own, a git."""
+    try:
+        started = [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+    return [each for one in started for each in (one, *_below(one))]
 
 
 def _heard(subject: Subject) -> dict[str, Any]:
@@ -118,14 +130,14 @@ NEW = "Ada keeps a kite in the cellar"
 
 def _once(subject: Subject, follow: list[str]) -> subprocess.CompletedProcess[str]:
     """Let a new process, followed by strace, remember one text."""
-    asked = _lines([NEW])
+    asked = lines_of([NEW])
     return subprocess.run(
         ["strace", "-f", "-qq", *follow, *subject.command()], input=asked, capture_output=True, text=True, check=False,
         env=subject.environment(), cwd=subject.folder, timeout=120,
     )  # fmt: skip
 
 
-def _lines(texts: list[str]) -> str:
+def lines_of(texts: list[str]) -> str:
     """Return what a worker is asked so that it remembers texts and ends."""
     calls = [{"call": "remember", "given": {"user": "ada", "text": text}} for text in texts]
     return "".join(json.dumps(call) + "\n" for call in [*calls, {"call": "close", "given": {}}])
@@ -178,7 +190,7 @@ def many_writers(trial: Trial) -> Verdict:
         texts = [
             [f"Shelf w{one}x{number} holds crate w{one}y{number}" for number in range(each)] for one in range(writers)
         ]
-        asked = [_lines(told_by_one) for told_by_one in texts]
+        asked = [lines_of(told_by_one) for told_by_one in texts]
         running = [
             subprocess.Popen(
                 subject.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -204,19 +216,3 @@ def many_writers(trial: Trial) -> Verdict:
     lost = [text for text in told if text not in held]
     said = f"{len(lost)} of {len(told)} acknowledged texts of {writers} writers lost, {refused} refused"
     return Verdict(bool(told) and not lost, said)
-
-
-SUITE = Suite(
-    "crash",
-    "The writer is killed, calls of the disk fail, several write at once. A text counts as acknowledged when the call "
-    "that remembers it came back. The seed is in the answer, so the same kills can be drawn; where a kill strikes "
-    "depends on the machine, and a failure says at which kill.",
-    (
-        Case("kills", "What was acknowledged before a kill -9 is there, whole, and the memory opens.", killed_at_random,
-             frozenset({NOTHING})),
-        Case("failing-calls", "When a call that writes is killed, or fails with EIO or ENOSPC, nothing acknowledged is "
-             "lost, and the memory goes on.", failing_calls, frozenset()),
-        Case("many-writers", "What four processes wrote at once and saw acknowledged is there.", many_writers,
-             frozenset({NOTHING})),
-    ),
-)  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from closure.interface import CannotError
+from closure.servers import looked_after
 from closure.subject import Subject, SystemFailedError
 from closure.systems import EVERYTHING, NOTHING
 from closure.traces import traces
@@ -155,18 +156,26 @@ def _refuses(subject: Subject, given: Step, names: dict[str, str]) -> str:
 
 
 def _scan(subject: Subject, given: Step, names: dict[str, str]) -> str:
-    if subject.has_server:
-        # Dead rows and the write-ahead log are the server's; memkit ends an erasure with 1 there, and names them.
-        raise CannotError(
-            "what the database keeps besides (its log, dead rows) is not scanned, and cannot be proven clean"
-        )
+    """Look through everything on the disk; of a server first as it is, then after what is left to who runs it."""
     subject.restart()
     found = traces(subject.folder, given["word"])
-    if given["finds"] == "none" and found:
-        raise _WrongAnswerError(f"{len(found)} traces on the disk, such as {found[0]}")
+    if subject.server:
+        found += traces(_folder_of_server(subject), given["word"])
     if given["finds"] == "some" and not found:
         raise _WrongAnswerError("the text is nowhere on the disk, so it cannot be seen to go")
-    return f"{len(found)} traces on the disk"
+    said = f"{len(found)} traces on the disk"
+    if given["finds"] == "none" and subject.server:
+        said = f"{len(found)} traces in its files and the server's"
+        looked_after(subject.variables)
+        found = [*traces(subject.folder, given["word"]), *traces(_folder_of_server(subject), given["word"])]
+        said += f", and {len(found)} after its operator's VACUUM FULL and the end of old log"
+    if given["finds"] == "none" and found:
+        raise _WrongAnswerError(f"{said}, such as {found[0]}")
+    return said
+
+
+def _folder_of_server(subject: Subject) -> Path:
+    return Path(subject.variables["CLOSURE_POSTGRES_DATA"])
 
 
 _STEPS: dict[str, Callable[[Subject, Step, dict[str, str]], str | None]] = {
