@@ -28,7 +28,12 @@ PIECE = 20_000
 
 
 class TokenCounter:
-    """Counts the tokens of a text; says by which rule and how far it may be off."""
+    """Counts the tokens of a text; says by which rule and how far it may be off.
+
+    >>> words = TokenCounter("words", "exact", lambda text: len(text.split()))
+    >>> words("Ada prefers espresso"), MainContext(max_tokens=100, count=words).counter
+    (3, TokenCounter(words: exact))
+    """
 
     def __init__(self, name: str, error_bound: str, count: Callable[[str], int]) -> None:
         self.name = name
@@ -51,7 +56,12 @@ ESTIMATE_BOUND = (
 
 
 def counter(model_encoding: str = "o200k_base") -> TokenCounter:
-    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network."""
+    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network.
+
+    >>> count = counter("an encoding that is not here")
+    >>> count.name, 4 <= count("Ada prefers espresso over latte.") <= 16
+    ('estimate', True)
+    """
     if cached_encoding(model_encoding) is None or find_spec("tiktoken") is None:
         return TokenCounter("estimate", ESTIMATE_BOUND, estimate)
     return TokenCounter(f"tiktoken:{model_encoding}", "exact for models of this encoding", _Encoder(model_encoding))

@@ -20,7 +20,14 @@ TAIL = 64
 
 @dataclass(frozen=True)
 class SessionTurn:
-    """One thing that was said or returned in a session."""
+    """One thing that was said or returned in a session.
+
+    >>> recall = RecallMemory(None)
+    >>> _ = recall.append("ada", "monday", 1, "user", "My dog is called Rex.")
+    >>> turn = recall.turns("monday", "ada")[0]
+    >>> turn.role, turn.text, turn.turn_id
+    ('user', 'My dog is called Rex.', 1)
+    """
 
     user_id: str
     session_id: str
