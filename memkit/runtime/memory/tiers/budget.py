@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ..gate.hostile import suspicions
 from ..gate.secrets import mask
-from ..words.text import regex
+from ..words.text import SENTENCE_END, first_sentence, regex
 
 ENCODING_HASHES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -206,13 +206,10 @@ It gets what users and agents said, secrets masked; results of tools may hold an
 """
 
 EARLIER = "(older turns: use conversation_search)"
-SENTENCE_END = regex(r"(?<=[.!?。！？])\s+|\n+")
 FEWEST = 2
 """Fewer messages than these are not worth asking a model."""
 HUGE = 4
 """A model's summary that is so many times too long is none; a shorter one is cut."""
-LINE_LIMIT = 160
-"""Characters kept of one turn."""
 
 
 def extend_summary(
@@ -278,12 +275,6 @@ def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> l
         first -= 1
         used += count(lines[first])
     return list(lines[first:])
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of ``text``, cut where it is too long for a line."""
-    first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
-    return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
 
 
 def summary_line(message: Mapping[str, Any]) -> str:

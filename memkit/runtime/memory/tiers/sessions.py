@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask, masked_tree
 from ..log.files import make_private, open_regular, whole_file
 from ..record.lines import DECODER, NoSealer, Sealer, shown
-from .context import MainContext, Message
+
+if TYPE_CHECKING:
+    from .context import MainContext, Message
 
 TAIL = 64
 """So many bytes before the place where reading stopped tell whether a file is still the one that was read."""
@@ -203,7 +205,7 @@ class SessionFile:
         self._masked: list[tuple[Message, Any]] = []
         """The messages that were kept last, each with what was written of it."""
 
-    def load(self, main: MainContext | None) -> Kept | None:
+    def load(self, main: "MainContext | None") -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
             data = _content(self._path, self._sealer)
@@ -219,7 +221,7 @@ class SessionFile:
         drawn = drawn if type(drawn := data.get("drawn")) is int else 0
         return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint, drawn=drawn)
 
-    def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
+    def save(self, main: "MainContext | None", kept: Kept, *, without: "Sequence[Message]" = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
 
         Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
@@ -238,7 +240,7 @@ class SessionFile:
             data |= {"messages": self._masked_messages(agreed), "summary": summary}
         self._write(data)
 
-    def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
+    def _masked_messages(self, messages: "Sequence[Message]") -> list[Any]:
         """Return messages with their secrets masked; only new ones are searched for any."""
         known = {id(message): masked for message, masked in self._masked}
         self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
