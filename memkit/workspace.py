@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
 from memkit.runtime.host.persons import writer
-from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.archive.reader import ArchiveReader, unobserved
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import Observe, shard_writer
-from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
@@ -38,6 +35,8 @@ if TYPE_CHECKING:
     from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
     from memkit.runtime.guard.core import Guard
     from memkit.runtime.loop.interface import DeclaredTool, Model
+    from memkit.runtime.memory.archive.archive import ArchivalStore
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.interface import Gate
     from memkit.runtime.memory.log.log import Log
     from memkit.runtime.memory.tiers.conversation import Similar
@@ -189,6 +188,8 @@ class Workspace:
             NotTrusted: The store chose a server, and nobody trusted the store.
         """
         if place == "files":
+            from memkit.runtime.memory.log.shards import ShardLog
+
             log = ShardLog(self.root, clock=self.clock, observe=self._observed, branch=self._branch)
             log.witness.earlier, log.witness.written = self._was_earlier, self._written
             return log
@@ -227,6 +228,7 @@ class Workspace:
         """
         if name is None:
             return self.archive
+        from memkit.runtime.memory.archive.reader import ArchiveReader
         from memkit.store.chain_history import TreeLog, index_folder, moment_of
 
         moment = moment_of(self.git, name)
@@ -252,11 +254,13 @@ class Workspace:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder, self._sealer(seals=False))
 
-    def archive_on(self, log: Log, *, observe: Observe = unobserved) -> ArchivalStore:
+    def archive_on(self, log: Log, *, observe: Observe = lambda event: None) -> ArchivalStore:
         """Return an archive that reads and writes ``log``, with its index in memory, of which ``observe`` is told."""
         return self._opened(None, self.sealer, log=log, observe=observe)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
+        from memkit.runtime.memory.archive.archive import ArchivalStore  # a Tab asks for less
+
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
         gate = self._gate_with_model() if asks_model else None
         archive = ArchivalStore(root, gate=gate, **self._usual(sealer) | more)

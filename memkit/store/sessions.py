@@ -15,9 +15,9 @@ from typing import Any
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.log.files import open_regular, whole_file
 from memkit.runtime.memory.record.lines import Sealer, shown, to_text
-from memkit.runtime.memory.tiers.budget import first_sentence
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, session_digest
+from memkit.runtime.memory.words.text import first_sentence
 
 FOLDERS = ("sessions", "context")
 """Where the chat and where generated projects keep what the prompt of a session held."""

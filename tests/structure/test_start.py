@@ -51,3 +51,23 @@ def test_planning_does_not_load_what_carries_plans_out() -> None:
     loaded = done.stdout.splitlines()
     assert "1. go home shop" in loaded and "memkit.runtime.htn.planner" in loaded
     assert not {"memkit.agent", "memkit.workspace", "memkit.runtime.guard.core", "sqlite3", "git"} & set(loaded)
+
+
+def test_a_tab_at_a_session_opens_no_archive(store: Path) -> None:
+    """The names of sessions lie in files of their own; neither the index, nor SQLite, nor what a prompt needs is loaded."""
+    assert run(["chat", "--session", "trip", "-p", "Hello", "--user", "ada", "--store", str(store)]) == 0
+    typed = {
+        "MEMKIT_LINE": "memkit sessions show --user ada t",
+        "MEMKIT_WORD": "t",
+        "_MEMKIT_COMPLETE": "bash_complete",
+    }
+    program = (
+        f"import os, sys; os.environ.update({typed!r}); from memkit.__main__ import main\n"
+        "try: main()\nexcept SystemExit: print(*sys.modules, sep='\\n')"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=store)
+
+    loaded = done.stdout.splitlines()
+    assert loaded[0] == "plain\ttrip" and "memkit.store.sessions" in loaded
+    assert not {"sqlite3", "yaml", "git", *(ROOM + name for name in ("archive.reader", "tiers.context"))} & set(loaded)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,7 +159,28 @@ def public_names(door: str) -> list[tuple[str, str]]:
 def _kind(one: object) -> str:
     if isinstance(one, type):
         return "exception" if issubclass(one, BaseException) else "class"
-    return "function" if callable(one) else "data"
+    return "function" if inspect.isroutine(one) else "data"
+
+
+def docstring(door: str, name: str) -> str:
+    """Return what the reference says of a public name: its docstring, of data the text below it.
+
+    It is read where the name is made, behind the relative imports that lead there; a framework need not be here.
+    """
+    place = CHECKOUT / door.replace(".", "/")
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for node, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return ast.get_docstring(node) or ""
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            text = below.value if isinstance(below, ast.Expr) else None
+            return inspect.cleandoc(str(text.value)) if isinstance(text, ast.Constant) else ""
+        if isinstance(node, ast.ImportFrom) and any((alias.asname or alias.name) == name for alias in node.names):
+            package = door if place.is_dir() else door.rpartition(".")[0]
+            above = package.split(".")[: 1 - node.level or None] if node.level else []
+            return docstring(".".join([*above, node.module or ""]).strip("."), name)
+    return inspect.getdoc(getattr(importlib.import_module(door), name)) or ""  # handed out when it is asked for
 
 
 def python_page(door: str, title: str, told: dict[object, str]) -> str:
@@ -166,6 +189,8 @@ def python_page(door: str, title: str, told: dict[object, str]) -> str:
     ``told`` holds what earlier pages describe; a name that leads to the same is described there.
     """
     lines = [f".. automodule:: {door}\n   :no-members:\n"]
+    if door.startswith("memkit.runtime."):
+        lines.append(f"Each example goes on from ``from {door} import *`` and runs as a test.\n")
     for kind, name in public_names(door):
         one = getattr(sys.modules.get(door), name, name)
         if kind != "data" and told.setdefault(one, door) != door:
@@ -176,6 +201,10 @@ def python_page(door: str, title: str, told: dict[object, str]) -> str:
             if kind in ("class", "exception")
             else ""
         )
+        if kind == "data":  # autodoc would tell of its value's class
+            text = textwrap.indent(docstring(door, name), "   ")
+            lines.append(f".. py:data:: {name}\n   :module: {door}\n\n{text}\n")
+            continue
         lines.append(f".. auto{kind}:: {door}.{name}\n{members}")
     body = "\n".join(lines)
     return f"# {title}\n\n```{{eval-rst}}\n{body}\n```\n"

@@ -26,21 +26,52 @@ from typing import Any, Protocol
 
 
 class EvolveError(Exception):
-    """Say what the search cannot do, and what would let it."""
+    """Say what the search cannot do, and what would let it.
+
+    >>> try:
+    ...     EvolutionarySearcher("lambda x: x", lambda program: 0.0, population_size=0)
+    ... except EvolveError as error:
+    ...     error.exit_code, str(error)
+    (2, '`population_size` is 0; it must be a whole number from 2 to 100000.')
+    """
 
     exit_code = 2
 
 
 class RefusedProgram(EvolveError):
-    """Report source text that does not run in process, and which part of it is not allowed."""
+    """Report source text that does not run in process, and which part of it is not allowed.
+
+    >>> read_program("lambda x: open(x)")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.evolve.interface.RefusedProgram: The program is refused at column 11: the Call of 'open' ...
+    """
 
 
 class DoesNotApply(EvolveError):
-    """Report a proposed change that cannot be made to its program, and why."""
+    """Report a proposed change that cannot be made to its program, and why.
+
+    >>> class Chatty:
+    ...     name = "chatty"
+    ...
+    ...     def propose(self, requests):
+    ...         return [ProposedChange("I would double it.") for _ in requests]
+    >>> settings = SearchSettings(proposers=[Chatty()])
+    >>> searcher = EvolutionarySearcher("lambda x: x", lambda program: len(program), settings=settings)
+    >>> _ = searcher.generation(), searcher.generation()
+    >>> next(each.score.reason for each in searcher.drain() if each.program is None)  # the error's words
+    "The program is not a Python expression: invalid syntax ('I would double it.')."
+    """
 
 
 class BadCheckpoint(EvolveError):
-    """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short."""
+    """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short.
+
+    >>> EvolutionarySearcher("lambda x: x", lambda program: 0.0).restore({"format": 1})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.evolve.interface.BadCheckpoint: The checkpoint is damaged or cut short: 'settings' is ...
+    """
 
 
 class BrokenMarkers(EvolveError):
@@ -48,13 +79,25 @@ class BrokenMarkers(EvolveError):
 
 
 class UndefinedValue(EvolveError):
-    """Report that a program has no finite number as its value for the given arguments."""
+    """Report that a program has no finite number as its value for the given arguments.
+
+    >>> read_program("lambda x: 1 / x")(0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.evolve.interface.UndefinedValue: The program has no value there: division by zero in 1 / ...
+    """
 
     exit_code = 1
 
 
 class NothingScored(EvolveError):
-    """Report a run in which no program ever got a score that counts."""
+    """Report a run in which no program ever got a score that counts.
+
+    >>> EvolutionarySearcher("lambda x: x", lambda program: float("nan")).run()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.evolve.interface.NothingScored: None of 94 programs has a score that counts. Most often: ...
+    """
 
     exit_code = 1
 
@@ -68,12 +111,27 @@ Program = Any
 """What a fitness function gets: source text, or a configuration as a dictionary."""
 
 Fitness = Callable[[Any], Any]
-"""Judges one program by a finite number, a mapping of metrics (higher is better), or a ``Score``."""
+"""Judges one program by a finite number, a mapping of metrics (higher is better), or a ``Score``.
+
+>>> def far_from_ten(program: str) -> float:
+...     return abs(read_program(program)(3) - 10)
+>>> fitness: Fitness = far_from_ten
+>>> EvolutionarySearcher("lambda x: x + 1", fitness).run(generations=20)
+'lambda x: 3 * x + 1'
+"""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What one program was judged to be worth."""
+    """What one program was judged to be worth.
+
+    >>> def judged(program: str) -> Score:
+    ...     if "/" in program:
+    ...         return Score(None, reason="may divide by nothing")
+    ...     return Score(abs(read_program(program)(3) - 10), metrics={"length": len(program)})
+    >>> EvolutionarySearcher("lambda x: x + 1", judged, settings=SearchSettings(target_fitness=0)).run(generations=50)
+    'lambda x: 3 * x + 1'
+    """
 
     value: float | None
     """As the fitness gave it; None where it does not count."""
@@ -87,7 +145,14 @@ class Score:
 
 @dataclass(frozen=True)
 class Generation:
-    """How the search stood after one generation."""
+    """How the search stood after one generation.
+
+    >>> def far_from_ten(program: str) -> float:
+    ...     return abs(read_program(program)(3) - 10)
+    >>> searcher = EvolutionarySearcher("lambda x: x + 1", far_from_ten, population_size=10)
+    >>> searcher.generation()
+    Generation(number=1, best_fitness=1.0, evaluations=8, best_program='lambda x: x * x')
+    """
 
     number: int
     best_fitness: float | None
@@ -98,7 +163,16 @@ class Generation:
 
 @dataclass(frozen=True)
 class Individual:
-    """One line of a run's family tree: a program that was judged, that moved, or a proposal that came to nothing."""
+    """One line of a run's family tree: a program that was judged, that moved, or a proposal that came to nothing.
+
+    >>> def far_from_ten(program: str) -> float:
+    ...     return abs(read_program(program)(3) - 10)
+    >>> searcher = EvolutionarySearcher("lambda x: x + 1", far_from_ten)
+    >>> _ = searcher.generation()
+    >>> born = searcher.drain()
+    >>> born[0].operation, born[0].program, born[0].score.value, born[0].parents
+    ('seed', 'lambda x: x + 1', 6.0, ())
+    """
 
     id: str
     """A digest of the program; of the answer, where a proposal came to no program."""
@@ -130,7 +204,21 @@ class NumberOpening:
 
 @dataclass(frozen=True)
 class ProposalRequest:
-    """What a model is asked: to better one program."""
+    """What a model is asked: to better one program.
+
+    >>> from functools import partial
+    >>> class Asked:
+    ...     name = "asked"
+    ...
+    ...     def propose(self, requests):
+    ...         print(requests[0].id, requests[0].program, requests[0].score.value)
+    ...         return [None for _ in requests]
+    >>> settings = SearchSettings(proposers=[Asked()], islands=1)
+    >>> fitness = partial(fitness_mean_squared_error, target=[(3, 10), (4, 13)])
+    >>> searcher = EvolutionarySearcher("lambda x: x + 1", fitness, settings=settings)
+    >>> _ = searcher.generation(), searcher.generation()
+    1.0.0 lambda x: x + 1 50.0
+    """
 
     id: str
     """``<generation>.<island>.<number>``; unique in a run, the same in a run that repeats it."""
@@ -147,7 +235,20 @@ class ProposalRequest:
 
 @dataclass(frozen=True)
 class ProposedChange:
-    """What a model answered: the text as it came, which the species turns into a program (``Species.applied``)."""
+    """What a model answered: the text as it came, which the species turns into a program (``Species.applied``).
+
+    >>> from functools import partial
+    >>> class Oracle:
+    ...     name = "oracle"
+    ...
+    ...     def propose(self, requests):
+    ...         return [ProposedChange("lambda x: x * 3 + 1", usage={"tokens": 9}) for _ in requests]
+    >>> settings = SearchSettings(proposers=[Oracle()], target_fitness=0)
+    >>> fitness = partial(fitness_mean_squared_error, target=[(3, 10), (4, 13)])
+    >>> searcher = EvolutionarySearcher("lambda x: x", fitness, settings=settings)
+    >>> searcher.run(generations=10), searcher.usage["oracle"]["tokens"] > 0
+    ('lambda x: 3 * x + 1', True)
+    """
 
     text: str
     usage: Mapping[str, float] = field(default_factory=dict)
@@ -155,7 +256,21 @@ class ProposedChange:
 
 
 class Proposer(Protocol):
-    """Something, such as a language model, that proposes changes; the room itself never calls one."""
+    """Something, such as a language model, that proposes changes; the room itself never calls one.
+
+    >>> from functools import partial
+    >>> class Doubling:
+    ...     name = "doubling"
+    ...
+    ...     def propose(self, requests):
+    ...         return [ProposedChange(request.program + " * 2") for request in requests]
+    >>> proposer: Proposer = Doubling()
+    >>> settings = SearchSettings(proposers=[proposer], target_fitness=0)
+    >>> fitness = partial(fitness_mean_squared_error, target=[(1, 8), (2, 16), (3, 24)])
+    >>> searcher = EvolutionarySearcher("lambda x: x", fitness, settings=settings)
+    >>> searcher.run(generations=20)
+    'lambda x: 8 * x'
+    """
 
     name: str
 
@@ -169,7 +284,49 @@ class Proposer(Protocol):
 
 
 class Species(Protocol):
-    """One kind of program and the ways to vary it; every source of chance is the ``random`` that is handed in."""
+    """One kind of program and the ways to vary it; every source of chance is the ``random`` that is handed in.
+
+    >>> class Letters(Species):
+    ...     def first(self, random, count):
+    ...         return ["aaaa"]
+    ...
+    ...     def mutate(self, genome, random):
+    ...         place = random.randrange(4)
+    ...         return genome[:place] + random.choice("adeklmnt") + genome[place + 1 :]
+    ...
+    ...     def cross(self, genome, other, random):
+    ...         return genome[:2] + other[2:]
+    ...
+    ...     def applied(self, genome, text):
+    ...         if len(text) != 4:
+    ...             raise DoesNotApply(f"{text!r} has not four letters.")
+    ...         return text
+    ...
+    ...     def openings(self, genome, random, most):
+    ...         return []  # there are no numbers to fit
+    ...
+    ...     def tidied(self, genome):
+    ...         return []
+    ...
+    ...     def size(self, genome):
+    ...         return len(set(genome))
+    ...
+    ...     def features(self, genome):
+    ...         return {"size": self.size(genome)}
+    ...
+    ...     def grid(self):
+    ...         return {"size": 1}
+    ...
+    ...     def behaviour(self, genome):
+    ...         return genome
+    ...
+    ...     program = encoded = decoded = behaviour
+    >>> def wrong_letters(word: str) -> float:
+    ...     return sum(one != other for one, other in zip(word, "kelt"))
+    >>> settings = SearchSettings(species=Letters(), target_fitness=0)
+    >>> EvolutionarySearcher(fitness=wrong_letters, settings=settings).run(generations=100)
+    'kelt'
+    """
 
     def first(self, random: Random, count: int) -> list[Genome]:
         """Return about ``count`` programs to start from, the seed program first."""

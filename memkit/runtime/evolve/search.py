@@ -50,7 +50,14 @@ _BARREN, _MANY = 5, 100
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """What is searched, when a search stops, and who helps; each field may be left out."""
+    """What is searched, when a search stops, and who helps; each field may be left out.
+
+    >>> settings = SearchSettings(space={"rate": (0.0, 1.0), "size": [8, 16, 32]}, target_fitness=0.01)
+    >>> def error(tried: dict) -> float:
+    ...     return abs(tried["rate"] - 0.3) + abs(tried["size"] - 16)
+    >>> EvolutionarySearcher({"rate": 0.9, "size": 32}, error, settings=settings).run(generations=60)["size"]
+    16
+    """
 
     functions: Sequence[str] = ()
     """What programs may call beside what the seed program calls, such as ``("sin", "exp")``."""
@@ -112,7 +119,6 @@ class EvolutionarySearcher:
 
     Example:
         >>> from functools import partial
-        >>> from .fitness import fitness_mean_squared_error
         >>> fitness = partial(fitness_mean_squared_error, target=lambda x: 3 * x + 7)
         >>> EvolutionarySearcher(seed_program="lambda x: x * 2", fitness_fn=fitness).run(generations=50)
         'lambda x: 3 * x + 7'

@@ -50,7 +50,20 @@ _FEW = 4
 
 
 class Guard:
-    """Decides tool calls; compiled once, asked often."""
+    """Decides tool calls; compiled once, asked often.
+
+    >>> no_tmp = {
+    ...     "name": "no_tmp", "description": "Keep nothing in /tmp.", "rule": "Write elsewhere.", "enforcement": "hard",
+    ...     "effect": "deny", "match": {"tool": "write_file", "args.path": {"prefix": "/tmp/"}},
+    ... }
+    >>> guard = Guard([no_tmp])
+    >>> guard.decide("write_file", {"path": "/tmp/notes"}, {}).decision
+    'deny'
+    >>> guard.decide("write_file", {"path": "/srv/notes"}, {}).decision
+    'allow'
+    >>> Guard.broken("policies/deny.yaml is no YAML").decide("read_file", {}, {}).decision
+    'deny'
+    """
 
     def __init__(self, policies: Sequence[Mapping[str, JSON]], former: Guard | None = None) -> None:
         """Compile the policies; those that ``former`` holds unchanged are taken over as they are."""

@@ -17,13 +17,30 @@ Path = tuple[str | int, ...]
 
 
 class GuardError(Exception):
-    """A policy or a call that the guard cannot work with."""
+    """A policy or a call that the guard cannot work with.
+
+    >>> try:
+    ...     Guard([{"name": "no_deploy"}])
+    ... except GuardError as error:
+    ...     error.exit_code, str(error)
+    (2, 'policy no_deploy: the field description is missing')
+    """
 
     exit_code: int = 2
 
 
 class PolicySetError(GuardError):
-    """A policy that cannot be compiled; says which one, where in it, and why."""
+    """A policy that cannot be compiled; says which one, where in it, and why.
+
+    >>> no_deploy = {
+    ...     "name": "no_deploy", "description": "No deploys on Friday.", "rule": "Do not deploy on Friday.",
+    ...     "enforcement": "hard", "effect": "deny", "match": {"tool": "deploy", "context.day": {"regexp": "Fri"}},
+    ... }
+    >>> Guard([no_deploy])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.guard.interface.PolicySetError: policy no_deploy, match.context.day.regexp: unknown ...
+    """
 
     def __init__(self, message: str, *, path: Path = (), policy: str = "") -> None:
         self.message = message
@@ -63,7 +80,12 @@ ENFORCEMENTS = ("hard", "soft")
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call as the guard sees it."""
+    """One tool call as the guard sees it.
+
+    >>> call = Call("bash", {"command": "ls"}, {"user": "ada"})
+    >>> Guard([]).decide(call.tool, call.args, call.context).decision
+    'allow'
+    """
 
     tool: str
     args: Mapping[str, JSON] = field(default_factory=dict)
@@ -82,7 +104,17 @@ class Ternary(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchedPolicy:
-    """A policy that matched a call, and why."""
+    """A policy that matched a call, and why.
+
+    >>> no_deploy = {
+    ...     "name": "no_deploy", "description": "No deploys on Friday.", "rule": "Do not deploy on Friday.",
+    ...     "enforcement": "soft", "effect": "deny", "match": {"tool": "deploy", "context.day": "Fri"},
+    ... }
+    >>> verdict = Guard([no_deploy]).decide("deploy", {}, {"day": "Fri"})
+    >>> found = verdict.policies[0]
+    >>> found.name, found.effect, verdict.decision, found.reason
+    ('no_deploy', 'deny', 'warn', 'context.day: Fri equal to Fri')
+    """
 
     name: str
     effect: str
@@ -100,7 +132,16 @@ class MatchedPolicy:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision on a call with every policy that matched."""
+    """The decision on a call with every policy that matched.
+
+    >>> ask_first = {
+    ...     "name": "ask_first", "description": "Ask before deleting.", "rule": "Ask before rm.", "enforcement": "hard",
+    ...     "effect": "ask", "match": {"tool": "bash", "args.command": {"shell": {"program": "rm"}}},
+    ... }
+    >>> verdict = Guard([ask_first]).decide("bash", {"command": "cd /srv && rm notes.txt"}, {})
+    >>> verdict.decision, verdict.permits, verdict.deciding.name
+    ('ask', False, 'ask_first')
+    """
 
     decision: str
     policies: tuple[MatchedPolicy, ...] = ()
@@ -120,14 +161,33 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Advice:
-    """The prose of one active policy, for the prompt."""
+    """The prose of one active policy, for the prompt.
+
+    >>> polite = {
+    ...     "name": "polite", "description": "Be polite.", "rule": "Say please.",
+    ...     "enforcement": "soft", "effect": "warn", "match": {"tool": "mail"},
+    ... }
+    >>> Guard([polite]).advice()
+    [Advice(name='polite', rule='Say please.')]
+    """
 
     name: str
     rule: str
 
 
 class PolicyJudge(Protocol):
-    """Anything that decides tool calls."""
+    """Anything that decides tool calls.
+
+    >>> class OnlyReading:
+    ...     def decide(self, tool, args, context):
+    ...         return Verdict("allow" if tool.startswith("read_") else "deny")
+    ...
+    ...     def advice(self):
+    ...         return [Advice("only_reading", "Read, and change nothing.")]
+    >>> judge: PolicyJudge = OnlyReading()
+    >>> judge.decide("read_file", {"path": "a"}, {}).permits, judge.decide("write_file", {"path": "a"}, {}).permits
+    (True, False)
+    """
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""

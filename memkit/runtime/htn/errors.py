@@ -17,7 +17,13 @@ Path = tuple[str | int, ...]
 
 
 class HtnError(Exception):
-    """Stand for everything this room refuses; ``path`` names the key in the data it came from."""
+    """Stand for everything this room refuses; ``path`` names the key in the data it came from.
+
+    >>> HTNPlanner(strategy="widest")
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.htn.errors.HtnError: 'widest' is not a strategy. Take turns, depth, length or cheapest.
+    """
 
     exit_code = 2
 
@@ -36,7 +42,13 @@ class HtnError(Exception):
 
 
 class DomainError(HtnError):
-    """Say what in a planning domain cannot be used."""
+    """Say what in a planning domain cannot be used.
+
+    >>> Domain.from_data({"name": "house", "types": {"door": "opening"}})
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.htn.errors.DomainError: types.door: The type opening is not defined.
+    """
 
 
 class UnboundError(DomainError):
@@ -48,11 +60,23 @@ class TypeClash(DomainError):
 
 
 class ProblemError(HtnError):
-    """Say what in a task, an object list or a state does not fit the domain."""
+    """Say what in a task, an object list or a state does not fit the domain.
+
+    >>> HTNPlanner(operators=[Operator("open ?door")]).generate("open ?door")
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.htn.errors.ProblemError: The task 'open ?door' has a variable. Name the object that is meant.
+    """
 
 
 class PlanError(HtnError):
-    """Say why a plan cannot be read."""
+    """Say why a plan cannot be read.
+
+    >>> read_plan("go home shop")
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.htn.errors.PlanError: A plan is a list of steps, such as [{name: go, args: [home, shop]}].
+    """
 
 
 @contextmanager

@@ -12,23 +12,69 @@ from .errors import HtnError
 from .language.terms import Term, term_text
 
 FOUND = "found"
+"""The outcome of a search that found a plan.
+
+>>> HTNPlanner(operators=[Operator("wave")]).solve("wave").outcome == FOUND
+True
+"""
 NO_PLAN = "no_plan"
+"""The outcome of a search that has shown that there is no plan.
+
+>>> result = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"])]).solve("open gate", [])
+>>> result.outcome == NO_PLAN, str(result.reasons[0])
+(True, "step open gate: 'unlocked gate' does not hold")
+"""
 GAVE_UP = "gave_up"
+"""The outcome of a search whose budget was spent; there may be a plan.
+
+>>> result = HTNPlanner(operators=[Operator("wave")], budget=Budget(nodes=2)).solve(["wave", "wave", "wave"])
+>>> result.outcome == GAVE_UP, str(result.reasons[0])
+(True, 'gave up after 2 nodes')
+"""
 
 TURNS = "turns"
 """Depth first, and where that turns back often, in turns with length by length, random restarts, and tables of what
-each task can end in, which also show that there is no plan where a recursion never ends."""
+each task can end in, which also show that there is no plan where a recursion never ends.
+
+>>> endless = Method("around", "rest", [], ["circle", "rest"])
+>>> ways = [endless, Method("sit", "rest", [], ["sit_down"])]
+>>> planner = HTNPlanner(ways, [Operator("circle"), Operator("sit_down")])
+>>> [str(step) for step in planner.generate("rest")]
+['sit_down']
+"""
 DEPTH = "depth"
-"""Depth first only, in the order of the domain."""
+"""Depth first only, in the order of the domain.
+
+>>> ways = [Method("by_taxi", "go ?to", [], ["taxi ?to"]), Method("by_foot", "go ?to", [], ["walk ?to"])]
+>>> str(HTNPlanner(ways, [Operator("taxi ?to"), Operator("walk ?to")], strategy=DEPTH).generate("go park")[0])
+'taxi park'
+"""
 LENGTH = "length"
-"""Depth first with few tasks waiting at a time, then with twice as many (iterative deepening)."""
+"""Depth first with few tasks waiting at a time, then with twice as many (iterative deepening).
+
+>>> endless = Method("around", "rest", [], ["circle", "rest"])
+>>> ways = [endless, Method("sit", "rest", [], ["sit_down"])]
+>>> planner = HTNPlanner(ways, [Operator("circle"), Operator("sit_down")], strategy=LENGTH)
+>>> [str(step) for step in planner.generate("rest")]
+['sit_down']
+"""
 CHEAPEST = "cheapest"
-"""The plan whose steps cost least in all (branch and bound)."""
+"""The plan whose steps cost least in all (branch and bound).
+
+>>> ways = [Method("by_taxi", "go ?to", [], ["taxi ?to"]), Method("by_foot", "go ?to", [], ["walk ?to"])]
+>>> steps = [Operator("taxi ?to", cost=12), Operator("walk ?to", cost=1)]
+>>> HTNPlanner(ways, steps).generate("go park"), HTNPlanner(ways, steps, strategy=CHEAPEST).generate("go park")
+([Step(name='taxi', args=('park',))], [Step(name='walk', args=('park',))])
+"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One action of a plan."""
+    """One action of a plan.
+
+    >>> str(Step("go", ("home", "shop"))), Step("go", ("home", "shop")).to_data()
+    ('go home shop', {'name': 'go', 'args': ['home', 'shop']})
+    """
 
     name: str
     args: Term = ()
@@ -42,13 +88,26 @@ class Step:
 
 
 Plan = list[Step]
+"""The steps that do a task, in their order.
+
+>>> plan: Plan = HTNPlanner(operators=[Operator("wave ?to")]).generate("wave ada")
+>>> plan
+[Step(name='wave', args=('ada',))]
+"""
 Node = Mapping[str, Any]
 """A node of a decomposition tree: ``id``, ``parent``, ``task``, ``name``, ``args``, and what was chosen for it."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something did not work, in words, with what it is about."""
+    """Why something did not work, in words, with what it is about.
+
+    >>> planner = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"])])
+    >>> planner.generate("open gate", [])
+    >>> reason = planner.last_result.reasons[0]
+    >>> reason.code, reason.task, reason.condition
+    ('condition', 'open gate', 'unlocked gate')
+    """
 
     code: str
     """condition | type | arity | unknown | loop | budget | proposal"""
@@ -67,7 +126,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search may spend before it gives up; ``None`` sets no bound."""
+    """How much a search may spend before it gives up; ``None`` sets no bound.
+
+    >>> for nodes in (2, 20):
+    ...     planner = HTNPlanner(operators=[Operator("wave")], budget=Budget(nodes=nodes))
+    ...     planner.solve(["wave", "wave", "wave"]).outcome
+    'gave_up'
+    'found'
+    """
 
     nodes: int | None = 1_000_000
     depth: int | None = 200_000
@@ -83,7 +149,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a search."""
+    """What came of a search.
+
+    >>> planner = HTNPlanner([Method("greet", "meet ?who", [], ["wave ?who"])], [Operator("wave ?who")])
+    >>> result = planner.solve("meet ada")
+    >>> result.found, [(node["task"], node.get("method")) for node in result.tree]
+    (True, [('meet ada', 'greet'), ('wave ada', None)])
+    """
 
     outcome: str
     """found | no_plan | gave_up; a search that gave up has shown nothing about whether a plan exists."""
@@ -115,7 +187,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to do a task, as a ranking function sees it."""
+    """A way to do a task, as a ranking function sees it.
+
+    >>> def fewest_subtasks(task: Term, choice: Choice, state: object) -> int:
+    ...     return len(choice.subtasks)
+    >>> ways = [Method("long", "greet", [], ["bow", "wave"]), Method("short", "greet", [], ["wave"])]
+    >>> planner = HTNPlanner(ways, [Operator("bow"), Operator("wave")], strategy=RankedStrategy(fewest_subtasks))
+    >>> [str(step) for step in planner.generate("greet")]
+    ['wave']
+    """
 
     method: str
     bindings: Mapping[str, Any]
@@ -131,7 +211,14 @@ class Rank(Protocol):
 
 @dataclass(frozen=True)
 class RankedStrategy:
-    """A strategy that tries the ways to do a task in the order of what ``rank(task, choice, state)`` gives."""
+    """A strategy that tries the ways to do a task in the order of what ``rank(task, choice, state)`` gives.
+
+    >>> ways = [Method("by_taxi", "go ?to", [], ["taxi ?to"]), Method("by_foot", "go ?to", [], ["walk ?to"])]
+    >>> by_foot_first = RankedStrategy(lambda task, choice, state: choice.method != "by_foot", strategy=DEPTH)
+    >>> planner = HTNPlanner(ways, [Operator("taxi ?to"), Operator("walk ?to")], strategy=by_foot_first)
+    >>> [str(step) for step in planner.generate("go park")]
+    ['walk park']
+    """
 
     rank: Rank
     strategy: str = TURNS

@@ -23,7 +23,15 @@ from .virtual_context import VirtualContextMemory
 
 
 class MemGPTAgent(AgentLoop):
-    """An agent that is ready to talk: ``step`` answers a user, ``heartbeat`` works without one."""
+    """An agent that is ready to talk: ``step`` answers a user, ``heartbeat`` works without one.
+
+    >>> def model(messages):
+    ...     return f"You said: {messages[-1]['content']}"
+    >>> agent = MemGPTAgent(Persona("Ann", "You know books."), llm_client=model)
+    >>> reply = agent.step("Good morning")
+    >>> reply.message, reply.data["ended"]
+    ('You said: Good morning', 'answered')
+    """
 
     def __init__(
         self,

@@ -31,7 +31,12 @@ HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer wit
 
 
 class AgentLoop:
-    """An agent over parts that are handed in; those that are not live as long as the session and in memory alone."""
+    """An agent over parts that are handed in; those that are not live as long as the session and in memory alone.
+
+    >>> agent = AgentLoop(model=lambda messages: "It is noon.", config=AgentConfig(user_id="ada", max_tool_calls=3))
+    >>> agent.respond("What time is it?").message, agent.turn_id
+    ('It is noon.', 1)
+    """
 
     turn_class: ClassVar[type[Turn]] = Turn
     """What goes through the steps of a turn; a subclass names its own here."""

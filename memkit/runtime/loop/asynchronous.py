@@ -40,6 +40,13 @@ class AsyncAgent:
     Turns that are asked for at the same time run one after another, in the order in which they were asked for. A turn
     that is cancelled ends as if its user had interrupted it: what was said and done until then stays in the session,
     and the next turn begins when that is so.
+
+    >>> import asyncio
+    >>> async def talk():
+    ...     async with AsyncAgent(MemGPTAgent(llm_client=lambda messages: "It is noon.")) as agent:
+    ...         return [event.kind async for event in agent.stream("What time is it?")]
+    >>> asyncio.run(talk())
+    ['turn_opened', 'recalled', 'model_asked', 'text', 'model_answered', 'turn_closed']
     """
 
     def __init__(self, agent: Agent) -> None:

@@ -13,7 +13,21 @@ from .interface import JSON
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a chore did or found."""
+    """What a chore did or found.
+
+    >>> class Backup:
+    ...     name = "backup"
+    ...
+    ...     def due(self):
+    ...         return True
+    ...
+    ...     def run(self):
+    ...         return Outcome("The disk of the backup is full.", pending=True)
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "I looked after things.")
+    >>> agent.chores = Chores([Backup()])
+    >>> [(each["name"], each["text"]) for each in agent.heartbeat().data["memory_operations"]]
+    [('backup', 'The disk of the backup is full.')]
+    """
 
     text: str
     """In a sentence, for the user and the model."""
@@ -40,7 +54,21 @@ class Chore(Protocol):
 
 @dataclass(frozen=True)
 class Chores:
-    """The chores of an agent, and how much of them one heartbeat may do."""
+    """The chores of an agent, and how much of them one heartbeat may do.
+
+    >>> class Sweep:
+    ...     name = "sweep"
+    ...
+    ...     def due(self):
+    ...         return True
+    ...
+    ...     def run(self):
+    ...         return Outcome("Nothing was old.")
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "I looked after things.")
+    >>> agent.chores = Chores([Sweep()], most=3, seconds=10.0)
+    >>> agent.heartbeat().data["memory_operations"][0]["text"]
+    'Nothing was old.'
+    """
 
     every: Sequence[Chore] = field(default=())
     most: int = 5

@@ -82,7 +82,13 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Whom an agent talks to, and within which bounds."""
+    """Whom an agent talks to, and within which bounds.
+
+    >>> config = AgentConfig(user_id="ada", session_id="monday", max_tool_calls=3, max_seconds=20)
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "It is noon.", config=config)
+    >>> agent.config.user_id, agent.step("What time is it?").data["session"]
+    ('ada', 'monday')
+    """
 
     user_id: str = "local"
     session_id: str | None = None
@@ -102,7 +108,15 @@ class AgentConfig:
 
 @dataclass(frozen=True)
 class Host:
-    """What a person is asked and shown; without one nobody is."""
+    """What a person is asked and shown; without one nobody is.
+
+    >>> heard = []
+    >>> host = Host(listen=lambda event: heard.append(event.kind))
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "It is noon.", host=host)
+    >>> _ = agent.step("What time is it?")
+    >>> heard[0], heard[-1]
+    ('turn_opened', 'turn_closed')
+    """
 
     approve: Approval | None = None
     """Asks about a call that a policy holds back."""

@@ -56,7 +56,17 @@ class Consent(Protocol):
 
 
 class RecordedConsent:
-    """The consent that an archive keeps of one user; ``origin`` says that the user's own words gave it."""
+    """The consent that an archive keeps of one user; ``origin`` says that the user's own words gave it.
+
+    >>> from memkit.runtime.memory.main import ArchivalStore, Origin
+    >>> archive = ArchivalStore()
+    >>> consent = RecordedConsent(archive, "ada", Origin("user", "ada"))
+    >>> consent.granted()
+    False
+    >>> consent.record(True)
+    >>> consent.granted(), archive.consent("ada")
+    (True, True)
+    """
 
     def __init__(self, archive: Any, user_id: str, origin: Any) -> None:
         self._archive = archive

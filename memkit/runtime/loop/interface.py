@@ -65,7 +65,15 @@ class Message(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that a model wants to run."""
+    """A tool that a model wants to run.
+
+    >>> def model(messages, tools):
+    ...     if messages[-1]["role"] == "tool":
+    ...         return "Noted."
+    ...     return Completion(tool_calls=(ToolCall("1", "archival_memory_insert", {"text": messages[-1]["content"]}),))
+    >>> MemGPTAgent(llm_client=model).step("My dog is called Rex").tool_calls[0]["name"]
+    'archival_memory_insert'
+    """
 
     id: str
     name: str
@@ -75,7 +83,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model answers: text, tool calls, or both."""
+    """What a model answers: text, tool calls, or both.
+
+    >>> def model(messages, tools):
+    ...     return Completion("It is noon.", usage={"input_tokens": 12, "output_tokens": 4})
+    >>> MemGPTAgent(llm_client=model).step("What time is it?").message
+    'It is noon.'
+    """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -84,7 +98,15 @@ class Completion:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as a model sees it."""
+    """A tool as a model sees it.
+
+    >>> def model(messages, tools):
+    ...     spec: ToolSpec = next(tool for tool in tools if tool.name == "clock")
+    ...     return f"{spec.name}: {spec.description}"
+    >>> clock = DeclaredTool("clock", "Tell the time.", run=lambda: "noon")
+    >>> MemGPTAgent(llm_client=model, declared=[clock]).step("What can you do?").message
+    'clock: Tell the time.'
+    """
 
     name: str
     description: str
@@ -94,7 +116,17 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class DeclaredTool:
-    """A tool of the host: a program that reads JSON arguments from its standard input, or a Python function."""
+    """A tool of the host: a program that reads JSON arguments from its standard input, or a Python function.
+
+    >>> def model(messages, tools):
+    ...     if messages[-1]["role"] == "tool":
+    ...         return "Take an umbrella." if "rain" in messages[-1]["content"] else "Have a look."
+    ...     return Completion(tool_calls=(ToolCall("1", "weather", {"city": "Bergen"}),))
+    >>> city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    >>> look = DeclaredTool("weather", "Tell the weather of a city.", city, run=lambda city: "rain", idempotent=True)
+    >>> MemGPTAgent(llm_client=model, declared=[look]).step("Do I need an umbrella?").message
+    'Take an umbrella.'
+    """
 
     name: str
     description: str

@@ -156,6 +156,13 @@ class Proposals:
 
     Hand the same object to the planner, as its ``llm_decompose``, and to the toolbox: what the model proposes in one
     is what the planner asks for and validates in the other.
+
+    >>> from memkit.runtime.htn.core import HTNPlanner, Operator
+    >>> proposals = Proposals()
+    >>> planner = HTNPlanner(operators=[Operator("open ?what")], llm_decompose=proposals)
+    >>> proposals.add("air kitchen", ["open window"])  # what a model said in a tool call
+    >>> [str(step) for step in planner.generate("air kitchen", ["closed window"])]
+    ['open window']
     """
 
     def __init__(self) -> None:
@@ -194,7 +201,15 @@ class Pursuit:
 
 
 class HybridPlanner:
-    """Known methods first, then a model's proposals, evolution where a task names an evaluator, tools otherwise."""
+    """Known methods first, then a model's proposals, evolution where a task names an evaluator, tools otherwise.
+
+    >>> from memkit.runtime.htn.core import HTNPlanner, Operator
+    >>> planner = HybridPlanner(HTNPlanner(operators=[Operator("open ?what")]))
+    >>> planner.choose("open window").kind, planner.choose("sing song").kind
+    ('methods', 'tools')
+    >>> [str(step) for step in planner.generate("open window")]
+    ['open window']
+    """
 
     def __init__(self, htn: Any = None, evolutionary: Any = None, *, proposals: Proposals | None = None) -> None:
         self.htn = htn

@@ -26,7 +26,11 @@ WORKING = "Working memory; what is already done in this task is not to be done a
 
 @dataclass(frozen=True)
 class Persona:
-    """Who the agent is."""
+    """Who the agent is.
+
+    >>> Persona("Ann", "You know books.", ["patient", "brief"]).render()
+    'You are Ann. You know books. You are patient, brief.'
+    """
 
     name: str = "Assistant"
     description: str = "A helpful agent with a memory that its user can review."
@@ -70,6 +74,12 @@ def system_prompt(
         rules: How the agent works.
         policies: The lines about policies; those of ``guard`` without it.
         marker: Marks where data begins and ends.
+
+    >>> memory = VirtualContextMemory()
+    >>> memory.main.core["human"] = "Ada, who lives in Bergen."
+    >>> prompt = system_prompt(Persona("Ann", "You know books."), memory.main, None)
+    >>> prompt.splitlines()[0], "Ada, who lives in Bergen." in prompt
+    ('You are Ann. You know books.', True)
     """
     core = main.render_core()
     sections = [

@@ -13,7 +13,14 @@ from .interface import JSON
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened."""
+    """One thing that happened.
+
+    >>> told = []
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "It is noon.", host=Host(listen=told.append))
+    >>> _ = agent.step("What time is it?")
+    >>> told[0].kind, told[0].data["text"]
+    ('turn_opened', 'What time is it?')
+    """
 
     kind: str
     """turn_opened | recalled | model_asked | text | model_answered | call_started | call_finished | paged_out |
@@ -116,7 +123,17 @@ IDLE = "idle"
 
 @dataclass(frozen=True)
 class Intent:
-    """What the loop makes of the user's words before it asks anything of memory."""
+    """What the loop makes of the user's words before it asks anything of memory.
+
+    >>> class Curt(Turn):
+    ...     def act(self, intent):
+    ...         return Reply(f"That is {intent.kind}.")
+    >>> class CurtAgent(MemGPTAgent):
+    ...     turn_class = Curt
+    >>> agent = CurtAgent()
+    >>> [agent.step(words).message for words in ("Thanks!", "What is my dog called?")]
+    ['That is small_talk.', 'That is question.']
+    """
 
     kind: str
     """question | statement | small_talk | heartbeat | idle"""
@@ -127,7 +144,16 @@ class Intent:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model and its tools made of the turn."""
+    """What the model and its tools made of the turn.
+
+    >>> class Polite(Turn):
+    ...     def act(self, intent):
+    ...         return Reply("You are welcome.") if intent.kind == "small_talk" else super().act(intent)
+    >>> class PoliteAgent(MemGPTAgent):
+    ...     turn_class = Polite
+    >>> PoliteAgent(llm_client=lambda messages: "It is noon.").step("Thanks!").message
+    'You are welcome.'
+    """
 
     text: str
     calls: int = 0
@@ -148,7 +174,12 @@ class Reply:
 
 @dataclass(frozen=True)
 class AgentResponse:
-    """The answer of a turn, and what was done for it."""
+    """The answer of a turn, and what was done for it.
+
+    >>> reply = MemGPTAgent(llm_client=lambda messages: "It is noon.").step("What time is it?")
+    >>> reply.message, reply.citations, reply.data["ended"], reply.data["usage"]["requests"]
+    ('It is noon.', [], 'answered', 1)
+    """
 
     message: str
     tool_calls: list[dict[str, JSON]] = field(default_factory=list)

@@ -34,7 +34,15 @@ UNKNOWN = "it had begun when the program was cut off, and nobody knows what came
 
 @dataclass(frozen=True)
 class TaskStep:
-    """One step of a task."""
+    """One step of a task.
+
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "Sent.")
+    >>> pay = TaskStep("pay", lambda key: f"paid under {key}", key="pay")
+    >>> agent.run("invoice-7", [pay]).completed
+    {'pay': 'paid under invoice-7/pay'}
+    >>> agent.run("invoice-7", [pay, ("file", lambda: "filed")]).completed  # what was done is not done again
+    {'pay': 'paid under invoice-7/pay', 'file': 'filed'}
+    """
 
     name: str
     act: Callable[..., Any] | None = None
@@ -48,7 +56,13 @@ AnyStep = TaskStep | str | Callable[..., Any] | tuple[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class TaskRun:
-    """How far a task came."""
+    """How far a task came.
+
+    >>> agent = MemGPTAgent(llm_client=lambda messages: "Sent.")
+    >>> run: TaskRun = agent.run("invoice-7", [("write", lambda: "12 pages"), ("print", lambda: 1 / 0)])
+    >>> run.succeeded, run.completed, run.stopped_at, run.reason
+    (False, {'write': '12 pages'}, 'print', 'division by zero')
+    """
 
     task_id: str
     completed: Mapping[str, str]

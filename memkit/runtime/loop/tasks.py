@@ -68,7 +68,14 @@ class Episode:
 
 
 class TaskMemory:
-    """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays."""
+    """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays.
+
+    >>> tasks = TaskMemory(WorkingMemory(), remember=print)
+    >>> _ = tasks.start_task("deliver the book")
+    >>> tasks.record_step("go to the shop", "it is closed", succeeded=False)
+    >>> tasks.working.done_lines()
+    ['go to the shop (failed): it is closed']
+    """
 
     def __init__(
         self,

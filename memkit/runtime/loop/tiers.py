@@ -46,7 +46,16 @@ class StepDone:
 
 @dataclass
 class WorkingMemory:
-    """The task, its phase, goals, steps, decisions and notes; the oldest steps go when there are too many."""
+    """The task, its phase, goals, steps, decisions and notes; the oldest steps go when there are too many.
+
+    >>> working = WorkingMemory()
+    >>> working.start("deliver the book")
+    >>> _ = working.push_goal("find the shop")
+    >>> working.record_step("ask for the way", "second street left")
+    >>> working.decide("by bus?", "no", "it is near")
+    >>> working.done_lines(), working.goals[0].text, working.decisions[0].answer
+    (['ask for the way: second street left'], 'find the shop', 'no')
+    """
 
     task: str | None = None
     current_phase: str = "idle"
@@ -207,7 +216,20 @@ def rough_tokens(text: str) -> int:
 
 
 class ConversationMemory:
-    """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary."""
+    """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary.
+
+    >>> talk = ConversationMemory(summarize_at=3, keep=1)
+    >>> for said in ("My dog is called Rex.", "He is old.", "It rains.", "Good night."):
+    ...     talk.add_message("user", said)
+    >>> len(talk.messages), [found.text for found in talk.search("What is my dog called?", limit=1)]
+    (1, ['My dog is called Rex.'])
+    >>> print(talk.get_context_string())
+    Summary of the conversation so far:
+    user: My dog is called Rex.
+    user: He is old.
+    user: It rains.
+    user: Good night.
+    """
 
     def __init__(
         self,
@@ -336,7 +358,14 @@ class Statement:
 
 
 class SemanticMemory:
-    """Statements to search by their words, or by meaning; telling one again makes it matter more."""
+    """Statements to search by their words, or by meaning; telling one again makes it matter more.
+
+    >>> known = SemanticMemory()
+    >>> _ = known.learn("Bergen is a town. It rains there often.")
+    >>> _ = known.add("Bergen is a town", importance=0.9)  # told again, so it matters more
+    >>> [(one.text, one.importance, one.times) for one in known.search("town of Bergen", limit=1)]
+    [('Bergen is a town.', 0.9, 2)]
+    """
 
     def __init__(self, embed: Callable[[str], Sequence[float]] | None = None, max_items: int = 1000) -> None:
         """Keep at most ``max_items`` statements; with ``embed``, which gives a vector, search is by the cosine of two.

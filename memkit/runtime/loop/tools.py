@@ -66,6 +66,12 @@ def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
     """Return the tool over the working memory of ``tasks``, or of the agent that has a toolbox.
 
     The same call twice leaves what one leaves.
+
+    >>> working = WorkingMemory()
+    >>> tool = working_memory_tool(TaskMemory(working))
+    >>> print(tool.run({"task": "deliver the book", "goals": {"find the shop": "open"}}))
+    task: deliver the book (started)
+    goal: find the shop
     """
 
     def keep(args: Mapping[str, JSON]) -> str:
@@ -130,7 +136,15 @@ NEXT_CLAUSE = re.compile(r",?\s+and\s+(?=(?:I|my|our|we)\b)", re.IGNORECASE)
 
 
 class Tools:
-    """Offer, judge and run the tools of a session; safe to call from several threads."""
+    """Offer, judge and run the tools of a session; safe to call from several threads.
+
+    >>> from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
+    >>> tools = Tools(MemoryTools(MainContext(), ArchivalStore()))
+    >>> tools.begin_turn("My dog is called Rex", 1)
+    >>> outcome = tools.call("archival_memory_insert", {"text": "My dog is called Rex"})
+    >>> outcome.error, outcome.verdict.decision
+    (False, 'allow')
+    """
 
     def __init__(
         self,

@@ -53,7 +53,19 @@ class AgentParts(Protocol):
 
 @runtime_checkable
 class Acts(Protocol):
-    """What stands in for a model where an SDK runs the model and its tools by itself."""
+    """What stands in for a model where an SDK runs the model and its tools by itself.
+
+    >>> class SDK:
+    ...     def act(self, turn, intent):
+    ...         outcome = turn.agent.toolbox.call("clock", {})
+    ...         return Reply(f"The tool said noon: {'noon' in outcome.text}", 1)
+    ...
+    ...     def keep(self, message):
+    ...         self.kept = message
+    >>> clock = DeclaredTool("clock", "Tell the time.", run=lambda: "noon")
+    >>> MemGPTAgent(llm_client=SDK(), declared=[clock]).step("What time is it?").message
+    'The tool said noon: True'
+    """
 
     def act(self, turn: Turn, intent: Intent) -> Reply:
         """Return what the model and its tools make of the turn."""
@@ -65,7 +77,18 @@ class Acts(Protocol):
 
 
 class Turn:
-    """Goes through the steps of one turn over the parts of an agent."""
+    """Goes through the steps of one turn over the parts of an agent.
+
+    >>> from dataclasses import replace
+    >>> class Signed(Turn):
+    ...     def evaluate(self, reply):
+    ...         judged = super().evaluate(reply)
+    ...         return replace(judged, text=f"{judged.text} -- A.")
+    >>> class SignedAgent(MemGPTAgent):
+    ...     turn_class = Signed
+    >>> SignedAgent(llm_client=lambda messages: "It is noon.").step("What time is it?").message
+    'It is noon. -- A.'
+    """
 
     def __init__(self, agent: AgentParts, text: str | None) -> None:
         """Begin a turn of ``agent`` with the user's words ``text``; None where no user speaks."""

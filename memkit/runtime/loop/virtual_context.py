@@ -72,7 +72,15 @@ class Block:
 
 
 class VirtualContextMemory:
-    """Core, messages, recall and archive as one memory; what was not handed in lives as long as the session."""
+    """Core, messages, recall and archive as one memory; what was not handed in lives as long as the session.
+
+    >>> from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(Draft("My dog is called Rex"), Origin("user", "ada"))
+    >>> memory = VirtualContextMemory(archive=archive, config=AgentConfig(user_id="ada"))
+    >>> [found.text for found in memory.search("What is my dog called?")]
+    ['My dog is called Rex']
+    """
 
     def __init__(
         self,

@@ -53,7 +53,13 @@ ANYWHERE = Within()
 
 
 class Decision(NamedTuple):
-    """What became of an offer."""
+    """What became of an offer.
+
+    >>> archive = ArchivalStore()
+    >>> first, again = (archive.offer(Draft("Ada lives in Bergen"), Origin("user", "ada")) for _ in range(2))
+    >>> first.decision, again.decision, again.id == first.id
+    ('admitted', 'merged', True)
+    """
 
     decision: str
     """admitted | merged | quarantined | refused"""
@@ -140,7 +146,14 @@ class Gate(Protocol):
 
 
 class Hit(NamedTuple):
-    """A record that a search found."""
+    """A record that a search found.
+
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(Draft("Ada prefers espresso"), Origin("user", "ada"))
+    >>> hit = archive.search("espresso", user_id="ada").hits[0]
+    >>> hit.text, 0 < hit.score <= 1, sorted(hit.parts)
+    ('Ada prefers espresso', True, ['access', 'bm25', 'confidence', 'coverage', 'recency', 'relevance', 'task'])
+    """
 
     record: Record
     score: float
@@ -167,7 +180,14 @@ class Loser(NamedTuple):
 
 
 class SearchReport(NamedTuple):
-    """What a search found, or that nothing relevant is there."""
+    """What a search found, or that nothing relevant is there.
+
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(Draft("Ada prefers espresso"), Origin("user", "ada"))
+    >>> report = archive.search("What is the capital of Peru?", user_id="ada")
+    >>> report.abstained, report.hits, [loser.reason for loser in report.losers]
+    (True, (), [])
+    """
 
     hits: tuple[Hit, ...]
     abstained: bool
@@ -187,7 +207,15 @@ def accounted(losers: Iterable[Loser]) -> list[dict[str, str]]:
 
 
 class StoredRecord(NamedTuple):
-    """A record in its present state, with everything that happened to it."""
+    """A record in its present state, with everything that happened to it.
+
+    >>> archive, ada = ArchivalStore(), Origin("user", "ada")
+    >>> old = archive.offer(Draft("Ada lives in Bergen"), ada)
+    >>> new = archive.supersede(old.id, "Ada lives in Oslo", ada)
+    >>> stored = archive.get(old.id, user_id="ada")
+    >>> stored.text, stored.status, stored.superseded_by == new.id, stored.history[-1]["op"]
+    ('Ada lives in Bergen', 'superseded', True, 'supersede')
+    """
 
     record: Record
     status: str

@@ -168,7 +168,13 @@ class CoreSettings(NamedTuple):
 
 
 class MemorySettings(NamedTuple):
-    """Everything that may be tuned about memory."""
+    """Everything that may be tuned about memory.
+
+    >>> settings = MemorySettings.from_mapping({"retrieval": {"per_turn": 3}, "forget": {"max_age": "30d"}})
+    >>> settings.retrieval.per_turn, settings.forget.max_age, settings.context.max_tokens
+    (3, 2592000.0, 8000)
+    >>> archive = ArchivalStore(settings=settings)
+    """
 
     write: WriteSettings = WriteSettings()
     retrieval: RetrievalSettings = RetrievalSettings()

@@ -9,13 +9,31 @@ from typing import Any, Protocol
 
 
 class ScriptError(Exception):
-    """A script that cannot be played; the message says which part and what would be right."""
+    """A script that cannot be played; the message says which part and what would be right.
+
+    >>> FakeServer(script=[{"txet": "Hello"}])
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.testing.interface.ScriptError: answer 1 has an unknown key 'txet'. Did you mean 'text'?
+    """
 
     exit_code = 2
 
 
 class Refusal(Exception):
-    """The answer to a request that the server does not serve, with the status and the reason the client sees."""
+    """The answer to a request that the server does not serve, with the status and the reason the client sees.
+
+    >>> from urllib.error import HTTPError
+    >>> from urllib.request import urlopen
+    >>> with FakeServer() as server:
+    ...     try:
+    ...         urlopen(server.base_url + "/modules")
+    ...     except HTTPError as error:
+    ...         error.code
+    ...     server.refused
+    404
+    ['Invalid URL (GET /v1/modules).']
+    """
 
     def __init__(
         self,
@@ -40,7 +58,13 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call that the fake model makes or that a conversation holds."""
+    """One tool call that the fake model makes or that a conversation holds.
+
+    >>> Call("search", {"text": "tea"}).sent
+    '{"text": "tea"}'
+    >>> Call("search", arguments='{"text": "te').sent  # JSON that breaks off, to see what a client makes of it
+    '{"text": "te'
+    """
 
     tool: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +81,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation, the same for all protocols."""
+    """One message of a conversation, the same for all protocols.
+
+    >>> Message("assistant", calls=(Call("search", {"text": "tea"}, id="call-1"),)).calls[0].tool
+    'search'
+    >>> Message("tool", "Ada likes tea", call_id="call-1").call_id
+    'call-1'
+    """
 
     role: str
     """system, user, assistant or tool."""
@@ -69,7 +99,12 @@ class Message:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a client asks the model to continue."""
+    """What a client asks the model to continue.
+
+    >>> asked = Conversation((Message("user", "Which tea?"), Message("tool", "Ada likes oolong", call_id="call-1")))
+    >>> asked.last.role, asked.last_text("user"), asked.last_text("assistant")
+    ('tool', 'Which tea?', None)
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[str, ...] = ()
@@ -93,7 +128,14 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the fake model says: text, tool calls or both; or an HTTP error."""
+    """What the fake model says: text, tool calls or both; or an HTTP error.
+
+    >>> busy, said = Answer(status=429, message="Slow down.", headers={"retry-after": "1"}), Answer("Oolong.")
+    >>> server = FakeServer(script=[busy, said])
+    >>> server.unused, said.tokens
+    (2, 3)
+    >>> server.stop()
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -152,7 +194,15 @@ class Response:
 
 @dataclass(frozen=True)
 class LoggedRequest:
-    """One request that the server saw, with what it made of it."""
+    """One request that the server saw, with what it made of it.
+
+    >>> from urllib.request import urlopen
+    >>> with FakeServer() as server:
+    ...     _ = urlopen(server.base_url + "/models").read()
+    >>> seen = server.requests[0]
+    >>> seen.method, seen.path, seen.status, seen.conversation
+    ('GET', '/v1/models', 200, None)
+    """
 
     method: str
     path: str

@@ -19,7 +19,16 @@ from .interface import Answer, Conversation, LoggedRequest, Refusal, Request, Re
 from .script import Script, answers_left, player
 
 PROTOCOLS = ("anthropic", "assistants", "chat", "responses")
-"""Names of the protocols, each a module or a package beside this file."""
+"""Names of the protocols, each a module or a package beside this file.
+
+>>> for protocol in PROTOCOLS:
+...     with FakeServer(protocol) as server:
+...         protocol, sorted(server.environment)[:2]
+('anthropic', ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL'])
+('assistants', ['NO_PROXY', 'OPENAI_API_KEY'])
+('chat', ['NO_PROXY', 'OPENAI_API_KEY'])
+('responses', ['NO_PROXY', 'OPENAI_API_KEY'])
+"""
 
 _HOST = "127.0.0.1"
 ANY_KEY = "local"

@@ -51,7 +51,12 @@ _COMPARED = {
 
 @dataclass(frozen=True)
 class Expression:
-    """A program that was read: parameters and a tree that holds nothing but them, constants and operations."""
+    """A program that was read: parameters and a tree that holds nothing but them, constants and operations.
+
+    >>> program = read_program("lambda x, y: x * 2 + y")
+    >>> program(3, 1), program.parameters, program.source
+    (7, ('x', 'y'), 'lambda x, y: x * 2 + y')
+    """
 
     parameters: tuple[str, ...]
     body: ExpressionNode

@@ -37,6 +37,20 @@ class Journal:
 
     A line counts once it is on the disk with its end. One that a kill cut short was never acknowledged: of a step that
     was about to begin nothing has happened, and a step whose end was not written has an unknown outcome.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> planner = HTNPlanner(operators=[Operator("ring ?bell")])
+    >>> problem = planner.problem("ring door", [])
+    >>> with TemporaryDirectory() as folder:
+    ...     for _ in range(2):  # the second run finds that all is done, and rings nobody
+    ...         with Journal(Path(folder) / "run.jsonl") as journal:
+    ...             print([entry["event"] for entry in journal.entries])
+    ...             planner.executor(journal=journal).run(problem).outcome
+    []
+    'done'
+    ['begin', 'plan', 'started', 'done', 'end']
+    'done'
     """
 
     def __init__(

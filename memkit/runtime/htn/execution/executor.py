@@ -46,6 +46,14 @@ class Executor:
     Before a step begins the journal says so, and after it what came of it, so that a run that was killed goes on
     without repeating a step that was done. A step that had begun and of which nothing is known is never simply done
     again: its operator says ``idempotent``, or ``settle`` is asked.
+
+    >>> def act(action: Action) -> Answer:
+    ...     return Answer("it jams", error=True) if action.step.args == ("window",) else Answer("done")
+    >>> ways = [Method("by_window", "air", [], ["open window"]), Method("by_door", "air", [], ["open door"])]
+    >>> planner = HTNPlanner(ways, [Operator("open ?what", [], ["open ?what"])])
+    >>> done = Executor(planner, act).run(planner.problem("air", []))
+    >>> done.outcome, done.replans, [(str(each.step), each.status) for each in done.steps]
+    ('done', 1, [('open window', 'failed'), ('open door', 'done')])
     """
 
     def __init__(

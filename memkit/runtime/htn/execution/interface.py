@@ -29,7 +29,14 @@ MANUAL = "manual"
 
 @dataclass(frozen=True)
 class Action:
-    """A step of a plan together with what carries it out."""
+    """A step of a plan together with what carries it out.
+
+    >>> def act(action: Action) -> Answer:
+    ...     return Answer(f"{action.number}. {action.step} ({action.key}): {action.arguments}")
+    >>> planner = HTNPlanner(operators=[Operator("ring ?bell")])
+    >>> planner.executor(act).run(planner.problem("ring door", [])).steps[0].result
+    "1. ring door (run:1): {'bell': 'door'}"
+    """
 
     step: Step
     operator: Operator
@@ -95,7 +102,14 @@ class Answered(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of an action."""
+    """What came of an action.
+
+    >>> planner = HTNPlanner(operators=[Operator("ring ?bell")])
+    >>> broken = planner.executor(lambda action: Answer("no current", error=True))
+    >>> done = broken.run(planner.problem("ring door", []))
+    >>> done.outcome, done.steps[0].reason
+    ('failed', 'no current')
+    """
 
     text: str = ""
     error: bool = False
@@ -166,7 +180,13 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class Execution:
-    """How a run went, or how far it came."""
+    """How a run went, or how far it came.
+
+    >>> planner = HTNPlanner(operators=[Operator("open ?what", [], ["open ?what"])])
+    >>> done = planner.executor().run(planner.problem("open window", []))
+    >>> done.succeeded, done.completed, done.state
+    (True, (Step(name='open', args=('window',)),), (('open', 'window'),))
+    """
 
     run: str
     outcome: str

@@ -29,7 +29,11 @@ COMPARISONS = ("<", "<=", "=", ">=", ">")
 
 @dataclass(frozen=True)
 class Literal:
-    """A fact that must hold, or with ``positive=False`` must not."""
+    """A fact that must hold, or with ``positive=False`` must not.
+
+    >>> parse_condition("at ?place"), str(Literal(("at", "home"), positive=False))
+    (Literal(atom=('at', '?place'), positive=True), 'not at home')
+    """
 
     atom: Term
     positive: bool = True
@@ -40,7 +44,11 @@ class Literal:
 
 @dataclass(frozen=True)
 class Equal:
-    """Two arguments that must be the same object, or with ``positive=False`` two different ones."""
+    """Two arguments that must be the same object, or with ``positive=False`` two different ones.
+
+    >>> parse_condition("not = ?from ?to")
+    Equal(left='?from', right='?to', positive=False)
+    """
 
     left: Any
     right: Any
@@ -55,6 +63,12 @@ class Compare:
     """Two numbers of which the first must be less than, equal to, … the second, or with ``positive=False`` must not.
 
     Where one of them has no value (a fluent that was never set, a division by zero) neither form holds.
+
+    >>> parse_condition("<= (fuel ?truck) 5")
+    Compare(operator='<=', left=('fuel', '?truck'), right=5, positive=True)
+    >>> planner = HTNPlanner(operators=[Operator("refuel ?truck", ["<= (fuel ?truck) 5"])])
+    >>> planner.generate("refuel van", ["= (fuel van) 3"]), planner.generate("refuel van", ["= (fuel van) 9"])
+    ([Step(name='refuel', args=('van',))], None)
     """
 
     operator: str
@@ -72,7 +86,14 @@ class Compare:
 
 @dataclass(frozen=True)
 class Check:
-    """A Python function that is given the state, and the arguments when it takes more than one."""
+    """A Python function that is given the state, and the arguments when it takes more than one.
+
+    >>> def is_evening(state: StateView) -> bool:
+    ...     return state["hour"] >= 18
+    >>> planner = HTNPlanner(operators=[Operator("dine", [Check(is_evening)])])
+    >>> planner.generate("dine", {"hour": 20}), planner.generate("dine", {"hour": 9})
+    ([Step(name='dine', args=())], None)
+    """
 
     function: Callable[..., Any]
 
@@ -82,7 +103,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Every:
-    """Conditions all of which must hold; of none, all do."""
+    """Conditions all of which must hold; of none, all do.
+
+    >>> str(parse_condition({"all": ["at home", "not tired"]}))
+    'and (at home) (not tired)'
+    """
 
     conditions: tuple[Condition, ...] = ()
 
@@ -95,7 +120,12 @@ ALWAYS = Every()
 
 @dataclass(frozen=True)
 class Some:
-    """Conditions one of which must hold; of none, none does."""
+    """Conditions one of which must hold; of none, none does.
+
+    >>> planner = HTNPlanner(operators=[Operator("enter", [{"any": ["have key", "open door"]}])])
+    >>> planner.generate("enter", ["open door"]), planner.generate("enter", [])
+    ([Step(name='enter', args=())], None)
+    """
 
     conditions: tuple[Condition, ...] = ()
 
@@ -105,7 +135,17 @@ class Some:
 
 @dataclass(frozen=True)
 class ForAll:
-    """A condition that must hold whatever objects of their types its parameters stand for."""
+    """A condition that must hold whatever objects of their types its parameters stand for.
+
+    >>> ready = Operator("leave", ["forall (?p - parcel) (loaded ?p)"])
+    >>> planner = HTNPlanner(operators=[ready], domain={"name": "depot", "types": {"parcel": "object"}})
+    >>> objects = {"p1": "parcel", "p2": "parcel"}
+    >>> planner.generate("leave", ["loaded p1", "loaded p2"], objects=objects)
+    [Step(name='leave', args=())]
+    >>> planner.generate("leave", ["loaded p1"], objects=objects)
+    >>> planner.reasons
+    ["step leave: 'forall (?p - parcel) (loaded ?p)' does not hold"]
+    """
 
     parameters: tuple[Parameter, ...]
     condition: Condition
@@ -116,7 +156,16 @@ class ForAll:
 
 @dataclass(frozen=True)
 class Exists:
-    """A condition that must hold for some objects of the types of its parameters."""
+    """A condition that must hold for some objects of the types of its parameters.
+
+    >>> alarm = Operator("search", ["exists (?p - parcel) (lost ?p)"])
+    >>> planner = HTNPlanner(operators=[alarm], domain={"name": "depot", "types": {"parcel": "object"}})
+    >>> planner.generate("search", ["lost p1"], objects={"p1": "parcel"})
+    [Step(name='search', args=())]
+    >>> planner.generate("search", [], objects={"p1": "parcel"})
+    >>> planner.reasons
+    ["step search: 'exists (?p - parcel) (lost ?p)' does not hold"]
+    """
 
     parameters: tuple[Parameter, ...]
     condition: Condition
@@ -126,6 +175,12 @@ class Exists:
 
 
 Condition = Literal | Equal | Compare | Check | Every | Some | ForAll | Exists
+"""What must hold before a step, for a method to fit, or at the end.
+
+>>> told = ("at home", "= ?a ?b", "< (fuel ?t) 5", "exists (?p) (lost ?p)")
+>>> [type(parse_condition(text)).__name__ for text in told]
+['Literal', 'Equal', 'Compare', 'Exists']
+"""
 
 
 def _group_text(word: str, conditions: Iterable[Condition]) -> str:

@@ -42,7 +42,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """Operators and methods with the types and predicates they speak of."""
+    """Operators and methods with the types and predicates they speak of.
+
+    >>> house = Domain.from_data({
+    ...     "name": "house",
+    ...     "predicates": {"open": ["object"]},
+    ...     "operators": [{"name": "open", "parameters": "?what", "add": ["open ?what"]}],
+    ...     "methods": [{"name": "by_window", "task": "air ?room", "subtasks": ["open ?room"]}],
+    ... })
+    >>> house.is_known("air"), house.steps["open"].effects_add
+    (True, (('open', '?what'),))
+    >>> [str(step) for step in HTNPlanner(domain=house).generate("air kitchen", [])]
+    ['open kitchen']
+    """
 
     name: str = "domain"
     description: str = ""
@@ -119,7 +131,13 @@ class Domain:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Tasks to do, what holds at the start, what must hold at the end, and the objects there are."""
+    """Tasks to do, what holds at the start, what must hold at the end, and the objects there are.
+
+    >>> problem = Problem.from_data({"tasks": ["open window"], "state": ["closed window"], "goal": ["open window"]})
+    >>> planner = HTNPlanner(operators=[Operator("open ?w", ["closed ?w"], ["open ?w"], ["closed ?w"])])
+    >>> [str(step) for step in planner.solve_problem(problem).plan], problem.to_data()["goal"]
+    (['open window'], ['open window'])
+    """
 
     tasks: tuple[Term, ...]
     state: tuple[Term, ...] = ()

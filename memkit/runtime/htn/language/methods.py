@@ -136,7 +136,13 @@ def _named_task(item: object) -> Term:
 
 @dataclass(frozen=True, init=False)
 class Method:
-    """One way to do a task: when it applies, and the subtasks it consists of."""
+    """One way to do a task: when it applies, and the subtasks it consists of.
+
+    >>> walk = Method("walk", "visit ?place", ["at ?now"], ["go ?now ?place"])
+    >>> planner = HTNPlanner([walk], [Operator("go ?from ?to", ["at ?from"], ["at ?to"], ["at ?from"])])
+    >>> [str(step) for step in planner.generate("visit shop", ["at home"])]
+    ['go home shop']
+    """
 
     name: str
     head: Head
@@ -213,7 +219,13 @@ def _network(name: str, subtasks: object, ordering: object) -> tuple[Subtasks, O
 
 @dataclass(frozen=True)
 class Task:
-    """What is declared of a task: its arguments, and the facts that hold when it is done."""
+    """What is declared of a task: its arguments, and the facts that hold when it is done.
+
+    >>> air = {"parameters": "?room", "effects": ["fresh ?room"]}
+    >>> task = Domain.from_data({"name": "house", "tasks": {"air": air}}).tasks["air"]
+    >>> task.parameters, [str(effect) for effect in task.effects]
+    ((Parameter(name='?room', type='object'),), ['fresh ?room'])
+    """
 
     name: str
     parameters: tuple[Parameter, ...] = ()

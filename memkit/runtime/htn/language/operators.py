@@ -37,7 +37,14 @@ CHANGES = ("assign", *RECKONED)
 
 @dataclass(frozen=True)
 class Change:
-    """A new value of a fluent, or what is done with the one it has."""
+    """A new value of a fluent, or what is done with the one it has.
+
+    >>> costs = Change("decrease", ("fuel", "?truck"), 2)
+    >>> drive = Operator("drive ?truck", [">= (fuel ?truck) 2"], effects=[costs])
+    >>> planner = HTNPlanner(operators=[drive])
+    >>> planner.executor().run(planner.problem("drive van", ["= (fuel van) 5"])).numbers
+    {('fuel', 'van'): 3}
+    """
 
     operator: str
     """``assign``, ``increase``, ``decrease``, ``scale_up`` or ``scale_down``"""
@@ -50,7 +57,14 @@ class Change:
 
 @dataclass(frozen=True)
 class When:
-    """Effects that happen where a condition holds before the step, for every object its parameters stand for."""
+    """Effects that happen where a condition holds before the step, for every object its parameters stand for.
+
+    >>> rain = Operator("rain", effects=[{"forall": "?p - parcel", "when": ["outside ?p"], "add": ["wet ?p"]}])
+    >>> planner = HTNPlanner(operators=[rain], domain={"name": "yard", "types": {"parcel": "object"}})
+    >>> problem = planner.problem("rain", ["outside p1"], objects={"p1": "parcel", "p2": "parcel"})
+    >>> planner.executor().run(problem).state
+    (('outside', 'p1'), ('wet', 'p1'))
+    """
 
     parameters: tuple[Parameter, ...] = ()
     condition: Condition = ALWAYS
@@ -60,6 +74,13 @@ class When:
 
 
 Effect = When | Change
+"""What a step does besides adding and removing facts.
+
+>>> parse_effect("decrease (fuel ?truck) 2")
+Change(operator='decrease', fluent=('fuel', '?truck'), value=2)
+>>> parse_effect({"when": ["outside ?p"], "add": ["wet ?p"]}).add
+(('wet', '?p'),)
+"""
 
 
 def parse_effect(value: object) -> Literal | Effect:
@@ -169,7 +190,12 @@ def effect_variables(effect: Effect) -> list[str]:
 
 @dataclass(frozen=True, init=False)
 class Operator:
-    """A primitive step: what must hold before it, and which facts it makes true and false."""
+    """A primitive step: what must hold before it, and which facts it makes true and false.
+
+    >>> go = Operator("go ?from ?to", ["at ?from", "not = ?from ?to"], ["at ?to"], ["at ?from"])
+    >>> [str(step) for step in HTNPlanner(operators=[go]).generate("go home shop", ["at home"])]
+    ['go home shop']
+    """
 
     name: str
     parameters: tuple[Parameter, ...]

@@ -11,7 +11,11 @@ from typing import Any
 from ..errors import DomainError, HtnError
 
 Term = tuple[Any, ...]
-"""A name followed by its arguments; a string that starts with ``?`` is a variable."""
+"""A name followed by its arguments; a string that starts with ``?`` is a variable.
+
+>>> parse_term("deliver book shop"), parse_term('go "New York" ?to')
+(('deliver', 'book', 'shop'), ('go', 'New York', '?to'))
+"""
 
 ROOT_TYPE = "object"
 Members = Mapping[str, Mapping[Any, None]]
@@ -23,7 +27,11 @@ _NEEDS_QUOTES = re.compile(r'[\s"(),]')
 
 @dataclass(frozen=True)
 class Parameter:
-    """A variable of a head and the type its values have."""
+    """A variable of a head and the type its values have.
+
+    >>> Operator("go ?to - place").parameters
+    (Parameter(name='?to', type='place'),)
+    """
 
     name: str
     type: str = ROOT_TYPE
@@ -133,7 +141,11 @@ def _is_quoted(word: str) -> bool:
 
 
 def term_text(term: Sequence[Any]) -> str:
-    """Return a term as text that :func:`parse_term` reads back."""
+    """Return a term as text that :func:`parse_term` reads back.
+
+    >>> term_text(("go", "New York", "home")), parse_term(term_text(("go", "New York", "home")))
+    ('go "New York" home', ('go', 'New York', 'home'))
+    """
     return " ".join(_word(part) for part in term)
 
 
@@ -275,7 +287,12 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Two numbers and what is done with them."""
+    """Two numbers and what is done with them.
+
+    >>> more = Arithmetic("+", ("fuel", "?truck"), 2.5)
+    >>> str(more), parse_number("(+ (fuel ?truck) 2.5)") == more
+    ('(+ (fuel ?truck) 2.5)', True)
+    """
 
     operator: str
     """``+``, ``-``, ``*`` or ``/``"""
@@ -287,7 +304,11 @@ class Arithmetic:
 
 
 Number = int | float | Term | Arithmetic
-"""A literal, a fluent (a numeric function with its arguments, as a term), or a sum of numbers."""
+"""A literal, a fluent (a numeric function with its arguments, as a term), or a sum of numbers.
+
+>>> parse_number("5"), parse_number("(fuel ?truck)"), parse_number("(* 2 (fuel ?truck))")
+(5, ('fuel', '?truck'), Arithmetic(operator='*', left=2, right=('fuel', '?truck')))
+"""
 
 
 def parse_number(value: object) -> Number:

@@ -83,7 +83,16 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Consultation:
-    """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them."""
+    """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them.
+
+    >>> def model(task, state):
+    ...     return ["open window"]
+    >>> asked = Consultation(model, questions=1, objection=lambda task, subtasks: "nobody opens windows here")
+    >>> planner = HTNPlanner(operators=[Operator("open ?what")], llm_decompose=asked)
+    >>> planner.generate("air kitchen", ["closed window"])
+    >>> planner.reasons[-1]
+    'air kitchen: proposal rejected: nobody opens windows here'
+    """
 
     decompose: Decomposer | AskedWhole
     questions: int = 8

@@ -33,7 +33,11 @@ _UNBOUNDED = Budget(nodes=None, seconds=None)
 
 
 def read_plan(value: object) -> list[Step]:
-    """Return the steps of a plan given as texts, tuples, or mappings with ``name`` and ``args``."""
+    """Return the steps of a plan given as texts, tuples, or mappings with ``name`` and ``args``.
+
+    >>> read_plan(["go home shop", {"name": "wave", "args": ["ada"]}])
+    [Step(name='go', args=('home', 'shop')), Step(name='wave', args=('ada',))]
+    """
     items = value.get("plan") if isinstance(value, Mapping) else value
     if not isinstance(items, list | tuple):
         raise PlanError("A plan is a list of steps, such as [{name: go, args: [home, shop]}].")
@@ -61,6 +65,13 @@ def verify(
     ``extra`` are further methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
     are carried out. Where the ``budget`` is spent, the one reason has the code ``budget``, and the plan may be a
     solution; nodes are ways to begin a task or to go on with it.
+
+    >>> planner = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"], ["open ?door"])])
+    >>> problem = planner.problem("open gate", ["unlocked gate"])
+    >>> verify(planner.domain, problem, read_plan(["open gate"]))
+    []
+    >>> [str(reason) for reason in verify(planner.domain, problem, read_plan(["open door"]))]
+    ["step 1, open door: 'unlocked door' does not hold"]
     """
     objects = typed_objects(domain, problem)
     wrong = list(_execute(domain, problem, plan, objects))

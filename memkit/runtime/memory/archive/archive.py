@@ -59,7 +59,16 @@ OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothin
 
 
 class ArchivalStore(ArchiveReader):
-    """Long-term memory of many users; ``offer`` is the only way in."""
+    """Long-term memory of many users; ``offer`` is the only way in.
+
+    >>> archive = ArchivalStore()  # in memory; ArchivalStore(path) keeps it in a folder
+    >>> archive.offer(Draft("Ada prefers espresso", type="preference"), Origin("user", "ada")).decision
+    'admitted'
+    >>> [hit.text for hit in archive.search("Which coffee does Ada like: espresso?", user_id="ada").hits]
+    ['Ada prefers espresso']
+    >>> archive.search("espresso", user_id="bob").abstained
+    True
+    """
 
     def __init__(
         self,

@@ -84,7 +84,12 @@ class GateDoubt(NamedTuple):
 
 @dataclass(frozen=True)
 class WriteGate:
-    """Judges offers by the policy of ``settings``; decides and changes nothing."""
+    """Judges offers by the policy of ``settings``; decides and changes nothing.
+
+    >>> archive = ArchivalStore(gate=WriteGate(long_term=False))
+    >>> archive.offer(Draft("Ada lives in Bergen"), Origin("user", "ada")).reasons[0].code
+    'long_term_off'
+    """
 
     settings: WriteSettings = field(default_factory=WriteSettings)
     contradicts: Contradicts | None = None

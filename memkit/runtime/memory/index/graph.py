@@ -110,7 +110,14 @@ class Tie(NamedTuple):
 
 
 class RelationGraph(NamedTuple):
-    """Things and the ties between them."""
+    """Things and the ties between them.
+
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(Draft("Anna works for Acme"), Origin("user", "ada"))
+    >>> graph = archive.relation_graph("ada", around="Anna")
+    >>> [(one.name, one.kind) for one in graph.nodes], [tie.relation for tie in graph.edges]
+    ([('Anna', 'person'), ('Acme', 'organisation')], ['works for'])
+    """
 
     nodes: tuple[Entity, ...] = ()
     edges: tuple[Tie, ...] = ()
@@ -131,7 +138,15 @@ class RelationGraph(NamedTuple):
 
 
 class MemoryGraph:
-    """The relations of one user's records and the shared ones, as they are told at one moment."""
+    """The relations of one user's records and the shared ones, as they are told at one moment.
+
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(Draft("Anna works for Acme"), Origin("user", "ada"))
+    >>> _ = archive.offer(Draft("Acme is located in Bergen"), Origin("user", "ada"))
+    >>> way = archive.relation_graph("ada", between=("Anna", "Bergen"))  # asks a MemoryGraph over its index
+    >>> [(tie.source, tie.relation, tie.target) for tie in way.edges]
+    [('anna', 'works for', 'acme'), ('acme', 'is in', 'bergen')]
+    """
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from ..gate.facts import facts
 from ..record.lines import JSON, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record, item_of
 from ..settings import MemorySettings
-from ..tiers.budget import first_sentence
+from ..words.text import first_sentence
 from .retelling import retold
 
 KINDS = ("event", "outcome")

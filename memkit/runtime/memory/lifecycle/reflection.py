@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..index.graph import RelationGraph, Tie
 from ..record.lines import JSON
 from ..record.record import Draft, Record, is_valid
-from ..tiers.budget import first_sentence
+from ..words.text import first_sentence
 
 LEVELS = ("session", "topic", "profile")
 LEVEL = "reflection"

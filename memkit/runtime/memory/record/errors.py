@@ -20,7 +20,14 @@ from typing import NamedTuple
 
 
 class ArchiveError(Exception):
-    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with, ``code`` its name."""
+    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with, ``code`` its name.
+
+    >>> try:
+    ...     ArchivalStore().mark("retire", "01M8ZZZZZZZZZZZZZZZZZZZZZZ", Origin("user", "ada"))
+    ... except ArchiveError as error:
+    ...     error.code, error.exit_code
+    ('not_found', 1)
+    """
 
     exit_code: int = 3
     code: str = "archive"
@@ -126,7 +133,13 @@ class LongTermOff(NotAllowed):
 
 
 class Reason(NamedTuple):
-    """Why the gate decided so: a code to script against and a sentence to read."""
+    """Why the gate decided so: a code to script against and a sentence to read.
+
+    >>> archive = ArchivalStore()
+    >>> decision = archive.offer(Draft("The password is hunter2-Xy9"), Origin("user", "ada"))
+    >>> decision.reasons[0].code, decision.reasons[0].message
+    ('secret', 'It holds a credential (password). Leave that out.')
+    """
 
     code: str
     message: str

@@ -194,6 +194,13 @@ class Record(NamedTuple):
 
     Beside its type each field says how it is checked, who sets it, and what becomes of it when a record is superseded,
     merged, masked, sealed and updated; ``Field`` has the words.
+
+    >>> archive = ArchivalStore()
+    >>> draft = Draft("Ada prefers espresso", type="preference", tags=("coffee",))
+    >>> decision = archive.offer(draft, Origin("user", "ada"))
+    >>> record = archive.get(decision.id).record
+    >>> record.text, record.type, record.tags, record.trust, record.actor
+    ('Ada prefers espresso', 'preference', ('coffee',), 'verified', 'user')
     """
 
     id: Annotated[str, Field("name", "import", "new", "new", "mask", "clear")]
@@ -270,7 +277,14 @@ class Record(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What somebody offers to memory; the write gate decides what becomes of it."""
+    """What somebody offers to memory; the write gate decides what becomes of it.
+
+    >>> draft = Draft("Ada is in Oslo", type="event", valid_from="2026-03-01", valid_until="2026-03-05")
+    >>> archive = ArchivalStore()
+    >>> _ = archive.offer(draft, Origin("user", "ada"))
+    >>> [len(archive.search("Oslo", user_id="ada", as_of=day).hits) for day in ("2026-03-03", "2026-04-01")]
+    [1, 0]
+    """
 
     text: str
     type: str = "fact"
@@ -295,7 +309,14 @@ class Draft(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where an offer comes from. The channel sets it; nothing in a payload can."""
+    """Where an offer comes from. The channel sets it; nothing in a payload can.
+
+    >>> archive = ArchivalStore()
+    >>> said = archive.offer(Draft("Ada lives in Bergen"), Origin("user", "ada"))
+    >>> read = archive.offer(Draft("Ada owns a boat"), Origin("tool:browser", "ada", taint=("https://example.org",)))
+    >>> [(archive.get(one.id).record.trust, archive.get(one.id).record.taint) for one in (said, read)]
+    [('verified', ()), ('candidate', ('https://example.org',))]
+    """
 
     actor: str
     """person | user | agent | tool | import | program, and after a colon which one"""

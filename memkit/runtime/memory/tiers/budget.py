@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ..gate.hostile import suspicions
 from ..gate.secrets import mask
-from ..words.text import regex
+from ..words.text import SENTENCE_END, first_sentence, regex
 
 ENCODING_HASHES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -28,7 +28,12 @@ PIECE = 20_000
 
 
 class TokenCounter:
-    """Counts the tokens of a text; says by which rule and how far it may be off."""
+    """Counts the tokens of a text; says by which rule and how far it may be off.
+
+    >>> words = TokenCounter("words", "exact", lambda text: len(text.split()))
+    >>> words("Ada prefers espresso"), MainContext(max_tokens=100, count=words).counter
+    (3, TokenCounter(words: exact))
+    """
 
     def __init__(self, name: str, error_bound: str, count: Callable[[str], int]) -> None:
         self.name = name
@@ -51,7 +56,12 @@ ESTIMATE_BOUND = (
 
 
 def counter(model_encoding: str = "o200k_base") -> TokenCounter:
-    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network."""
+    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network.
+
+    >>> count = counter("an encoding that is not here")
+    >>> count.name, 4 <= count("Ada prefers espresso over latte.") <= 16
+    ('estimate', True)
+    """
     if cached_encoding(model_encoding) is None or find_spec("tiktoken") is None:
         return TokenCounter("estimate", ESTIMATE_BOUND, estimate)
     return TokenCounter(f"tiktoken:{model_encoding}", "exact for models of this encoding", _Encoder(model_encoding))
@@ -196,13 +206,10 @@ It gets what users and agents said, secrets masked; results of tools may hold an
 """
 
 EARLIER = "(older turns: use conversation_search)"
-SENTENCE_END = regex(r"(?<=[.!?。！？])\s+|\n+")
 FEWEST = 2
 """Fewer messages than these are not worth asking a model."""
 HUGE = 4
 """A model's summary that is so many times too long is none; a shorter one is cut."""
-LINE_LIMIT = 160
-"""Characters kept of one turn."""
 
 
 def extend_summary(
@@ -268,12 +275,6 @@ def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> l
         first -= 1
         used += count(lines[first])
     return list(lines[first:])
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of ``text``, cut where it is too long for a line."""
-    first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
-    return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
 
 
 def summary_line(message: Mapping[str, Any]) -> str:

@@ -26,7 +26,15 @@ LEAST_SHOWN = 28
 
 @dataclass(frozen=True)
 class PagedOut:
-    """The messages that left the prompt, oldest first."""
+    """The messages that left the prompt, oldest first.
+
+    >>> main = MainContext(max_tokens=400, count=len)  # a token a letter
+    >>> said = ["My dog is called Rex. He is old.", "I like tea. Green tea.", "It rains. It pours.", "It is late."] * 3
+    >>> left = [main.append({"role": "user", "content": text}) for text in said]
+    >>> gone = next(filter(None, left))
+    >>> gone.messages[0]["content"], gone.summary.splitlines()[0]
+    ('My dog is called Rex. He is old.', '(older turns: use conversation_search)')
+    """
 
     messages: tuple[Message, ...]
     summary: str
@@ -36,7 +44,18 @@ class PagedOut:
 
 
 class MainContext:
-    """Holds core sections and messages, and keeps what the model sees within a token budget."""
+    """Holds core sections and messages, and keeps what the model sees within a token budget.
+
+    >>> main = MainContext(max_tokens=2000)
+    >>> main.core["human"] = "Ada, who lives in Bergen."
+    >>> _ = main.append({"role": "user", "content": "Hello!"})
+    >>> print(main.render_core())
+    <human>
+    Ada, who lives in Bergen.
+    </human>
+    >>> len(main.messages), main.used() < main.budget
+    (1, True)
+    """
 
     def __init__(
         self,

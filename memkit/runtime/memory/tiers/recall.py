@@ -117,7 +117,13 @@ USERS = 8
 
 
 class RecallMemory:
-    """Keeps turns per user and session, in memory or as JSON lines under a directory."""
+    """Keeps turns per user and session, in memory or as JSON lines under a directory.
+
+    >>> recall = RecallMemory(None)  # in memory; RecallMemory(folder) keeps JSON lines there
+    >>> _ = recall.append("ada", "monday", 1, "user", "My dog is called Rex.")
+    >>> [turn.text for turn in recall.search("What is my dog called?", "ada")]
+    ['My dog is called Rex.']
+    """
 
     def __init__(
         self,

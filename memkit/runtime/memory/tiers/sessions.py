@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask, masked_tree
 from ..log.files import make_private, open_regular, whole_file
 from ..record.lines import DECODER, NoSealer, Sealer, shown
-from .budget import EARLIER
-from .context import MainContext, Message
+
+if TYPE_CHECKING:
+    from .context import MainContext, Message
 
 TAIL = 64
 """So many bytes before the place where reading stopped tell whether a file is still the one that was read."""
@@ -21,7 +22,14 @@ TAIL = 64
 
 @dataclass(frozen=True)
 class SessionTurn:
-    """One thing that was said or returned in a session."""
+    """One thing that was said or returned in a session.
+
+    >>> recall = RecallMemory(None)
+    >>> _ = recall.append("ada", "monday", 1, "user", "My dog is called Rex.")
+    >>> turn = recall.turns("monday", "ada")[0]
+    >>> turn.role, turn.text, turn.turn_id
+    ('user', 'My dog is called Rex.', 1)
+    """
 
     user_id: str
     session_id: str
@@ -201,7 +209,7 @@ class SessionFile:
         self._masked_summary: tuple[list[str], list[str]] = ([], [])
         """Lines of the summary that was kept last, but for the first, and what was written of them."""
 
-    def load(self, main: MainContext | None) -> Kept | None:
+    def load(self, main: "MainContext | None") -> Kept | None:
         """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
         try:
             data = _content(self._path, self._sealer)
@@ -217,7 +225,7 @@ class SessionFile:
         drawn = drawn if type(drawn := data.get("drawn")) is int else 0
         return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint, drawn=drawn)
 
-    def save(self, main: MainContext | None, kept: Kept, *, without: Sequence[Message] = ()) -> None:
+    def save(self, main: "MainContext | None", kept: Kept, *, without: "Sequence[Message]" = ()) -> None:
         """Keep the books and, where ``main`` is given, what it holds.
 
         Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
@@ -236,7 +244,7 @@ class SessionFile:
             data |= {"messages": self._masked_messages(agreed), "summary": summary}
         self._write(data)
 
-    def _masked_messages(self, messages: Sequence[Message]) -> list[Any]:
+    def _masked_messages(self, messages: "Sequence[Message]") -> list[Any]:
         """Return messages with their secrets masked; only new ones are searched for any."""
         known = {id(message): masked for message, masked in self._masked}
         self._masked = [(one, known.get(id(one)) or masked_tree(one)) for one in messages]
@@ -247,6 +255,8 @@ class SessionFile:
 
         A few lines before them are searched as well: where a secret goes on from those, the whole summary is.
         """
+        from .budget import EARLIER  # whoever only looks for sessions needs no summaries
+
         before, masked = self._masked_summary
         first, *lines = summary.split("\n")
         known = next((len(before) - at for at in range(len(before)) if before[at:] == lines[: len(before) - at]), 0)

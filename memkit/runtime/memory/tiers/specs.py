@@ -11,7 +11,14 @@ MAX_RESULTS = 50
 
 
 class ToolInputError(ArchiveError):
-    """Say which argument of a tool call is wrong and what it should be."""
+    """Say which argument of a tool call is wrong and what it should be.
+
+    >>> tools = MemoryTools(MainContext(), ArchivalStore())
+    >>> tools.call("archival_memory_insert", {"texts": "Ada likes tea"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    memkit.runtime.memory.tiers.specs.ToolInputError: archival_memory_insert: texts is not an argument. ...
+    """
 
     exit_code = 2
 

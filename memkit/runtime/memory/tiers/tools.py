@@ -119,7 +119,15 @@ class ToolArchive(Protocol):
 
 
 class MemoryTools:
-    """Gives an agent its memory: every write passes the gate, every recall is remembered as recalled."""
+    """Gives an agent its memory: every write passes the gate, every recall is remembered as recalled.
+
+    >>> tools = MemoryTools(MainContext(), ArchivalStore(), user_id="ada")
+    >>> _ = tools.begin_turn("I prefer espresso", 1)
+    >>> tools.call("archival_memory_insert", {"text": "Ada prefers espresso"}).partition(" ")[0]
+    'admitted:'
+    >>> [spec["name"] for spec in tools.specs()][:2]
+    ['archival_memory_insert', 'archival_memory_search']
+    """
 
     def __init__(
         self,

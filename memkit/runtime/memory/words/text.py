@@ -331,3 +331,14 @@ def _kept(match: re.Match[str]) -> str:
     if start and flat[start - 1].isnumeric():
         return gap.strip() or " "
     return "-" if gap.endswith(("-", "\N{MINUS SIGN}")) and (len(gap) > 1 or start == 0) else ""
+
+
+SENTENCE_END = regex(r"(?<=[.!?。！？])\s+|\n+")
+LINE_LIMIT = 160
+"""Characters kept of one turn."""
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of ``text``, cut where it is too long for a line."""
+    first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
+    return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
