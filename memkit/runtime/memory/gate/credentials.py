@@ -55,7 +55,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("private_key", "-----begin", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     _shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d[\s\S]*?(?:Private-MAC: [0-9a-f]+|\Z)"),
     _token("age_key", "age-secret-key-1", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
-    _shape("url_password", "://", r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@'\"<>{}$]*:[^\s/@'\"<>{}$]{3,}@[A-Za-z0-9.\[-]+"),
+    _shape("url_password", "://", r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,30}://(?!user(?:name)?:pass(?:word|wd)?@)[^\s/:@'\"<>{}$]*:[^\s/@'\"<>{}$]{3,}@[A-Za-z0-9.\[-]+"),
     _token("json_web_token", "eyj", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,})?"),
     _token("nostr_key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     _token("bitcoin_key", "xprv", r"xprv[1-9A-HJ-NP-Za-km-z]{100,}"),
@@ -288,7 +288,7 @@ SPELT_WORD = regex(
 )
 """A password that is told letter by letter."""
 LOCK_CODE = regex(
-    r"(?i)(?:(?:^|[.;:\n]\s*|\b(?:the|my|our|your)\s+)(?:front |back |garage )?(?:door|gate|alarm|entry|safe) code"
+    r"(?i)(?:(?:^|[.;:\n]\s*|\b(?:the|my|our|your)\s+)(?:front |back |garage )?(?:door|gate|alarm|entry|safe) (?:code|keypad)"
     r"(?:\s+is\s*|\s*[:=]\s*|\s+)(?P<bare>[*#]?\d{4,8}[*#]?)(?=\W*(?:$|[.!,;\n])))"
     r"|\b(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)\s+(?:with|by|using|at)\s+(?P<turns>\d{1,2}(?:-\d{1,2}){2,3})(?![\w-])"
 )
@@ -299,11 +299,12 @@ UNSPACED_NUMBER = regex(
 """Digits before the verb that ends a sentence without blanks."""
 POSTAL = regex(r"(?i)\b(?:postal|post|area|city|zip|delivery)\s+$")
 """Before a PIN code that is the number of a place, as in India."""
+_OF_WALLET = r"(?!(?:the|and|for|with|from|into|then|they|are|was|has|had|its|our|his|her|you)\b)[a-z]{3,8}"
 PHRASE = regex(
-    r"(?i)\b(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?\W{0,3}"
-    r"(?P<bare>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})\b"
+    r"(?i)\b(?:(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?|(?:seed|mnemonic)\s?[:=])"
+    rf"\W{{0,3}}(?P<bare>{_OF_WALLET}(?:[ ,]{{1,2}}{_OF_WALLET}){{11,23}})\b"
 )
-"""Twelve to twenty-four words that open a wallet (BIP 39)."""
+"""Twelve to twenty-four words that open a wallet (BIP 39), which no sentence is made of."""
 
 PASSPHRASE = regex(
     r"(?i)\bpass ?(?:phrase|word)(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
@@ -422,7 +423,7 @@ def _turned_round(marks: Landmarks) -> Iterator[re.Match[str]]:
 
 
 _LOCKS = words("door gate alarm entry safe lock padlock vault")
-_OF_LOCK = regex(r"(?i)(?:door|gate|alarm|entry|safe) code|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)")
+_OF_LOCK = regex(r"(?i)(?:door|gate|alarm|entry|safe) (?:code|keypad)|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)")
 """What such a telling turns on; before it stands whose lock it is."""
 _WHOLE = (
     ("recovery_phrase", PHRASE, words("seed recovery mnemonic backup")),
