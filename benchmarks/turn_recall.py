@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,8 +49,11 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("The wifi of the flat in {place} is called {thing}{number}", ("How is the wifi called in the {place} flat?",)),
     ("{name} teaches {thing} lessons on {day}", ("When does {name} give {thing} lessons, who is the teacher?",)),
 )  # fmt: skip
-WRITTEN = Path(__file__).with_name("remarks.txt").read_text(encoding="utf-8").splitlines()
-"""What people noted, and what they say when they need it; at most half of a memory is made of these."""
+WRITTEN = ("remarks", "remarks_later")
+"""Files of what people noted, and what they say when they need it; at most half of a memory is made of one of these.
+
+The later one was written when recall was finished.
+"""
 IDLE = (
     "Thanks, that was all.", "Write me a limerick with seagulls in it.", "What is seventeen times twelve?",
     "Translate 'good evening' into Finnish.", "Explain photosynthesis in one sentence.",
@@ -75,12 +79,13 @@ class Shown:
         return Completion("Noted.")
 
 
-def dialogue(seed: int, records: int) -> tuple[list[str], list[Remark]]:
-    """Return the facts of a memory, no two of which answer the same, and a remark for each."""
+def dialogue(seed: int, records: int, file: str = WRITTEN[0]) -> tuple[list[str], list[Remark]]:
+    """Return the facts of a memory, no two of which answer the same, and a remark for each; the written ones first."""
+    written = Path(__file__).with_name(f"{file}.txt").read_text(encoding="utf-8").splitlines()
     made = random.Random(seed)
     facts: dict[str, Remark] = {}
     answers: set[str] = set()
-    for line in made.sample(WRITTEN, min(records // 2, len(WRITTEN))):
+    for line in made.sample(written, min(records // 2, len(written))):
         fact, _, text = line.partition(" | ")
         facts[fact] = Remark(text, fact)
     while len(facts) < records:
@@ -98,10 +103,11 @@ def dialogue(seed: int, records: int) -> tuple[list[str], list[Remark]]:
     return list(facts), list(facts.values())
 
 
-def measured(seed: int, records: int, most: int = 60) -> tuple[int, int, int, int]:
+def measured(seed: int, records: int, most: int = 60, file: str = WRITTEN[0]) -> tuple[int, int, int, int]:
     """Return of a dialogue: remarks, those whose record was shown, idle remarks, those at which nothing was."""
-    facts, remarks = dialogue(seed, records)
-    random.Random(seed).shuffle(remarks)
+    facts, remarks = dialogue(seed, records, file)
+    if file == WRITTEN[0]:
+        random.Random(seed).shuffle(remarks)  # of the later ones those that people wrote are asked, and first
     with ArchivalStore(None) as archive:
         user = Origin(actor="user", user_id="ada")
         # One of them supersedes or contradicts none of the others, whatever the gate makes of them: it is asked.
@@ -134,19 +140,26 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = []
-    for size, wanted in SIZES.items():
-        found = [measured(seed, size) for seed in range(given.seeds * (10 if size == 5 else 1))]
+    for file, (size, wanted) in product(WRITTEN, SIZES.items()):
+        seeds = range(given.seeds * (10 if size == 5 else 1))
+        most = 60 if file == WRITTEN[0] else min(size // 2, 40)
+        found = [measured(seed, size, most, file) for seed in seeds]
         asked, shown, idle, still = (sum(column) for column in zip(*found, strict=True))
         rows.append(
             {
-                "case": f"{size} records, {asked} remarks",
+                "case": f"{file}: {size} records, {asked} remarks",
                 "ours": shown / asked,
                 "peer": wanted,
                 "ratio": shown / asked / wanted,
             }
         )
         rows.append(
-            {"case": f"{size} records, nothing needed", "ours": still / idle, "peer": 1.0, "ratio": still / idle}
+            {
+                "case": f"{file}: {size} records, nothing needed",
+                "ours": still / idle,
+                "peer": 1.0,
+                "ratio": still / idle,
+            }
         )
     print_rows(rows, as_json=given.json)
 

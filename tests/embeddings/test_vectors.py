@@ -359,7 +359,10 @@ def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
 ) -> None:
     """Every record comes back, none more relevant than the best answers; better in both arms is not less relevant."""
     found = [
-        (FoundRecord(str(number), "live", (), number, pytest.fail, is_turn=False), {"relevance": words, "bm25": words, "coverage": share})
+        (
+            FoundRecord(str(number), "live", (), number, pytest.fail, is_turn=False),
+            {"relevance": words, "bm25": words, "coverage": share},
+        )
         for number, (words, share, _) in enumerate(given_to)
     ]
     near = {number: similarity for number, (*_, similarity) in enumerate(given_to)}

@@ -166,9 +166,7 @@ def test_each_of_two_pages_is_a_source_of_what_was_made_of_both() -> None:
     """The record has the address that was read first, and the answer that cites it names both."""
     pages = ["https://gate.example/today", "https://gate.example/trains"]
     calls = [("send", {"url": page}) for page in pages]
-    agent = agent_with(
-        *calls, ("archival_memory_insert", {"text": "Gate B7 opens at six"}), "Noted.", open_world=True
-    )
+    agent = agent_with(*calls, ("archival_memory_insert", {"text": "Gate B7 opens at six"}), "Noted.", open_world=True)
 
     agent.respond("When does the gate open, and is there a train?")
 

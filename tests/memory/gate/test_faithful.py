@@ -18,7 +18,7 @@ def pairs(name: str) -> list[Pair]:
     return [(said.strip(), wanted.strip()) for said, _, wanted in parts]
 
 
-SETS = {"faithful.txt": 100, "faithful_later.txt": 60}
+SETS = {"faithful.txt": 100, "faithful_later.txt": 60, "faithful_last.txt": 60}
 """Pairs that each file has at least; the later ones were written when the gate was finished."""
 PAIRS = [pair for name in SETS for pair in pairs(name)]
 
@@ -37,6 +37,8 @@ def kept(said: str, wanted: str, taint: tuple[str, ...]) -> str:
             return f"refused: {refused.codes}"
         event = tools.events[-1]
         record = archive.get(event["id"]) if not wanted.startswith("core: ") else None
+        if taint and record is not None and record.record.source == "explicit":
+            return "in the user's own words"
         tainted = record is not None and bool(record.record.taint)
         return f"{event['decision']}{' tainted' if tainted else ''}"
 
@@ -53,7 +55,10 @@ def test_a_clean_turn_keeps_what_an_agent_understood(name: str) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[str(number) for number in range(len(PAIRS))])
 def test_a_tainted_turn_keeps_none_of_it_unmarked(pair: Pair) -> None:
-    """The very same writes, with a stranger's text in the prompt: core memory waits, and records are marked."""
+    """The very same writes, with a stranger's text in the prompt: core memory waits, and records are marked.
+
+    But for what repeats the user's own words of this turn.
+    """
     came = kept(*pair, ("tool:web",))
 
     assert came.startswith(("quarantined", "refused")) if pair[1].startswith("core: ") else came != "admitted", came

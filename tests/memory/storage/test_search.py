@@ -158,6 +158,18 @@ def test_filters_look_past_the_first_candidates(open_store: OpenStore) -> None:
     assert found(store, "espresso", types=["preference"]) == ["espresso in a long sentence with many other words"]
 
 
+def test_a_type_of_few_is_looked_at_alone(store: ArchivalStore) -> None:
+    """What cannot be an answer is not read, and so it is not among what lost either."""
+    for number in range(3):
+        note(store, f"espresso machine {number} leaks")
+    note(store, "the espresso machine was repaired", type="outcome")
+
+    report = store.search("espresso machine", user_id="ada", types=["outcome"])
+
+    assert [hit.text for hit in report.hits] == ["the espresso machine was repaired"]
+    assert report.losers == ()
+
+
 def test_validity_is_asked_for_a_moment(open_store: OpenStore) -> None:
     """A record holds from its beginning to the end of its last day; as_of asks about another day."""
     store = open_store(clock=lambda: NOW)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.lines import NoSealer
+from memkit.runtime.memory.tiers.budget import extend_summary
 from memkit.runtime.memory.tiers.context import MainContext
 from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, held_sessions
 
@@ -37,6 +41,32 @@ def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
 
     assert KEY not in next(tmp_path.glob("*.json")).read_text(encoding="utf-8")
     assert KEY in str(main.messages)
+
+
+VALUES = (KEY, "hunter2xQ9", "Tr0ub4dor&3")
+LINES = (
+    "the weather was fine", "we talked of boats", "the aws key is", "my password is", "and the passphrase:", "user: root",
+    *VALUES, f"the key is {KEY}", "the password is hunter2xQ9, do not tell",
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from(LINES), max_size=3), max_size=12), st.integers(30, 90))
+def test_a_summary_that_goes_on_hides_what_a_new_one_would(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[list[str]], tokens: int
+) -> None:
+    """Whatever lines it gains and loses between two turns, no value stays that is masked when all of it is searched."""
+    main = MainContext(max_tokens=500)
+    session = SessionFile(tmp_path_factory.mktemp("sessions"), "ada", "s")
+    for number, said in enumerate(turns):
+        messages = [{"role": "user", "content": text} for text in said]
+        main.summary = extend_summary(main.summary, messages, tokens, main.count)
+        session.save(main, Kept(number))
+
+        later = MainContext(max_tokens=500)
+        SessionFile(session.path.parent, "ada", "s").load(later)
+        hidden = mask(main.summary)
+        assert {one for one in VALUES if one in later.summary} <= {one for one in VALUES if one in hidden}
+        assert len(later.summary.split("\n")) == len(hidden.split("\n"))
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,9 @@ class FoundRecord:
         """Take what the index holds beside the record.
 
         Args:
+            id: The record's id.
+            status: What became of it.
+            tokens: The words that it is found by.
             document: Its number in the corpus.
             read: Parses the record.
             is_turn: Whether it is a turn of a conversation that was imported.

@@ -159,7 +159,7 @@ class MemoryTools:
         self._origin = self._program()
         self.task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
-        self._turn_hits: Mapping[str, Hit] = {}
+        self._fits_turn: Mapping[str, Hit] = {}
         """What the search for the running turn found, by id."""
         self._shown: dict[str, Record] = {}
         """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
@@ -202,7 +202,7 @@ class MemoryTools:
             parents=tuple(parents),
         )
         self.task_tags = tuple(task_tags)
-        self._recalled, self._turn_hits = {}, {}
+        self._recalled, self._fits_turn = {}, {}
         self.events = []
 
     def note_taint(self, origins: Iterable[str]) -> None:
@@ -212,7 +212,7 @@ class MemoryTools:
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
         # What fitted the turn was read for it.
-        found = (self._turn_hits.get(id) or self.archive.get(id, user_id=self.user_id) for id in ids)
+        found = (self._fits_turn.get(id) or self.archive.get(id, user_id=self.user_id) for id in ids)
         self._recall({one.record.id: one.record for one in found if one})
 
     def note_known(self, ids: Iterable[str]) -> None:
@@ -343,7 +343,7 @@ class MemoryTools:
         turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
         earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
         ranked = sorted(hits.values(), key=lambda hit: (-hit.score, hit.id))
-        self._turn_hits = hits
+        self._fits_turn = hits
         pieces = pieces_of(ranked, earlier, self.taint_of)
         budget = int(self.main.max_tokens * SHARE)
         found = recall_for_turn(pieces, settings.per_turn, budget, self.main.count, shown)
