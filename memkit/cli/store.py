@@ -203,12 +203,13 @@ def commit(front: Front) -> None:
 
 @click.command("doctor", cls=MemkitCommand)
 @click.option("--call", is_flag=True, help="Also ask the store's model one question.")
+@click.option("--deep", is_flag=True, help="Also start a sandbox and a container for evolved programs.")
 @click.pass_obj
-def doctor(front: Front, call: bool) -> None:
+def doctor(front: Front, call: bool, deep: bool) -> None:
     """Check Python, git, the token counter, and the store with its model if there is one; nothing is fetched."""
     from memkit.use_cases.examine import examine
 
-    checks = examine(front.store, call=call)
+    checks = examine(front.store, call=call, deep=deep)
     data = {"checks": [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks]}
     lines = [
         ListRow(

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.loop.journal import open_turn
 from memkit.runtime.loop.journal_file import JournalError, read_entries
 from memkit.runtime.memory.index.chains import TamperedLine
 from memkit.runtime.memory.interface import ShardProblem
@@ -343,6 +342,8 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
             if not _is_session(path):
                 yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
+        from memkit.runtime.loop.journal import open_turn  # the whole agent loop, and most stores have no open turn
+
         try:
             entries = read_entries(path)
             is_over = bool(entries) and entries[-1]["op"] == "closed"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit import __version__
-from memkit.domains.files import load_domains
 from memkit.errors import MemkitError, NotTrusted, StoreFault, StoreNotFound
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
@@ -18,13 +17,11 @@ from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
-from memkit.sandbox import SandboxUnavailable, available, usable_runtime
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked
 from memkit.store.layout import find_store
 from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted
-from memkit.use_cases.generate_project import list_targets
 from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace
 
@@ -32,6 +29,7 @@ EXACT = (
     " Exact counts take tiktoken's vocabulary, which it fetches once where there is a network, into TIKTOKEN_CACHE_DIR "
     """where that is set: python -c 'import tiktoken; tiktoken.get_encoding("o200k_base")'"""
 )
+NOT_STARTED = "not started; 'memkit doctor --deep' does, and nothing but evolved programs needs one"
 FAILURES = (MemkitError, ArchiveError, OSError)
 """What keeps somebody from looking, and is itself a finding."""
 
@@ -45,15 +43,16 @@ class DoctorCheck:
     detail: str
 
 
-def examine(store: Path | None, *, call: bool = False) -> list[DoctorCheck]:
+def examine(store: Path | None, *, call: bool = False, deep: bool = False) -> list[DoctorCheck]:
     """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched.
 
-    With ``call`` the store's model is asked once.
+    With ``call`` the store's model is asked once; with ``deep`` a sandbox and a container are started, which costs more
+    than all else together and which nothing but evolved programs needs.
     """
-    return [*_machine(), *_store(store, call=call)]
+    return [*_machine(deep=deep), *_store(store, call=call)]
 
 
-def _machine() -> Iterator[DoctorCheck]:
+def _machine(*, deep: bool) -> Iterator[DoctorCheck]:
     version = platform.python_version()
     yield DoctorCheck("memkit", True, __version__)
     yield DoctorCheck("python", sys.version_info >= (3, 11), version)
@@ -61,15 +60,23 @@ def _machine() -> Iterator[DoctorCheck]:
     tokens = counter()
     more = EXACT if tokens.name == "estimate" else ""
     yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound}){more}")
-    report = available()
-    lacking = "" if report.ok else "none here, and nothing but evolved programs needs one. "
-    yield DoctorCheck("sandbox", True, f"{lacking}{report}")
-    yield DoctorCheck("container", True, _container())
+    yield DoctorCheck("sandbox", True, _sandbox() if deep else NOT_STARTED)
+    yield DoctorCheck("container", True, _container() if deep else NOT_STARTED)
     yield _targets()
+
+
+def _sandbox() -> str:
+    """Return what confines programs here, as a sandbox that was started tells."""
+    from memkit.sandbox import available
+
+    report = available()
+    return str(report) if report.ok else f"none here, and nothing but evolved programs needs one. {report}"
 
 
 def _container() -> str:
     """Return which runtime can start a container for programs here."""
+    from memkit.sandbox import SandboxUnavailable, usable_runtime
+
     try:
         return str(usable_runtime())
     except SandboxUnavailable as error:
@@ -78,12 +85,16 @@ def _container() -> str:
 
 def _targets() -> DoctorCheck:
     """Return what can be rendered here; a plug-in that cannot be used is a fault of this machine."""
+    from memkit.generate.plugins import load_plugins
+    from memkit.generate.targets import load_targets
+
     try:
-        found = list_targets()
+        own = load_targets()
+        plugins = load_plugins(own)
     except FAILURES as error:
         return DoctorCheck("targets", False, _why(error))
-    told = " ".join(problem.message for problem in found.problems)
-    return DoctorCheck("targets", not told, told or ", ".join(target.name for target in found.targets))
+    told = " ".join(problem.message for problem in plugins.problems)
+    return DoctorCheck("targets", not told, told or ", ".join((*own, *plugins.targets)))
 
 
 def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
@@ -114,7 +125,7 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         fault = workspace.guard.fault
         yield DoctorCheck("policies", fault is None, fault or "loaded")
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
-        yield _tried("domains", lambda: _loaded(lambda: load_domains(root)))
+        yield _tried("domains", lambda: _domains(root))
         yield from (DoctorCheck(*found) for found in _privacy(workspace))
         owed = ErasureJournal(root).phase is not None or Unproven(root).folder.is_dir()
         yield DoctorCheck("erasure", not owed, UNPROVEN if owed else "none is under way")
@@ -181,6 +192,12 @@ def _sessions(root: Path) -> str:
     if damaged:
         raise StoreFault(f"{damaged} file{'' if damaged == 1 else 's'} of sessions cannot be read: run 'memkit fsck'")
     return "every file reads"
+
+
+def _domains(root: Path) -> str:
+    from memkit.domains.files import load_domains  # costs as much as all else where nobody keeps a domain
+
+    return _loaded(lambda: load_domains(root))
 
 
 def _loaded(load: Callable[[], object]) -> str:

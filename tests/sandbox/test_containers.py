@@ -389,7 +389,7 @@ def test_each_runtime_starts_a_container() -> None:
 
 def test_doctor_names_the_runtime(runtime: ContainerRuntime, capsys: pytest.CaptureFixture[str]) -> None:
     """What can be asked for can be looked up."""
-    run(["doctor", "--json"])
+    run(["doctor", "--deep", "--json"])
     data = json.loads(capsys.readouterr().out)["data"]
 
     assert {"name": "container", "ok": True, "detail": str(runtime)} in data["checks"]
@@ -397,7 +397,7 @@ def test_doctor_names_the_runtime(runtime: ContainerRuntime, capsys: pytest.Capt
 
 def test_doctor_says_why_there_is_none(no_runtimes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is wrong with a machine that has none."""
-    run(["doctor", "--json"])
+    run(["doctor", "--deep", "--json"])
     checks: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["data"]["checks"]
 
     [found] = [check for check in checks if check["name"] == "container"]

@@ -26,6 +26,8 @@ _ONE_VERB = words_of(
 """Programs whose first word is a verb, and the next ones names."""
 _TWO_VERBS = words_of("memkit")
 """Programs whose first two words are a noun and a verb, and the next ones texts."""
+_VALUELESS = words_of("--json --no-input --debug")
+"""Options of theirs behind which no value stands."""
 _NO_VERB = words_of(
     "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd"
     " mkdir touch cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr"
@@ -68,7 +70,7 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
     Before the first such word an option may or may not have a value, so that what stands behind one there counts too.
     """
     left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else 2 if name in _TWO_VERBS else _MOST_VERBS
-    seen, after_option = False, False
+    seen, after_option, of_memkit = False, False, name in _TWO_VERBS
     if "-" in name and name.startswith(_LOOKING_CMDLETS):
         return
     if name in _SIMULATED_BY and any(word.text == _SIMULATED_BY[name] for word in words):
@@ -83,7 +85,8 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
             yield word
             if not after_option and word.text in _LOOKS:
                 return
-        after_option = is_option and "=" not in word.text
+        is_flag = of_memkit and word.certain and word.text in _VALUELESS
+        after_option = is_option and "=" not in word.text and not is_flag
 
 
 SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")

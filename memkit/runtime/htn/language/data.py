@@ -64,7 +64,7 @@ def parse_state(value: object, functions: Collection[str] = ()) -> Start:
         items = list(given) if isinstance(given, Set) else ordered(given)
         facts, numbers = read_items(items)
         spelled = "tuple" if any(isinstance(item, tuple | list) for item in items) else "text"
-    return Start(tuple(sorted(set(facts), key=_fact_key)), numbers, spelled)
+    return Start(tuple(_in_order(set(facts))), numbers, spelled)
 
 
 def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | float]]:
@@ -76,6 +76,9 @@ def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | fl
     numbers: dict[Term, int | float] = {}
     denied: dict[Term, int] = {}
     for number, item in enumerate(items):
+        if _is_plain(item):
+            facts.append(item)  # type: ignore[arg-type]
+            continue
         with located(number):
             if (valued := parse_value(item)) is not None:
                 _put_value(numbers, _of_objects(valued[0]), valued[1])
@@ -87,6 +90,17 @@ def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | fl
         for fact in denied.keys() & set(facts):
             raise DomainError(f"The state says that '{term_text(fact)}' holds and that it does not.", (denied[fact],))
     return facts, numbers
+
+
+def _is_plain(item: object) -> bool:
+    """Return whether an entry is a fact as it stands, as most of a large state are: a tuple of names of objects."""
+    if type(item) is not tuple or len(item) < 2:
+        return False
+    for part in item:
+        if type(part) is not str or part[:1] == "?":
+            return False
+    name: str = item[0]
+    return name not in ("", "not", "=") and name == name.strip()
 
 
 def _of_objects(fact: Term) -> Term:
@@ -102,6 +116,11 @@ def _denied(item: object) -> Term | None:
         return None
     condition = parse_condition(item)
     return condition.atom if isinstance(condition, Literal) and not condition.positive else None
+
+
+def _in_order(facts: set[Term]) -> list[Term]:
+    names = all(type(part) is str for fact in facts for part in fact)
+    return sorted(facts) if names else sorted(facts, key=_fact_key)
 
 
 def _fact_key(fact: Term) -> list[tuple[str, str]]:
