@@ -127,6 +127,8 @@ _USED_OR_ASSIGNED = re.compile(
     re.MULTILINE,
 )
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\0?([0-7]{3})")
+_FORMAT = re.compile(r"""\A['"]?%[bs](?:\\n)?['"]?\s+""")
+"""What ``printf`` makes of the text behind it is that text."""
 _MOST_SPELLED = 2_000
 
 
@@ -187,9 +189,8 @@ def _with_values(code: str) -> str:
             return used(found)
         value = found["value"]
         if value.startswith("$("):
-            value = _ESCAPE.sub(
-                lambda one: chr(int(one[1], 16) if one[1] else int(one[2], 8)), value[2:-1].split(None, 1)[1]
-            )
+            given = _FORMAT.sub("", value[2:-1].split(None, 1)[1])
+            value = _ESCAPE.sub(lambda one: chr(int(one[1], 16) if one[1] else int(one[2], 8)), given)
         if not value.startswith("'"):
             value = _USED_OR_ASSIGNED.sub(lambda one: one[0] if one["name"] else used(one), value)
         held[found["name"]] = value.strip("\"'")[:_MOST_SPELLED]

@@ -41,6 +41,8 @@ def within(inner: Leaf, outer: Leaf) -> bool:
 
 def _command_within(inner: Leaf, outer: Leaf) -> bool:
     programs = _programs(outer)
+    if "except" in outer.operand and outer.operand["except"] != inner.operand.get("except"):
+        return False
     if programs and not (_programs(inner) and all(_program_within(name, programs) for name in _programs(inner))):
         return False
     verbs, own = (frozenset(map(str, as_list(leaf.operand.get("verb", [])))) for leaf in (outer, inner))

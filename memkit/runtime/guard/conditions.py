@@ -44,6 +44,8 @@ class ShellPattern:
     verb: tuple[str, ...] = ()
     flags: GlobChoice = GlobChoice()
     args: GlobChoice = GlobChoice()
+    exempt: tuple[str, ...] = ()
+    """Programs whose verbs mean something else."""
 
 
 @cache
@@ -91,6 +93,7 @@ def _compile(pattern: ShellPattern) -> Callable[[Command], Ternary]:
     parts = [
         part
         for wanted, part in (
+            (pattern.exempt, _exempt_test(pattern.exempt)),
             (pattern.program, _program_test(pattern.program)),
             (pattern.verb, _verb_test(pattern.verb)),
             (pattern.flags != GlobChoice(), _choice_test(pattern.flags, _find_flag, "flag")),
@@ -130,6 +133,12 @@ def _program_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
         return NO
 
     return test
+
+
+def _exempt_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
+    tests = [glob_test(pattern.lower()) for pattern in patterns]
+    passes = Ternary(True, f"program not in {bracketed(patterns)}")
+    return lambda command: NO if any(test(command.name) for test in tests) else passes
 
 
 def _verb_test(patterns: Sequence[str]) -> Callable[[Command], Ternary]:
@@ -269,9 +278,12 @@ def _may_become(word: ShellWord, head: str) -> bool:
 def _read_pattern(data: JSON, path: Path) -> ShellPattern:
     if not isinstance(data, Mapping) or not data:
         raise PolicySetError("needs program, verb, flags or args", path=path)
+    known = ("program", "except", "verb", "flags", "args")
     for key in data:
-        if key not in ("program", "verb", "flags", "args"):
-            raise PolicySetError(f"unknown key {key!r}; known are program, verb, flags, args", path=(*path, key))
+        if key not in known:
+            raise PolicySetError(f"unknown key {key!r}; known are {', '.join(known)}", path=(*path, key))
+    if "except" in data and "program" in data:
+        raise PolicySetError("except goes without program, which says already what is meant", path=(*path, "except"))
     program = _texts(data["program"], (*path, "program")) if "program" in data else ()
     verb = _texts(data["verb"], (*path, "verb")) if "verb" in data else ()
     flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
@@ -279,7 +291,9 @@ def _read_pattern(data: JSON, path: Path) -> ShellPattern:
     for flag in (*flags.any_of, *flags.all_of, *flags.none_of):
         if not flag.startswith(("-", "+")):
             raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
-    return ShellPattern(program, verb, flags, args)
+    return ShellPattern(
+        program, verb, flags, args, _texts(data["except"], (*path, "except")) if "except" in data else ()
+    )
 
 
 def _choice(data: JSON, path: Path) -> GlobChoice:
@@ -300,6 +314,7 @@ def _texts(data: JSON, path: Path) -> tuple[str, ...]:
 
 def _describe(pattern: ShellPattern) -> str:
     parts = [f"program in {bracketed(pattern.program)}"] if pattern.program else []
+    parts += [f"program not in {bracketed(pattern.exempt)}"] if pattern.exempt else []
     parts += [f"verb in {bracketed(pattern.verb)}"] if pattern.verb else []
     for noun, choice in (("flags", pattern.flags), ("args", pattern.args)):
         parts += [f"any of {noun} {bracketed(choice.any_of)}"] if choice.any_of else []

@@ -23,8 +23,8 @@ _SHELL_NOUNS = "command cmd commands cmds process script_?command shell_?script 
 
 
 _CLIENTS = (
-    "kubectl oc helm docker podman aws gcloud gsutil bq az git gh glab terraform tofu pulumi heroku flyctl npm redis_?cli"
-    " psql mysql mongosh vercel wrangler stripe ansible vault rclone"
+    "kubectl oc helm docker podman aws gcloud gsutil bq az git gh glab terraform tofu pulumi heroku flyctl npm"
+    " redis_?cli psql mysql mongosh vercel wrangler stripe ansible vault rclone"
 )
 """Programs that tools are named after, as in ``kubectl_generic`` and ``call_aws``."""
 _LANGUAGES = "python python3 ipython py javascript js typescript node nodejs deno ruby perl php lua r rscript julia"
@@ -34,29 +34,34 @@ _CODE_NOUNS = (
 )
 
 _DESTROYS = (
-    "delete destroy purge wipe erase terminate truncate unlink shred rmdir rmtree rm trash obliterate nuke expunge unpublish"
-    " deprovision decommission uninstall flushdb flushall del remove revoke refund overwrite force_?push"
+    "delete destroy purge wipe erase terminate truncate unlink shred rmdir rmtree rm trash obliterate nuke"
+    " expunge unpublish deprovision decommission uninstall flushdb flushall del remove revoke refund overwrite"
+    " force_?push"
 )
 """Verbs in the names of tools that mean one thing whatever stands beside them."""
+_KEPT = (
+    "table tables database databases db collection collections index indexes schema column view keyspace"
+    " partition topic stream queue queues bucket data dataset storage store volume disk trash bin recycle_?bin"
+    " inbox mailbox folder directory history records rows keys all everything repo repository branch environment"
+    " project cluster user users role messages"
+)
 _DESTROYS_SOME = {
-    "drop reset clear empty flush prune discard": "table tables database databases db collection collections index indexes schema column view"
-    " keyspace partition topic stream queue queues bucket data dataset storage store volume disk trash bin recycle_?bin inbox mailbox folder"
-    " directory history records rows keys all everything repo repository branch environment project cluster user users role messages",
-    "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account membership",
+    "drop reset clear empty flush prune discard": _KEPT,
+    "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account",
 }
 """Verbs that destroy only what is kept: a filter is cleared, too."""
 _LOOKS = (
-    "get list search find count check preview is can should describe show read view fetch query explain simulate validate"
-    " estimate plan dry_?run test audit log logs monitor undo restore recover describe history how suggest"
+    "get list search find count check preview is can should describe show read view fetch query explain simulate"
+    " validate estimate plan dry_?run test audit log logs monitor undo restore recover history how suggest"
 )
-_HARMLESS_OBJECTS = (
+_HARMLESS = (
     "background backgrounds noise watermark duplicates filter filters highlight formatting whitespace accents reaction"
     " breakpoint listener selection label labels tag tags star emoji stopwords outliers headers bookmark"
 )
 """What is taken off, and put on again as easily."""
 _DATABASES = (
-    "sql query queries database postgres(?:ql)? mysql mariadb sqlite duckdb snowflake bigquery clickhouse redshift databricks"
-    " supabase neon oracle db"
+    "sql query queries database postgres(?:ql)? mysql mariadb sqlite duckdb snowflake bigquery clickhouse redshift"
+    " databricks supabase neon oracle db neo4j cypher mongo mongodb redis"
 )
 
 
@@ -65,8 +70,8 @@ def _either(words: str) -> str:
 
 
 def _spelled(words: str) -> str:
-    """Return words as names have them: ``delete``, ``Delete`` or ``DELETE``."""
-    return "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in words.split())
+    """Return words as names have them: ``delete`` or ``Delete``."""
+    return "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in words.split())
 
 
 _SERVER = r"(.*(__|[./:]))?"
@@ -87,15 +92,12 @@ _DESTRUCTIVE: JSON = {
     "all": [
         {"any": [{"regex": _acts(_DESTROYS)}, *({"regex": _acts(*each)} for each in _DESTROYS_SOME.items())]},
         {"not": {"regex": rf"^{_SERVER}([A-Za-z0-9]+[-_])?({_spelled(_LOOKS)})[-_A-Z].*[a-z].*$"}},
-        {
-            "not": {
-                "regex": rf"^{_SERVER}{_BEFORE}([rR]emove|[dD]elete|REMOVE)[-_ ]?({_spelled(_HARMLESS_OBJECTS)}){_AFTER}$"
-            }
-        },
+        {"not": {"regex": rf"^{_SERVER}{_BEFORE}({_spelled('remove delete')})[-_ ]?({_spelled(_HARMLESS)}){_AFTER}$"}},
     ]
 }
+_RUNS = "[-_](repl|ast|exec|execute|run|tool|interpreter|executor|code|sandbox|eval).*"
 _CODE = (
-    rf"(?i)^({_SERVER}({_either(_CODE_NAMES)})([-_](repl|ast|exec|execute|run|tool|interpreter|executor|code|sandbox|eval).*)?"
+    rf"(?i)^({_SERVER}({_either(_CODE_NAMES)})({_RUNS})?"
     rf"|.*(run|exec|execute|eval|evaluate)[-_]?(a_?|the_?|in_?)?({_either(_CODE_NOUNS)})([-_].*)?"
     r"|.*(python|jupyter|notebook|ipython|node|repl|code|cell)[-_]?(run|exec|execute|eval|executor))$"
 )
@@ -112,15 +114,21 @@ KINDS: Mapping[str, JSON] = {
         + _either(_SHELL_VERBS)
         + r")_?(a_?|the_?|in_?|on_?|async_?|interactive_?|local_?|remote_?|system_?)?("
         + _either(_SHELL_NOUNS)
-        + r")([^a-z0-9].*|async|sync)?|.*(run|execute)(command|process)(tool)?|(.*[^a-z0-9])?((call|run|use|exec|execute|invoke)_?)?("
+        + r")([^a-z0-9].*|async|sync)?|.*(run|execute)(command|process)(tool)?"
+        r"|(.*[^a-z0-9])?((call|run|use|exec|execute|invoke)_?)?("
         + _either(_CLIENTS)
         + r")([-_](cli|generic|command|cmd|exec|run|tool))?)$"
     },
     "code": {"regex": _CODE},
     "database": {
-        "regex": r"(?i)^(.*[^a-z])?([a-z]*(sql|query)|"
-        + _either(_DATABASES)
-        + r"|(run|exec|execute)(sql|query|queries))([^a-z].*)?$"
+        "all": [
+            {
+                "regex": r"(?i)^(.*[^a-z])?([a-z]*(sql|query)|"
+                + _either(_DATABASES)
+                + r"|(run|exec|execute)(sql|query|queries))([^a-z].*)?$"
+            },
+            {"not": {"regex": r"(?i)doc|know|search|wiki|(^|[^a-z])web|faq|help|explain|schema|semantic|memory"}},
+        ]
     },
     "destructive": _DESTRUCTIVE,
 }
@@ -154,7 +162,8 @@ _BESIDE = frozenset(["args", "arguments", "argv", "params", "parameters"])
 """Arguments that hold the rest of the words where the command is the program alone."""
 _DEEPEST = 6
 _NAMED_CLIENT = re.compile(
-    rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})(?:[-_](?:cli|generic|command|cmd|exec|run|tool))?$"
+    rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})"
+    r"(?:[-_](?:cli|generic|command|cmd|exec|run|tool))?$"
 )
 _RUNS_CODE = re.compile(_CODE)
 _INTERPRETERS: Mapping[str, str] = {

@@ -13,7 +13,7 @@ from .checks import shown, words_of
 from .interface import JSON
 from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
-from .shell_programs import SHELLS, takes_verb, verbs_of
+from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
 from .shell_wrappers import inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
@@ -159,7 +159,7 @@ def _scratch_of(text: str) -> frozenset[str]:
 def _writes_nothing(words: Sequence[str]) -> bool:
     """Return whether a command writes nothing, so that its redirection only empties a file."""
     match words:
-        case [] | [":" | "true" | "false" | "exec"] | ["echo" | "printf", "" | "-n"] | ["echo", "-n", ""]:
+        case [] | [":" | "true" | "false" | "exec" | "echo"] | ["echo" | "printf", "" | "-n"] | ["echo", "-n", ""]:
             return True
         case ["cat" | "head" | "tail", "/dev/null"]:
             return True
@@ -389,7 +389,8 @@ _ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 def sql_views(value: JSON) -> Iterator[SqlView]:
     """Yield the SQL in a value: the text itself, and what shell commands in it hand to a database client."""
     if isinstance(value, str):
-        yield read_sql(value)
+        if _SEVERAL_WORDS.search(value):
+            yield read_sql(value)
         yield from _in_shell(read_shell(value))
     elif isinstance(value, Mapping):
         for element in value.values():
@@ -408,6 +409,10 @@ def _in_shell(view: ShellView) -> Iterator[SqlView]:
             yield from (read_sql(text) for text in _option_values(word.text))
         yield from _at_run_time(command)
     for command in view.commands:
+        if command not in clients and has_verbs(command.name):
+            for option, word in pairwise(command.words):
+                if _GIVES_STATEMENT.fullmatch(option.text) and _SEVERAL_WORDS.search(word.text):
+                    yield read_sql(word.text)
         if INTERPRETER.fullmatch(command.name):
             yield from _in_code([*command.words, *command.inputs])
     broken = [doubt.message for doubt in view.doubts if doubt.kind == SYNTAX]
@@ -421,6 +426,8 @@ def _may_be_client(command: Command) -> bool:
     return "sql" in command.name and _PROGRAM.fullmatch(command.name) is not None
 
 
+_GIVES_STATEMENT = re.compile(r"-[ceqQ]|--(?:execute|query|sql|statement|command)")
+"""Options of any program whose value may be a statement."""
 _OPENS_FILES = re.compile(
     r"\battach\b|\.(?:open|restore|read|load|import|shell|system)\b|\bload_extension\b", re.IGNORECASE
 )

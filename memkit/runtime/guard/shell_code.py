@@ -97,7 +97,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"php[\d.]*",
-        r"\b(?:unlink|rmdir)\s*\(|->\s*(?:truncate|delete|forceDelete)\s*\(|['\"](?:unlink|rmdir)['\"]",
+        r"\b(?:unlink|rmdir)\s*\(|(?:->|::)\s*(?:truncate|delete|forceDelete|destroy)\s*\(|['\"](?:unlink|rmdir)['\"]",
         rf"\bftruncate\s*\(|\bfile_put_contents\s*\([^,()]{{1,200}},\s*{_NOTHING}",
     ),
     (r"lua[\d.]*|luajit", r"\bos\s*\.\s*remove\b", r"(?!)"),

@@ -20,8 +20,8 @@ def takes_verb(name: str) -> bool:
 
 
 _ONE_VERB = words_of(
-    "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli apt apt-get"
-    " aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge flatpak gem"
+    "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli apt"
+    " apt-get docker podman aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge flatpak gem"
 )
 """Programs whose first word is a verb, and the next ones names."""
 _TWO_VERBS = words_of("memkit")
@@ -36,11 +36,11 @@ _NO_VERB = words_of(
     " realpath readlink sha256sum md5sum chmod chown chgrp ping dig host nslookup open xdg-open pandoc convert"
     " ffmpeg curl wget http xh python python3 node ruby perl php psql mysql mariadb sqlite3 duckdb mongosh mongo"
     " useradd id groups pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos"
-    " info history for select case kill pkill pgrep killall fd"
+    " info history for select case command where sudo env time nohup exec kill pkill pgrep killall fd"
 )
 """Programs whose words are texts, files, names or code, and say nothing of what is done."""
 _MOST_VERBS = 3
-_LOOKS = words_of("get describe show explain help info can-i inspect man")
+_LOOKS = words_of("get describe show explain help info can-i inspect man create install build")
 """Verbs behind which stand names: ``kubectl auth can-i delete pods``."""
 _SIMULATED_BY = {
     **dict.fromkeys(("apt", "apt-get", "aptitude"), "-s"),
@@ -62,6 +62,11 @@ _LOOKING_CMDLETS = (
     "compare-",
     "convert",
 )
+
+
+def has_verbs(name: str) -> bool:
+    """Return whether words of a program's arguments may say what it does."""
+    return name not in _NO_VERB
 
 
 def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
