@@ -10,6 +10,7 @@ import json
 import os
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +23,7 @@ from memkit.errors import EnvironmentFault
 from memkit.runtime.loop.journal_file import JournalError, read_entries
 from memkit.runtime.memory.index.chains import TamperedLine
 from memkit.runtime.memory.interface import ShardProblem
-from memkit.runtime.memory.log.check import Examined, ShardPiece, dangling_events, examined, pieces, says_the_same
+from memkit.runtime.memory.log.check import DanglingEvents, Examined, ShardPiece, examined, pieces, says_the_same
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked, require_inside, whole_file
 from memkit.runtime.memory.log.links import claimed_link
@@ -54,6 +55,7 @@ class Findings:
     """What is wrong with an archive and what only deserves a look."""
 
     shards: Mapping[str, Examined]
+    """What they hold only where a repair may have to change it."""
     losses: Sequence[Loss]
     strays: Sequence[tuple[ShardProblem, Path]]
     problems: tuple[ShardProblem, ...]
@@ -65,13 +67,29 @@ def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
 
     A line of git's that is not ``genuine`` is not missed.
     """
-    shards = {shard.path: shard for shard in examined(log)}
-    warnings = [*dangling_events(shards)]
-    lost: list[Loss] = []
+    warnings: list[ShardProblem] = []
+    committed: Mapping[tuple[str, str], str] = {}
     try:
-        lost = losses(git, shards, genuine)
+        committed = _committed(git) if git.is_repository() else {}
     except EnvironmentFault as error:
         warnings.append(ShardProblem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for path, id in committed:
+        ids[path].add(id)
+    shards, dangling = dict[str, Examined](), DanglingEvents()
+    for shard in examined(log):
+        dangling.look_at(shard)
+        ids[shard.path] -= {id for id in ids[shard.path] if _blob_id(shard.data, id) == id}
+        # What a repair does not change is let go: an archive may be larger than memory.
+        is_whole = not shard.problems and not ids[shard.path]
+        shards[shard.path] = Examined(shard.path, b"", (), ()) if is_whole else shard
+    lost: list[Loss] = []
+    try:
+        changed = {key: source for key, source in committed.items() if key[1] in ids[key[0]]}
+        lost = losses(git, changed, shards, log, genuine)
+    except EnvironmentFault as error:
+        warnings.append(ShardProblem("git-unread", "archive", 0, f"Nothing was compared with git: {error}"))
+    warnings = [*dangling.problems(), *warnings]
     strays = list(misplaced(root))
     found = [problem for shard in shards.values() for problem in shard.problems]
     found += [problem for loss in lost for problem in loss.problems()]
@@ -89,7 +107,7 @@ def repair(root: Path, log: Log, git: Git, moment: datetime, genuine: Genuine) -
     """
     with locked(lock_file(root), timeout=LOCK_SECONDS):
         findings = find_problems(root, log, git, genuine)
-        shelf = _Shelf(root, f"{moment:%Y%m%dT%H%M%SZ}")
+        shelf = _Shelf(root, log, f"{moment:%Y%m%dT%H%M%SZ}")
         fixed = [problem for problem in (*findings.warnings, *findings.problems) if problem.code in REPAIRED]
         for path in sorted(
             {problem.path for problem in fixed if problem.path in findings.shards}
@@ -102,8 +120,9 @@ def repair(root: Path, log: Log, git: Git, moment: datetime, genuine: Genuine) -
 class _Shelf:
     """Where what a repair takes away is kept."""
 
-    def __init__(self, root: Path, moment: str) -> None:
+    def __init__(self, root: Path, log: Log, moment: str) -> None:
         self._root = root
+        self._log = log
         self._moment = moment
 
     def rewrite(self, path: str, findings: Findings) -> None:
@@ -123,11 +142,11 @@ class _Shelf:
 
     def clear(self, findings: Findings) -> list[ShardProblem]:
         """Move away the files that look like shards and hold nothing that the shards lack."""
-        known = {piece.id for shard in findings.shards.values() for piece in shard.pieces if piece.data is not None}
+        misplaced = [one for one in findings.strays if one[0].code == "misplaced-shard" and one[1].is_file()]
+        held = (piece for shard in (examined(self._log) if misplaced else ()) for piece in shard.pieces)
+        known = {piece.id for piece in held if piece.data is not None}
         fixed = []
-        for problem, path in findings.strays:
-            if problem.code != "misplaced-shard" or not path.is_file():
-                continue
+        for problem, path in misplaced:
             content = path.read_bytes()
             if {piece.id for piece in pieces(content) if piece.data is not None} <= known:
                 self._keep("repaired", _flat(problem.path), content)
@@ -226,17 +245,43 @@ class Loss:
             yield ShardProblem("tampered", place, now.number, message)
 
 
-def losses(git: Git, shards: Mapping[str, Examined], genuine: Genuine) -> list[Loss]:
-    """Return what the shards of the working tree lack of what git has; nothing outside of a repository."""
-    if not git.is_repository():
-        return []
+def losses(
+    git: Git, changed: Mapping[tuple[str, str], str], shards: dict[str, Examined], log: Log, genuine: Genuine
+) -> list[Loss]:
+    """Return what the shards of the working tree lack of those that git has otherwise.
+
+    Args:
+        git: The repository.
+        changed: Path and id of what git has otherwise, and where.
+        shards: Of the working tree; those into which its lines went are taken in whole.
+        log: All of them.
+        genuine: Says whether somebody who may wrote a line.
+    """
+    committed = list(_committed_shards(git, changed))
+    standing = _standing(shards)
+    elsewhere = {
+        line.id
+        for shard in committed
+        for line in shard.lines
+        if not any(says_the_same(piece, line.content) for _, piece in standing.get(line.id, ()))
+    }
+    if elsewhere:
+        for shard in examined(log):
+            if not shards[shard.path].pieces and any(piece.id in elsewhere for piece in shard.pieces):
+                shards[shard.path] = shard
+        standing = _standing(shards)
+    found = (_loss(shard, shards, standing, genuine) for shard in committed)
+    return [loss for loss in found if loss.missing or loss.edited]
+
+
+def _standing(shards: Mapping[str, Examined]) -> dict[str, list[tuple[str, ShardPiece]]]:
+    """Return where the lines of each id stand."""
     standing: dict[str, list[tuple[str, ShardPiece]]] = {}
     for path, shard in shards.items():
         for piece in shard.pieces:
             if piece.data is not None:
                 standing.setdefault(piece.id, []).append((path, piece))
-    found = (_loss(shard, shards, standing, genuine) for shard in _committed_shards(git, shards))
-    return [loss for loss in found if loss.missing or loss.edited]
+    return standing
 
 
 def _loss(
@@ -258,8 +303,16 @@ def _loss(
     return Loss(shard, tuple(missing), tuple(edited), shard.path not in shards)
 
 
-def _committed_shards(git: Git, shards: Mapping[str, Examined]) -> Iterator[CommittedShard]:
-    """Yield the shards that git has otherwise than the working tree."""
+def _committed_shards(git: Git, changed: Mapping[tuple[str, str], str]) -> Iterator[CommittedShard]:
+    """Yield the shards of some paths and ids."""
+    contents = GitObjects(git).read_many(id for _, id in changed)
+    for (path, id), source in changed.items():
+        lines = tuple(piece for piece in pieces(contents[id]) if piece.data is not None)
+        yield CommittedShard(path, source, lines)
+
+
+def _committed(git: Git) -> Mapping[tuple[str, str], str]:
+    """Return path and id of every shard that git has, and what has it."""
     objects = GitObjects(git)
     wanted: dict[tuple[str, str], str] = {}
     if head := git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
@@ -271,19 +324,11 @@ def _committed_shards(git: Git, shards: Mapping[str, Examined]) -> Iterator[Comm
         if staged and staged["stage"] != "1" and _SHARD.fullmatch(staged["path"]):
             side = "the branch that is being merged" if staged["stage"] == "3" else "the branch merged into"
             wanted.setdefault((staged["path"], staged["id"]), side)
-    changed = {key: source for key, source in wanted.items() if _blob_id(key, shards) != key[1]}
-    contents = objects.read_many(id for _, id in changed)
-    for (path, id), source in changed.items():
-        lines = tuple(piece for piece in pieces(contents[id]) if piece.data is not None)
-        yield CommittedShard(path, source, lines)
+    return wanted
 
 
-def _blob_id(key: tuple[str, str], shards: Mapping[str, Examined]) -> str:
-    """Return what git would call the shard of the working tree."""
-    path, id = key
-    if path not in shards:
-        return ""
-    data = shards[path].data
+def _blob_id(data: bytes, id: str) -> str:
+    """Return what git would call some bytes, by the kind of digest that ``id`` is."""
     named = b"blob %d\0" % len(data) + data
     return (sha1(named, usedforsecurity=False) if len(id) == 40 else sha256(named)).hexdigest()
 

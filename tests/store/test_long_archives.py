@@ -11,6 +11,8 @@ import pytest
 from shards import record, write
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.store.git import Git
+from memkit.store.repair import find_problems
 
 A_SHARD = 1_000
 
@@ -42,8 +44,9 @@ def peak(action: Callable[[], object]) -> int:
         lambda store: sum(1 for _ in store.told(user_id="ada", status="held")),
         lambda store: sum(1 for _ in store.export("ada")),
         lambda store: len(store.check()),
+        lambda store: len(find_problems(store.path, store.log, Git(store.path), lambda shard, line: True).problems),
     ],
-    ids=["list", "export", "check"],
+    ids=["list", "export", "check", "fsck"],
 )
 def test_four_times_as_many_records_take_no_more_memory(read: Callable[[ArchivalStore], int], tmp_path: Path) -> None:
     """Two shards are held at most, or a record; of every id there are a few bytes."""

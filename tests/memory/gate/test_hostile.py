@@ -207,15 +207,15 @@ def test_nothing_makes_the_search_slow() -> None:
 def _holds_one(parsed: object, words: tuple[str, ...]) -> bool:
     """Return whether whatever a parsed pattern matches holds one of some words."""
     run = ""
-    for op, given in [*parsed, (None, None)]:  # type: ignore[misc]
+    for op, inside in [*parsed, (None, None)]:  # type: ignore[misc]
         if op is sre_constants.LITERAL:
-            run += chr(given)
+            run += chr(inside)
             continue
-        inner = {sre_constants.SUBPATTERN: [given[3]]} if op is sre_constants.SUBPATTERN else {}
+        inner = {sre_constants.SUBPATTERN: [inside[3]]} if op is sre_constants.SUBPATTERN else {}
         if op is sre_constants.BRANCH:
-            inner[op] = given[1]
-        elif op in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT) and given[0]:
-            inner[op] = [given[2]]
+            inner[op] = inside[1]
+        elif op in (sre_constants.MAX_REPEAT, sre_constants.MIN_REPEAT) and inside[0]:
+            inner[op] = [inside[2]]
         ways = inner.get(op, [])
         if any(word in run for word in words) or (ways and all(_holds_one(way, words) for way in ways)):
             return True

@@ -211,21 +211,31 @@ def _repeated_ids(log: Log) -> set[int] | None:
     return {one for one, other in pairwise(sorted(hashes)) if one == other}
 
 
-def dangling_events(shards: Mapping[str, Examined]) -> list[ShardProblem]:
-    """Return the events about a record that is in no shard.
+class DanglingEvents:
+    """The events about a record that is in no shard.
 
     That is no damage by itself: a pull may bring an event before its record. It is worth a look when nothing more is
     to come.
     """
-    valid = [(path, piece) for path, shard in shards.items() for piece in shard.pieces if piece.data is not None]
-    known = {piece.id for _, piece in valid if piece.data is not None and "op" not in piece.data}
-    found = []
-    for path, piece in valid:
-        data = piece.data or {}
-        if data.get("op") in ABOUT_A_RECORD and data["target"] not in known:
-            message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
-            found.append(ShardProblem("dangling-event", path, piece.number, message))
-    return found
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+        """Hashes of the ids of records."""
+        self._waiting: list[tuple[int, ShardProblem]] = []
+
+    def look_at(self, shard: Examined) -> None:
+        """Take in what a shard holds; nothing of it is kept but what may be named."""
+        for piece in shard.pieces:
+            data = piece.data or {}
+            if data.get("op") in ABOUT_A_RECORD and (target := hash(data["target"])) not in self._known:
+                message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
+                self._waiting.append((target, ShardProblem("dangling-event", shard.path, piece.number, message)))
+            elif data and "op" not in data:
+                self._known.add(hash(piece.id))
+
+    def problems(self) -> list[ShardProblem]:
+        """Return those whose record did not come."""
+        return [problem for target, problem in self._waiting if target not in self._known]
 
 
 def _encoding_problems(path: str, data: bytes) -> Iterator[ShardProblem]:
