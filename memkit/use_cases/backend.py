@@ -172,7 +172,7 @@ def move_archive(
         raise StoreFault(f"{first.path}:{first.line}: {first.code}: repair the archive first, with 'memkit fsck'.")
     source, other = workspace.archive.log, workspace.log_at(to)
     try:
-        _require_room(workspace, other)
+        _require_room(workspace, source, other)
         if dry_run:
             found = counted_in(source)
             return Move(origin.shown, target.shown, found.records, len(found.users), verified=False)
@@ -184,9 +184,19 @@ def move_archive(
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
 
 
-def _require_room(workspace: Workspace, other: Log) -> None:
-    """Raise ``StoreFault`` where a move to files would mix with shards that lie there."""
+OTHER_MEMORY = "That database holds other memory already. Give an empty one; nothing was changed here."
+
+
+def _require_room(workspace: Workspace, source: Log, other: Log) -> None:
+    """Raise ``StoreFault`` where a move would mix with what lies there, before anything is written."""
     if not isinstance(other, ShardLog):
+        from memkit.runtime.backends.moving import Passage
+        from memkit.runtime.backends.postgres_sink import PostgresSink
+
+        other.require_free()  # type: ignore[attr-defined]
+        course = Passage(source, parts=True, key=Witness(workspace.root).relinking_key)
+        if PostgresSink(other).holds_other_than(course.rest()):  # type: ignore[arg-type]
+            raise StoreFault(OTHER_MEMORY)
         return
     shards = [workspace.root / "archive" / shard for shard in other.shards()]
     if shards and not (state_folder(workspace.root) / MOVING / PUTTING).exists():
@@ -212,7 +222,7 @@ def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Calla
     with _writers_wait(workspace, source):
         bring(course, sink, said.note, tell)
         if isinstance(sink, PostgresSink) and sink.holds_more:
-            raise StoreFault("That database holds other memory already. Give an empty one; nothing was changed here.")
+            raise StoreFault(OTHER_MEMORY)
         if not sink.stands():
             raise EnvironmentFault("What arrived is not what was sent. The old side serves on; nothing is lost.")
         source.claim(other.shown)  # type: ignore[attr-defined]

@@ -234,6 +234,24 @@ def test_a_process_holds_ten_connections_and_the_next_change_waits(open_at: Open
     assert max(most) <= postgres_server.MOST_CONNECTIONS == 10
 
 
+def test_ten_thousand_who_ask_share_ten_connections(open_at: OpenArchive, url: str, owner: str) -> None:
+    """Each of 10,000 archives of a process gets its answer, from 64 threads, and none opens a connection for itself."""
+    open_at().offer(Draft("Ann prefers espresso"), ANN)
+    most = list[int]()
+
+    def asked(number: int) -> int:
+        server = postgres_server.PostgresServer(url)
+        if number % 500 == 0:
+            most.append(connections(owner))
+        return server.asked(lambda one: int((one.execute("SELECT %s::int", (number,)).fetchone() or (-1,))[0]))
+
+    with ThreadPoolExecutor(64) as pool:
+        assert list(pool.map(asked, range(10_000))) == list(range(10_000))
+
+    assert len(most) == 20
+    assert max(most) <= postgres_server.MOST_CONNECTIONS
+
+
 def test_a_child_that_was_forked_has_connections_of_its_own(open_at: OpenArchive) -> None:
     """It never speaks on its parent's, and both go on."""
     archive = open_at()

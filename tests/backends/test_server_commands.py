@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -256,6 +258,58 @@ def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url
 
     assert code == 1 and "tampered" in {one["code"] for one in found["data"]["problems"]}
     assert "blue" not in memkit("memory", "search", "bicycle", "--user", "bob")[1]
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("UPDATE memkit.store SET version = 99", "Upgrade memkit-agent"),
+        ("REVOKE ALL ON ALL TABLES IN SCHEMA memkit FROM app", "memkit backend migrate"),
+        ("REVOKE ALL ON SCHEMA memkit FROM app", "memkit backend migrate"),
+        ("DROP SCHEMA memkit CASCADE", "memkit backend migrate"),
+        (
+            "DROP SCHEMA memkit CASCADE; CREATE SCHEMA memkit; GRANT USAGE ON SCHEMA memkit TO app",
+            "another application",
+        ),
+        ("DROP TABLE memkit.lines; CREATE TABLE memkit.lines(a int); GRANT ALL ON memkit.lines TO app", "does not fit"),
+    ],
+)
+def test_a_database_that_fits_no_more_is_one_line_at_every_command(
+    memkit: Memkit, url: str, owner: str, harm: str, said: str
+) -> None:
+    """Whoever asks, writes or looks after it gets exit 3, what is wrong and what to do, and no empty answer."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(harm)
+
+    for words in (["memory", "search", "tea", "--user", "cy"], ["memory", "add", "Cy has a cat", "--user", "cy"]):
+        code, out, err = memkit(*words)
+        assert (code, err.count("\n"), out) == (3, 1, ""), err
+        assert said in err
+    assert "lines(a int)" in harm or memkit("backend", "status")[0] == 3  # that asks for no line
+
+
+def test_two_stores_do_not_share_a_database(memkit: Memkit, store: Path, url: str, tmp_path: Path) -> None:
+    """A second store does not move there, by name or by what lies there, and none of its lines ever stands there."""
+    second = shutil.copytree(store, tmp_path / "second", symlinks=True)
+    settings = second / "memkit.yaml"
+    (settings_name,) = re.findall("(?m)^name: .*$", settings.read_text())
+    settings.write_text(re.sub("(?m)^name: .*$", "name: second", settings.read_text()))
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    assert memkit("memory", "add", "Eve has a boat", "--user", "eve", at=second)[0] == 0
+
+    code, _, err = memkit("backend", "move", "--to", url, "--yes", at=second)
+
+    assert (code, "another store" in err) == (3, True)
+    settings.write_text(re.sub("(?m)^name: .*$", settings_name, settings.read_text()))
+    code, _, err = memkit("backend", "move", "--to", url, "--yes", at=second)
+    assert (code, "other memory" in err) == (3, True), "also where both have one name"
+    assert memkit("backend", "move", "--to", url, "--dry-run", at=second)[0] == 3
+    assert "boat" in memkit("memory", "search", "boat", "--user", "eve", at=second)[1], "nothing was lost there"
+    assert "boat" not in memkit("memory", "search", "boat", "--user", "eve")[1]
+    assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann")[1]
 
 
 def test_files_that_were_moved_away_take_no_lines(store: Path) -> None:

@@ -196,6 +196,12 @@ class PostgresLog:
         query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
         self.asked(lambda one: one.execute(query, (self._name, moved_to)))
 
+    def require_free(self) -> None:
+        """Raise ``BackendUnfit`` where another store's memory lies here; one that moved away left its place."""
+        row = self.asked(lambda one: one.execute(f"SELECT name, moved_to FROM {SCHEMA}.store").fetchone())
+        name, moved_to = row or ("", "")
+        self.require_own("" if moved_to else name, "")
+
     def clear(self) -> None:
         """Delete every line: they were brought elsewhere, and proven to be there."""
         users = list(dict.fromkeys(user for user, *_ in self.extent()))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from .moving import WRITTEN_AT_ONCE, ChainLine, Digests
 from .postgres import PostgresLog, Staged, insert_all, new_epoch, shard_of
 
@@ -16,6 +19,13 @@ class PostgresSink:
         self._waiting: dict[tuple[str, str], Staged] = {}
         self._count = 0
         self._digests = Digests()
+
+    def holds_other_than(self, lines: Iterable[ChainLine]) -> bool:
+        """Return whether the database holds more than some of ``lines``, which are read only where it holds any."""
+        reached: Counter[tuple[str, str]] = Counter()
+        for one in lines if self._known else ():
+            reached[one.chain] += len(one.line)
+        return any(size > reached[chain] for chain, (size, _) in self._known.items())
 
     @property
     def holds_more(self) -> bool:
