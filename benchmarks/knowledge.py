@@ -207,6 +207,23 @@ def large_graph(count: int) -> Iterator[dict[str, Any]]:
     yield _row(f"graph of {count:,} relations: rebuild of the index, s", round(rebuilt, 1), 30)
 
 
+def many_names(count: int) -> Iterator[dict[str, Any]]:
+    """Yield what a step, a way and a question take around one person of so many other names."""
+    told = [("Maria", "is also called", f"Alias{number}") for number in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        _write_told(root, [*told, ("Maria", "works for", "Galp"), ("Galp", "makes", "fuel")])
+        with ArchivalStore(root) as archive:
+            archive.rebuild()
+            some = [f"Alias{number}" for number in range(0, count, count // 20)]
+            steps = _times(lambda name: archive.relation_graph(USER, around=name), ["Maria", *some])
+            way = _times(lambda name: archive.relation_graph(USER, between=(name, "fuel")), some)
+            asked = _times(lambda name: archive.search(f"what does {name}'s employer make?", user_id=USER), some)
+    yield _row(f"one person of {count:,} other names: one step, ms", steps, 5)
+    yield _row(f"one person of {count:,} other names: the way to what her employer makes, ms", way, 100)
+    yield _row(f"one person of {count:,} other names: a question that needs both, ms", asked, None)
+
+
 def _times(ask: Callable[[str], object], names: Sequence[str]) -> float:
     ask(names[0])
     taken = []
@@ -221,16 +238,23 @@ def _write(root: Path, count: int) -> None:
     """Write as many relations between people, firms and places as a shard of records."""
     draws = random.Random(7)
     people = count // 3
+    told = []
+    for number in range(count):
+        verb, other = (
+            ("reports to", f"Person{draws.randrange(people)}"),
+            ("works for", f"Firm{draws.randrange(people // 20 + 1)}"),
+            ("lives in", f"Place{draws.randrange(people // 20 + 1)}"),
+        )[number // people % 3]
+        told.append((f"Person{number % people}", verb, other))
+    _write_told(root, told)
+
+
+def _write_told(root: Path, told: Sequence[tuple[str, str, str]]) -> None:
+    """Write relations as a shard of records."""
     folder = root / "archive" / "2026-01"
     folder.mkdir(parents=True)
     with (folder / "bench.jsonl").open("w", encoding="utf-8") as shard:
-        for number in range(count):
-            who = f"Person{number % people}"
-            verb, other = (
-                ("reports to", f"Person{draws.randrange(people)}"),
-                ("works for", f"Firm{draws.randrange(people // 20 + 1)}"),
-                ("lives in", f"Place{draws.randrange(people // 20 + 1)}"),
-            )[number // people % 3]
+        for number, (who, verb, other) in enumerate(told):
             data = {
                 "about": [who, other], "actor": "person", "created_at": "2026-01-01T00:00:00.000000Z",
                 "id": f"01KDVM0000{number:016d}", "relation": {"object": other, "predicate": verb, "subject": who},
@@ -251,6 +275,7 @@ def main() -> None:
     parser.add_argument("--relations", type=int, default=100_000)
     options = parser.parse_args()
     rows = [*two_steps(), *multi_hop(), *contradictions(), *drawn_facts(), *large_graph(options.relations)]
+    rows += many_names(options.relations // 10)
     print_rows(rows, as_json=options.json)
 
 

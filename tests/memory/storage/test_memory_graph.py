@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -196,6 +197,30 @@ def test_a_long_chain_of_names_is_one_thing(archive: ArchivalStore) -> None:
     tell(archive, *(f"Firm{n} was renamed to Firm{n + 1}" for n in range(count)), "Anna works for Firm0")
 
     assert told(archive.relation_graph("ada", around="Anna")) == {("Anna", "works for", f"Firm{count}")}
+
+
+def test_a_thing_of_very_many_names_is_walked_like_any_other(archive: ArchivalStore) -> None:
+    """Each of its names leads to it and to what is told of it; a step costs the same with six times as many names."""
+    tell(archive, "Anna works for Galp", "Galp makes fuel")
+
+    def called(start: int, end: int) -> None:
+        for number in range(start, end):
+            data = {"subject": "Anna", "predicate": "is also called", "object": f"Alias{number}"}
+            draft = Draft(f"Anna is also called Alias{number}", extra={"relation": data})
+            archive.offer(draft, ADA)
+
+    called(0, 60)
+    few = steps(lambda: archive.relation_graph("ada", around="Anna"))
+    called(60, 360)
+    many = steps(lambda: archive.relation_graph("ada", around="Anna"))
+
+    assert many < 1.5 * few
+    for name in ("Anna", "Alias0", "Alias200", "Alias359"):
+        assert [tie.relation for tie in archive.relation_graph("ada", around=name).edges] == ["works for"]
+        assert len(archive.relation_graph("ada", between=(name, "fuel")).edges) == 2
+    assert "Galp makes fuel" in answers(archive, "what does Alias7's employer make?")
+    # Who is erased goes by every name.
+    assert {("alias0",), ("alias200",), ("alias359",), ("anna",)} <= set(archive.callings("ada", "Anna"))
 
 
 def test_a_name_that_nobody_has_is_said_with_the_known_ones(archive: ArchivalStore) -> None:

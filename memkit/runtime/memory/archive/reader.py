@@ -4,6 +4,7 @@ A search at the command line is a process of its own, so what only some question
 """
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -631,13 +632,17 @@ class ArchiveReader:
         from ..index.steps import callings
 
         with self._reading(user_id):
-            return callings(text, self._graph(user_id, list(self._corpora(user_id)), None))
+            # Who is erased goes by every name, however many that are.
+            return callings(text, self._graph(user_id, list(self._corpora(user_id)), None, sys.maxsize))
 
-    def _graph(self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None) -> "MemoryGraph":
-        from ..index.graph import MemoryGraph
+    def _graph(
+        self, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, most_names: int | None = None
+    ) -> "MemoryGraph":
+        from ..index.graph import MOST_NAMES, MemoryGraph
 
         foreign = (lambda id: bool(self._strangers(id, user_id))) if self.foreign is not None else (lambda id: False)
-        return MemoryGraph([one.database.sql for one in corpora], user_id, as_of=as_of, is_foreign=foreign)
+        databases, most = [one.database.sql for one in corpora], most_names or MOST_NAMES
+        return MemoryGraph(databases, user_id, as_of=as_of, is_foreign=foreign, most_names=most)
 
     def _steps(
         self, query: str, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, k: int

@@ -161,7 +161,7 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
 
 
 def _is_read(text: str, user_text: str) -> bool:
-    """Return whether ``text`` is a statement that the rules read in what the user said: "she" is whoever she is there."""
+    """Return whether ``text`` is a statement that the rules read in what the user said, where "she" has a name."""
     read = (one for told in read_message(sentences_of(user_text), user_text) for one in told)
     return plain(text) in {plain(one.text) for one in read}
 

@@ -20,6 +20,8 @@ SELF = "="
 """Begins the key of a user, whom records call "I"."""
 MOST_SPOKEN = 8
 """Names of one thing that are looked for in texts."""
+MOST_NAMES = 32
+"""Other names of one thing that are followed from it, those that were told last; each of them all leads to it."""
 MOST_STEPS = 12
 """Between two things; a longer way says nothing about either."""
 ENDABLE = frozenset(("works for", "lives in"))
@@ -31,6 +33,11 @@ KINDS = (ORGANISATION, PLACE, PERSON)
 COLUMNS = """relations.document, s_name, s_role, s_shown, label, family, s_kind, o_kind, moves, relations.ended, o_name,
              o_role, o_shown, since, until, gives, told, begins, tainted, stranger, records.id"""
 ASKED_AT_ONCE = 400
+WITH_ROLE = ("s_role!=''", "o_role!=''")
+"""Rows whose subject, or object, is somebody's such and such."""
+UNBOUNDED = 1 << 40
+NAMING = f"label='{ALIAS.label}'"
+"""Rows that give something another name."""
 
 
 class RelationRow(NamedTuple):
@@ -155,13 +162,23 @@ class MemoryGraph:
         *,
         as_of: datetime | None = None,
         is_foreign: Callable[[str], bool] = lambda record_id: False,
+        most_names: int = MOST_NAMES,
     ) -> None:
-        """Walk what lies in ``databases``; ``is_foreign`` says of a record that nobody here vouches for its writer."""
+        """Walk what lies in ``databases``.
+
+        Args:
+            databases: The indexes.
+            user_id: Who asks.
+            as_of: The moment that is asked about; now without one.
+            is_foreign: Says of a record that nobody here vouches for its writer.
+            most_names: So many other names of one thing are followed from it.
+        """
         self.user_id = user_id
         self._databases = databases
         self._moment = normal_time(as_of) if as_of else ""
         self._day = self._moment[:10]
         self._is_foreign = is_foreign
+        self._most_names = most_names
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._canonicals: dict[str, str] = {}
         self._qualifiers: dict[str, set[str]] = {}
@@ -264,9 +281,9 @@ class MemoryGraph:
         wanted = list(names)
         return {name for sql in self._databases for name in names_among(sql, wanted)}
 
-    def spoken(self, id: str) -> tuple[str, ...]:
+    def spoken(self, id: str, most: int = MOST_SPOKEN) -> tuple[str, ...]:
         """Return the names by which texts may speak of something; none where another thing shares them."""
-        names = [name for name in self._names(id) if not name.startswith(SELF)][:MOST_SPOKEN]
+        names = [name for name in self._names(id) if not name.startswith(SELF)][:most]
         return () if "(" in id or any(len(self._told_apart(name)) > 1 for name in names) else tuple(names)
 
     def title(self, id: str) -> str:
@@ -314,7 +331,7 @@ class MemoryGraph:
     def _qualify(self, names: Collection[str]) -> None:
         wanted = [name for name in names if name not in self._qualifiers]
         self._qualifiers |= {name: set() for name in wanted}
-        for row in self._rows("s_role!=''", s_name=wanted) + self._rows("o_role!=''", o_name=wanted):
+        for row in self._rows(WITH_ROLE[0], s_name=wanted) + self._rows(WITH_ROLE[1], o_name=wanted):
             for name, role in ((row.s_name, row.s_role), (row.o_name, row.o_role)):
                 if role and name in self._qualifiers and not self._is_tainted(row):
                     self._qualifiers[name].add(role)
@@ -336,7 +353,7 @@ class MemoryGraph:
         seen, frontier, named = set(todo), set(todo), list[RelationRow]()
         while frontier:
             found: set[str] = set()
-            for row in self._rows(f"label='{ALIAS.label}'", s_name=frontier, o_name=frontier):
+            for row in self._rows(NAMING, s_name=frontier, o_name=frontier):
                 named.append(row)
                 if not self._is_tainted(row) and row.s_name and row.o_name:
                     links[row.s_name].add(row.o_name)
@@ -347,9 +364,13 @@ class MemoryGraph:
         for name in seen:
             if name not in self._aliases:
                 joined = _component(name, links)
+                # A thing of very many names may be known by others of them, which keep its key.
+                known = sorted({self._canonicals[one] for one in joined if one in self._canonicals})
+                joined.update(other for one in known for other in self._aliases[one])
+                first = known[0] if known else min(joined, key=lambda one: (not one.startswith(SELF), one))
                 self._aliases.update(dict.fromkeys(joined, tuple(sorted(joined))))
-                first = min(joined, key=lambda one: (not one.startswith(SELF), one))
                 self._canonicals.update(dict.fromkeys(joined, first))
+        self._qualify({name for row in named for name in (row.s_name, row.o_name) if name})
         for row in sorted(named, key=lambda row: row.told):
             self._name(row)
 
@@ -386,7 +407,7 @@ class MemoryGraph:
         found: dict[tuple[object, ...], RelationRow] = {}
         for number, sql in enumerate(self._databases):
             for column, values in wanted.items():
-                for row in rows_where(sql, column, values, self._moment, only) if values else ():
+                for row in rows_where(sql, column, values, self._moment, only, self._most_names) if values else ():
                     found[number, *row] = row
         return list(self._clean([found.values()]))
 
@@ -545,22 +566,31 @@ def _role_shown(role: str, user_id: str) -> str:
 
 
 def rows_where(
-    sql: sqlite3.Connection, column: str, values: Collection[str], moment: str = "", only: str = ""
+    sql: sqlite3.Connection, column: str, values: Collection[str], moment: str, only: str, most_names: int
 ) -> Iterator[RelationRow]:
     """Yield the relations of live records whose ``column`` is one of ``values``, or of those live at a moment.
 
-    ``only`` is a condition that the program itself writes.
+    ``only`` is a condition that the program itself writes. Of what only gives other names to one of ``values``, the
+    ``most_names`` that were told last are read: what has ten thousand names is no harder to walk than what has one.
     """
     state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
-    extra = f" AND {only}" if only else ""
-    ordered = iter(sorted(values))
+    # Without this, SQLite would not know that an index of the rows with a role serves.
+    state += f" AND {column}!=''" if column in ("gives", "s_role", "o_role") else ""
+    state += f" AND {only}" if only and only != NAMING else ""
+    index = {WITH_ROLE[0]: "INDEXED BY roles_of_subject", WITH_ROLE[1]: "INDEXED BY roles_of_object"}.get(only, "")
+    shape = f"SELECT {COLUMNS} FROM relations {index} CROSS JOIN records USING(document) WHERE {column}"
+    ordered, when = iter(sorted(values)), [moment] if moment else []
     while some := list(islice(ordered, ASKED_AT_ONCE)):
-        held = f"{column} IN ({','.join('?' * len(some))})"
-        # Without this, SQLite would not know that an index of the rows with a role serves.
-        held += f" AND {column}!=''" if column in ("gives", "s_role", "o_role") else ""
-        query = f"SELECT {COLUMNS} FROM relations CROSS JOIN records USING(document) WHERE {held}{extra} AND {state}"
-        for row in sql.execute(query, (*some, *([moment] if moment else []))):
-            yield RelationRow(*row)
+        held = f"IN ({','.join('?' * len(some))})"
+        for label in ("<", ">") if only != NAMING else ():
+            query = f"{shape} {held} AND label{label}'{ALIAS.label}' AND {state}"
+            yield from map(RelationRow._make, sql.execute(query, (*some, *when)))
+        most = min(most_names, UNBOUNDED)
+        naming = sql.execute(f"{shape} {held} AND {NAMING} AND {state} LIMIT {most + 1}", (*some, *when)).fetchall()
+        if len(naming) > most:
+            newest = f"{shape}=? AND {NAMING} AND {state} ORDER BY relations.rowid DESC LIMIT {most}"
+            naming = [row for one in some for row in sql.execute(newest, (one, *when))]
+        yield from map(RelationRow._make, naming)
 
 
 def all_rows(sql: sqlite3.Connection, moment: str = "") -> Iterator[RelationRow]:
@@ -590,9 +620,10 @@ def roles_like(sql: sqlite3.Connection, roles: Sequence[str]) -> list[str]:
 def names_among(sql: sqlite3.Connection, names: Iterable[str]) -> set[str]:
     """Return those of ``names`` that something told of here has."""
     wanted, found = sorted(set(names)), set[str]()
-    for column in ("s_name", "o_name"):
-        for start in range(0, len(wanted), ASKED_AT_ONCE):
-            some = wanted[start : start + ASKED_AT_ONCE]
-            query = f"SELECT DISTINCT {column} FROM relations WHERE {column} IN ({','.join('?' * len(some))})"
-            found |= {row[0] for row in sql.execute(query, some)}
+    for start in range(0, len(wanted), ASKED_AT_ONCE):
+        some = wanted[start : start + ASKED_AT_ONCE]
+        query = f"""WITH wanted(name) AS (VALUES {",".join(["(?)"] * len(some))}) SELECT name FROM wanted
+                    WHERE EXISTS(SELECT 1 FROM relations WHERE s_name=name)
+                    OR EXISTS(SELECT 1 FROM relations WHERE o_name=name)"""
+        found |= {row[0] for row in sql.execute(query, some)}
     return found

@@ -28,6 +28,8 @@ MENTIONED = 0.9
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
 MOST_WORDS = 200
 """Words of a question that are looked up; what is longer asks nothing that a step could answer."""
+EVERY = 1 << 40
+"""Names of a thing, where none may be missed."""
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
 HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
 """Roles that lead."""
@@ -182,12 +184,14 @@ def callings(text: str, graph: MemoryGraph) -> tuple[tuple[str, ...], ...]:
         raise SeveralCalled(text, [graph.title(id) for id in apart])
     found = [] if ids and "(" in ids[0] else [_levelled(text)]
     for id in ids:
-        found += [_levelled(name) for name in graph.spoken(id)]
+        found += [_levelled(name) for name in graph.spoken(id, EVERY)]
         for tie in graph.touching([id]):
             owner, what = tie.target.partition(" (")[0], tie.relation.removesuffix(ROLE_OF.format(""))
             if tie.source == id and what != tie.relation and graph.holders(f"{owner}/{what}") == [id]:
                 whose = (
-                    [("my",), ("our",)] if owner == f"{SELF}{graph.user_id}" else map(_levelled, graph.spoken(owner))
+                    [("my",), ("our",)]
+                    if owner == f"{SELF}{graph.user_id}"
+                    else map(_levelled, graph.spoken(owner, EVERY))
                 )
                 found += [(*one, *_levelled(what)) for one in whose]
     return tuple(dict.fromkeys(filter(None, found)))
