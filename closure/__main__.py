@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Ask, write, and return 0, or 1 where memkit fails what the report does not own, 2 where a question is at fault."""
+    """Ask, write, and return 0; 1 where memkit fails what the report does not own; 2 where a question is at fault."""
     systems, suites = load_systems(), load_suites()
     options = _parser(systems, list(suites)).parse_args(words)
     chosen = [system for system in systems.values() if _is_asked(system, options)]
