@@ -106,6 +106,8 @@ FIGURE = re.compile(r"\d+(?:\.\d+)? ms")
 
 def test_a_second_run_gives_the_same_table_but_for_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs from nothing, one of them cut off in the middle and gone on with, write the same rows and page."""
+    some = {name: load_suites()[name] for name in ("governance", "recall", "access", "cost")}
+    monkeypatch.setattr(command, "load_suites", lambda: some)
     pages = []
     for name in ("one", "two"):
         monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path / name))
@@ -114,7 +116,7 @@ def test_a_second_run_gives_the_same_table_but_for_times(tmp_path: Path, monkeyp
             command.main([*words, "--suite", "governance", "--suite", "recall"])
         command.main(words)
         rows = json.loads((tmp_path / name / "report.json").read_text())
-        assert len(rows) > 40
+        assert len(rows) > 20
         page = (tmp_path / name / "report.md").read_text()
         pages.append((FIGURE.sub("", json.dumps(rows)), FIGURE.sub("", page)))
 
