@@ -65,10 +65,11 @@ def _lost(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]
 
 
 def _beaten(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
-    """Yield the figures in which somebody else is better: those of ``cost``, which nobody passes or fails alone."""
+    """Yield the figures in which somebody else is better: those of ``cost`` and ``recall``, passed or not."""
     figures: dict[str, dict[str, float]] = {}
     for cell in cells:
-        if cell.suite in ("cost", "recall") and cell.result == PASS and not systems[cell.system].is_control:
+        counts = {"cost": (PASS,), "recall": (PASS, FAIL)}.get(cell.suite, ())
+        if cell.result in counts and not systems[cell.system].is_control and cell.reason[:1].isdigit():
             figures.setdefault(f"{cell.suite}/{cell.case}", {})[cell.system] = float(cell.reason.split()[0])
     for case, of in figures.items():
         # Of recall more is better, of costs less.

@@ -78,23 +78,26 @@ class Kept:
             for system in plan.systems for suite in plan.suites
         }  # fmt: skip
 
-    def cells(self) -> dict[str, Cell]:
-        """Return what an earlier run answered; a line that was cut off is asked again."""
+    def cells(self, manners: Mapping[str, Manners]) -> dict[str, Cell]:
+        """Return what an earlier run answered, and note what it saw; a line that was cut off is asked again."""
         found = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     fields = json.loads(line)
-                    sources, cell = fields.pop("sources"), Cell(**fields)
+                    sources, seen = fields.pop("sources"), fields.pop("seen")
+                    cell = Cell(**fields)
                 except (json.JSONDecodeError, TypeError, KeyError):
                     continue
                 if self._sources.get((cell.system, cell.suite)) == sources:
                     found[cell.id] = cell
+                    manners[cell.system].note(*seen)
         return found
 
-    def add(self, cell: Cell) -> None:
-        """Keep an answer."""
-        row = {**asdict(cell), "sources": self._sources[cell.system, cell.suite]}
+    def add(self, cell: Cell, manners: Manners) -> None:
+        """Keep an answer, and where the system wanted to go until then."""
+        seen = [manners.asked, manners.outside]
+        row = {**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen}
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
@@ -129,14 +132,14 @@ def _digest_of_sources(system: System, suite: str) -> str:
 
 def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell]:
     """Return every cell of the plan, in the order of systems and suites."""
-    known = kept.cells() if kept else {}
     manners = {system.name: Manners() for system in plan.systems}
+    known = kept.cells(manners) if kept else {}
 
     def ask(system: System, suite: Suite) -> list[Cell]:
         cells = []
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
             if kept and cell.id not in known:
-                kept.add(cell)
+                kept.add(cell, manners[system.name])
             cells.append(cell)
             tell(f"{cell.result:8}{cell.id}: {cell.reason}")
         return cells
@@ -210,11 +213,11 @@ class Manners:
                 return f"it asks a model for every text; {said}"
         return ""
 
-    def note(self, subject: Subject) -> None:
+    def note(self, asked: Sequence[str], outside: Sequence[str]) -> None:
         """Keep what a subject did."""
         with self._lock:
-            self.asked += [place for place in subject.asked if place not in self.asked]
-            self.outside += [path for path in subject.outside if path not in self.outside]
+            self.asked += [place for place in asked if place not in self.asked]
+            self.outside += [path for path in outside if path not in self.outside]
 
     def cells(self, plan: Plan, system: System) -> Iterable[Cell]:
         """Return the two cells about it."""
@@ -253,7 +256,7 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
         with Subject(system.adapter, python, dict(variables)) as subject:
             subject.patience = float("inf") if system.is_ours else began + PATIENCE - time.monotonic()
             yield subject
-        manners.note(subject)
+        manners.note(subject.asked, subject.outside)
 
     try:
         # A server of its own for each case: what another one left in its log is not this one's.

@@ -80,3 +80,68 @@ class Leftover(GrepFiles):
         with (self.folder / "cache.bin").open("ab") as file:
             file.write(base64.b64encode(b"x" + text.encode()))
         return super().remember(user, text, via)
+
+
+class Unsynced(GrepFiles):
+    """Writes at once and never asks the disk to keep it."""
+
+    def remember(self, user: str, text: str, via: str = "user") -> str:
+        """Append a line."""
+        with self._file(user).open("a") as file:
+            file.write(text + "\n")
+        return text
+
+
+class Renamed(GrepFiles):
+    """Writes a new file beside the old one, makes that last, and renames it, but never makes the name last."""
+
+    def remember(self, user: str, text: str, via: str = "user") -> str:
+        """Write all lines anew."""
+        path = self._file(user)
+        fresh = path.with_suffix(".new")
+        with fresh.open("w") as file:
+            file.writelines(f"{line}\n" for line in [*self._lines(user), text])
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        return text
+
+
+class Safe(Renamed):
+    """The same, and makes the name last as well."""
+
+    def remember(self, user: str, text: str, via: str = "user") -> str:
+        """Sync the directory too."""
+        super().remember(user, text, via)
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+        return text
+
+
+class ByTheClock(GrepFiles):
+    """Takes the line with the latest date for the true one."""
+
+    def remember(self, user: str, text: str, via: str = "user") -> str:
+        """Put the date before the text."""
+        super().remember(user, f"{time.time():.0f} {text}")
+        return text
+
+    def correct(self, user: str, name: str, text: str) -> str:
+        """Add the new line; which one is true is told by the date."""
+        self.remember(user, f"{text} instead of {name}")
+        return text
+
+    def _told(self, user: str) -> list[str]:
+        dated = sorted(self._lines(user), key=lambda line: int(line.partition(" ")[0]))
+        texts = [line.partition(" ")[2] for line in dated]
+        gone = {old: place for place, text in enumerate(texts) for old in [text.partition(" instead of ")[2]] if old}
+        return [text.partition(" instead of ")[0] for place, text in enumerate(texts) if gone.get(text, -1) < place]
+
+    def export(self, user: str) -> list[str]:
+        """Return what no later line took the place of."""
+        return self._told(user)
+
+    def recall(self, user: str, query: str, k: int = 5) -> list[str]:
+        """Return the same."""
+        return self._told(user)[-k:]

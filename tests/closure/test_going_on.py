@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from closure.runner import FAIL, PASS, SKIPPED, Cell, Kept, Plan, run
 from closure.suites import load_suites
 from closure.systems import load_systems
 from closure.trial import Case, Suite, Trial, Verdict
+from tests.proof.enclosure import is_possible
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,15 +34,27 @@ def plan(asked: list[str], fails_at: str = "") -> Plan:
     return Plan([load_systems()["plain-grep"]], [Suite("made", "For a test.", tuple(map(case, "abc")))], jobs=1)
 
 
-def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was answered is not asked again, and a whole run leaves nothing to go on with."""
+def silent(line: str) -> None:
+    """Tell nobody."""
+
+
+def cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Leave a run of which two of three answers are kept, and return what was asked."""
     monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path))
     asked: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        run(plan(asked, fails_at="c"), Kept(plan(asked), fresh=False), lambda line: None)
+        run(plan(asked, fails_at="c"), Kept(plan(asked), fresh=False), silent)
     assert asked == ["a", "b", "c"]
+    return asked
 
-    cells = run(plan(asked), Kept(plan(asked), fresh=False), lambda line: None)
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was answered is not asked again, and a whole run leaves nothing to go on with."""
+    asked = cut_off(tmp_path, monkeypatch)
+    kept = Kept(plan(asked), fresh=False)
+
+    cells = run(plan(asked), kept, silent)
+    kept.finish()
 
     assert asked == ["a", "b", "c", "c"]
     assert [cell.case for cell in cells if cell.suite == "made"] == ["a", "b", "c"]
@@ -49,16 +63,74 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, monkeypatch
 
 def test_a_half_written_line_of_a_cut_off_run_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine went down while a line was written: that cell is answered anew, the others are not."""
-    monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path))
-    asked: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        run(plan(asked, fails_at="c"), Kept(plan(asked), fresh=False), lambda line: None)
+    asked = cut_off(tmp_path, monkeypatch)
     (file,) = tmp_path.glob("run-*")
     file.write_text(file.read_text()[:-20])
 
-    run(plan(asked), Kept(plan(asked), fresh=False), lambda line: None)
+    run(plan(asked), Kept(plan(asked), fresh=False), silent)
 
     assert asked == ["a", "b", "c", "b", "c"]
+
+
+def test_an_answer_of_other_sources_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The suite, the adapter, the runner or memkit changed meanwhile: no old answer stands for new code."""
+    asked = cut_off(tmp_path, monkeypatch)
+    (file,) = tmp_path.glob("run-*")
+    first, second = file.read_text().splitlines()
+    file.write_text(f"{first}\n{json.dumps({**json.loads(second), 'sources': 'others'})}\n")
+
+    run(plan(asked), Kept(plan(asked), fresh=False), silent)
+
+    assert asked == ["a", "b", "c", "b", "c"]
+
+
+def test_what_was_seen_before_a_run_was_cut_off_is_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that asked the network in the first half is not clean because the second half is."""
+    asked = cut_off(tmp_path, monkeypatch)
+    (file,) = tmp_path.glob("run-*")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows[0]["seen"] = [["TCP 192.0.2.7 port 443"], ["/elsewhere"]]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    cells = {cell.case: cell for cell in run(plan(asked), Kept(plan(asked), fresh=False), silent)}
+
+    assert "/elsewhere" in cells["own-folder"].reason
+    if is_possible():
+        assert "TCP 192.0.2.7 port 443" in cells["no-network"].reason
+
+
+FIGURE = re.compile(r"\d+(?:\.\d+)? ms")
+
+
+def test_a_second_run_gives_the_same_table_but_for_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs from nothing, one of them cut off in the middle and gone on with, write the same rows and page."""
+    some = {name: load_suites()[name] for name in ("governance", "recall", "access", "cost")}
+    monkeypatch.setattr(command, "load_suites", lambda: some)
+    pages = []
+    for name in ("one", "two"):
+        monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path / name))
+        words = ["--system", "plain-grep", "--share", "0.1", "--jobs", "2", "--out", str(tmp_path / name)]
+        if name == "two":
+            command.main([*words, "--suite", "governance", "--suite", "recall"])
+        command.main(words)
+        rows = json.loads((tmp_path / name / "report.json").read_text())
+        assert len(rows) > 20
+        page = (tmp_path / name / "report.md").read_text()
+        pages.append((FIGURE.sub("", json.dumps(rows)), FIGURE.sub("", page)))
+
+    assert pages[0] == pages[1]
+
+
+def test_a_loss_that_the_report_owns_is_no_news_and_another_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """The run ends with 0 where memkit fails only what the published report says that it fails, else with 1."""
+    lost = cell("memkit-files", FAIL, "it was gone")
+
+    assert command._ended([lost], load_systems(), frozenset({lost.id})) == 0
+    assert "as the report says" in capsys.readouterr().err
+    assert command._ended([lost], load_systems(), frozenset()) == 1
+    assert "Repeat it: the command" in capsys.readouterr().err
 
 
 def cell(system: str, result: str, reason: str) -> Cell:
@@ -119,3 +191,18 @@ def test_the_report_holds_the_columns_of_memkit_and_three_bugs_of_public_tracker
     assert {row.suite for row in rows if row.system == "memkit-files"} >= set(load_suites()) - {"known-bugs"}
     assert sum(row.suite == "known-bugs" and row.result == FAIL and "https://" in row.reason for row in rows) >= 3
     assert not [row for row in rows if row.reason.startswith("the suite is at fault")]
+
+
+def test_what_docs_say_of_others_links_to_a_row_that_is_there() -> None:
+    """Each link to a cell of the report leads to a question with a row of memkit."""
+    asked = {
+        f"{row.suite}-{row.case}" for row in report.read(ROOT / "closure" / "report.json") if row.result != SKIPPED
+    }
+    pages = [ROOT / "README.md", *(path for path in (ROOT / "docs").rglob("*.md") if path.name != "closure.md")]
+    linked = {
+        (str(path.relative_to(ROOT)), place)
+        for path in pages for place in re.findall(r"closure\.md#([\w-]+)", path.read_text(encoding="utf-8"))
+    }  # fmt: skip
+
+    assert len(linked) >= 4
+    assert [link for link in sorted(linked) if link[1] not in asked] == []

@@ -75,7 +75,7 @@ def test_what_a_system_asks_for_and_writes_elsewhere_is_said() -> None:
     manners = Manners()
     with Subject(system.adapter, Path(sys.executable)) as subject:
         name = subject.call("remember", user="ada", text="Ada lives in Rome")
-    manners.note(subject)
+    manners.note(subject.asked, subject.outside)
 
     assert name == "Ada lives in Rome"
     network, files = manners.cells(Plan([system], []), system)
