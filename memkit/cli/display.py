@@ -8,6 +8,7 @@ asks for all of it where no terminal is. The reasons are in docs/decisions/0091-
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -41,7 +42,7 @@ class ListCell(NamedTuple):
     """What a pipe gets, with the spaces that align it there."""
     meaning: Meaning = "text"
     exact: str = ""
-    """Of a time the whole one, where ``plain`` has less of it; of an id how it may be shortened."""
+    """Of a time or a text the whole one, where ``plain`` has less of it; of an id how it may be shortened."""
 
 
 class ListRow(str):
@@ -102,15 +103,16 @@ class Presentation(NamedTuple):
         return "\n".join(drawn)
 
     def _line(self, line: str) -> str:
-        if not isinstance(line, SignedLine):
-            return harmless(line)
+        shown = harmless(line)
+        if "\n" in line:
+            return shown  # a document, as it lies there
         if not line.lstrip().startswith("memkit "):  # what is to be copied stays on its line
-            line = broken(line, self.width)
-        indent, word = line[: len(line) - len(line.lstrip())], line.split(maxsplit=1)[:1]
-        meaning = SIGNS.get(word[0].rstrip(":").lower()) if word else None
-        if meaning is None or not word:
-            return harmless(line)
-        return f"{indent}{self.painted(harmless(word[0]), meaning)}{harmless(line[len(indent) + len(word[0]) :])}"
+            shown = _in_lines(shown, self.width)
+        indent, word = shown[: len(shown) - len(shown.lstrip())], shown.split(maxsplit=1)[:1]
+        meaning = SIGNS.get(word[0].rstrip(":").lower()) if word and isinstance(line, SignedLine) else None
+        if meaning is None:
+            return shown
+        return f"{indent}{self.painted(word[0], meaning)}{shown[len(indent) + len(word[0]) :]}"
 
     def painted(self, text: str, meaning: Meaning) -> str:
         """Return text in the colour of what it means."""
@@ -173,7 +175,32 @@ class Presentation(NamedTuple):
         text = harmless(cell.plain.strip())
         if cell.meaning == "time" and text:
             return age(cell.exact or text, self.now)
-        return harmless(cell.exact) or short.get(_id(cell), text) if cell.meaning == "id" else text
+        if cell.meaning == "id":
+            return harmless(cell.exact) or short.get(_id(cell), text)
+        return harmless(cell.exact) or text
+
+
+WHOLE = re.compile(r"(['`])memkit [^'`\n]*\1|\b[a-z0-9]+ [0-9]\.[0-9]{3}\b")
+"""What stays on one line: a command that is to be copied, and a name with its number."""
+
+
+def _in_lines(sentence: str, width: int) -> str:
+    """Return a sentence in lines of at most ``width`` columns; what stays whole may take a longer one."""
+    if columns_of(sentence) <= width:
+        return sentence
+    return broken(WHOLE.sub(lambda found: found[0].replace(" ", "\0"), sentence), width).replace("\0", " ")
+
+
+def spoken(message: str, stream: TextIO, sign: Meaning = "text") -> str:
+    """Return a message as ``stream`` shows it best: in lines of a terminal's width, its first word in a colour."""
+    if is_able_terminal(stream):
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+        message = "\n".join(_in_lines(line, width) for line in message.split("\n"))
+    first, gap, rest = message.partition(" ")
+    code = CODES.get(sign) if is_coloured(stream) else None
+    return f"\x1b[{code}m{first}\x1b[0m{gap}{rest}" if code else message
 
 
 class RowParts(NamedTuple):
@@ -201,8 +228,6 @@ def columns_of(text: str) -> int:
     """Return how many columns a text takes on a terminal, without the codes of its colours."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
-    import re
-
     from rich.cells import cell_len  # wide letters and combining ones; loaded where there are any
 
     return cell_len(re.sub(r"\x1b\[[0-9;]*m", "", text))

@@ -84,6 +84,6 @@ def _answer(front: Front, user: str | None, question: GraphQuestion, *, svg: boo
         drawing = draw(relation_drawing(found, question.title), "svg" if svg else "mermaid")
         if drawing.folded:
             front.note(drawing.folded)
-        front.answer(found.to_data(), drawing.text.rstrip("\n").split("\n"))
+        front.answer(found.to_data(), drawing.text.rstrip("\n"))
         return
     front.answer(found.to_data(), relation_lines(found))

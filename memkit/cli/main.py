@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from memkit import __version__
+from memkit.cli.display import spoken
 from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
 from memkit.terminal import harmless
 
@@ -307,7 +308,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message, err=True)
     else:
-        say(f"memkit: {harmless(message)}", err=True)
+        # A negative answer may be what was asked for; anything else could not be done.
+        say(spoken(f"memkit: {harmless(message)}", sys.stderr, "care" if code == 1 else "bad"), err=True)
     if isinstance(error, OSError):
         discard()  # it may have been standard output itself that is full
     return code

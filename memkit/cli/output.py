@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from memkit.cli.display import is_drawn, show
+from memkit.cli.display import is_drawn, show, spoken
 from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.terminal import counted, harmless, is_unsafe, one_line
@@ -206,7 +206,7 @@ class Front:
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
         if COMPLETES not in os.environ:  # a shell that completes has no place for it
-            click.echo(harmless(message), err=True)
+            click.echo(spoken(harmless(message), sys.stderr), err=True)
 
     @property
     def interactive(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -243,11 +244,13 @@ def _line(entry: Mapping[str, Any]) -> ListRow:
         ListCell(one_line(who)),
         *(ListCell(id, "id") for id in ids[:IDS_SHOWN]),
         *more,
-        ListCell(one_line(_about(entry), 200)),
+        ListCell(DIGEST.sub(r"\1…", one_line(_about(entry), 200))),
         plain=one_line(f"{entry.get('at')} {event} {who} {' '.join(ids)} {_about(entry)}", 240),
     )
 
 
+DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+"""A digest, of which a terminal shows what the name of a certificate has of it."""
 REFUSING = ("refusal", "denied")
 """Kinds of events in which something was not let through."""
 IDS_SHOWN = 3

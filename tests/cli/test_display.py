@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.cli.display import CODES, ListCell, ListRow, Presentation, age, beginnings, columns_of, signed
+from memkit.cli.display import CODES, ListCell, ListRow, Meaning, Presentation, age, beginnings, columns_of, signed
 from memkit.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +27,17 @@ SHOWN = (
     ["policy", "check", "--tool", "bash", "--arg", "command=rm -rf /"], ["backend", "status"], ["core", "history"],
     ["lint"], ["policy", "conflicts"], ["sessions", "list"], ["consent", "list"], ["diff"], ["review"],
 )  # fmt: skip
+SAID = (
+    ["memory", "erase", "--user", "ada", "--dry-run"], ["memory", "search", "espresso lake sun", "--explain"],
+    ["memory", "stats"], ["trust", "--show"], ["plan", "deliver book shop", "--domain", "errands", "--dry-run"],
+)  # fmt: skip
+REFUSED = (
+    ["memory", "get", "01ZZZZ"], ["memory", "why", "espresso"], ["memory", "list", "--usr", "ada"], ["frobnicate"],
+    ["memory", "search", "tea", "--user", "ad"], ["config", "set", "retrieval.min_confidense", "0.5"],
+    ["skill", "lint"], ["memory", "forget"], ["audit", "yesterday"],
+)  # fmt: skip
 WIDEST_WORD = 30
-"""Columns of a word that has no room beside an indentation in a terminal of forty."""
+"""Columns of a word or a command that has no room beside an indentation in a terminal of forty."""
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 Screen = Callable[..., str]
@@ -114,7 +123,7 @@ def test_a_dumb_terminal_and_a_screen_reader_get_what_a_pipe_gets(
 
 def without_ages(text: str) -> str:
     """Return a text without what a clock or a search gives, which goes on between two looks."""
-    return re.sub(r"\d+ (min|h|d) ago|now|\b[01]\.\d{3}\b|^.*token counter.*$", "", text, flags=re.M).strip()
+    return re.sub(r"\d+ (min|h|d) ago|\bjust now\b|\b[01]\.\d{3}\b|^.*token counter.*$", "", text, flags=re.M).strip()
 
 
 def test_a_reader_that_leaves_ends_a_list_without_a_trace(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,16 +139,48 @@ def test_a_reader_that_leaves_ends_a_list_without_a_trace(told: Path, monkeypatc
 # A terminal
 
 
-@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
-def test_no_line_of_a_list_is_wider_than_forty_columns(words: list[str], screen: Screen) -> None:
-    """What does not fit stands below, and nothing is cut: every word that is longer stays whole, to be copied."""
+@pytest.mark.parametrize("words", (*SHOWN, *SAID, *REFUSED), ids=" ".join)
+def test_no_line_is_wider_than_forty_columns(words: list[str], screen: Screen) -> None:
+    """Lists, plans, accounts and errors: what does not fit stands below, and a word or command to copy stays whole."""
     shown = COLOUR.sub("", screen(words, columns=40))
-    # Lines that are no rows, such as hints and prose, are broken by the terminal as it breaks any text.
-    rows = [line for line in shown.splitlines() if line.startswith("    ")]
 
     assert shown.strip()
-    for line in rows:
-        assert len(line) <= 40 or max(map(len, line.split())) > WIDEST_WORD, line
+    for line in shown.splitlines():
+        assert len(line) <= 40 or widest(line) > WIDEST_WORD, line
+
+
+def widest(line: str) -> int:
+    """Return how long the longest word or quoted command of a line is."""
+    return max(map(len, re.findall(r"'memkit [^']*'|`memkit [^`]*`|^ *memkit .*|\S+", line)))
+
+
+@pytest.mark.parametrize("words", [["skill", "list"], ["policy", "list"], ["domain", "list"]], ids=" ".join)
+def test_a_terminal_cuts_no_description(words: list[str], screen: Screen) -> None:
+    """A pipe gets one line of each, cut; on a terminal the rest stands below."""
+    assert "…" not in screen(words, columns=40)
+
+
+def test_a_digest_is_told_by_its_beginning(told: Path, screen: Screen) -> None:
+    """By as much as the name of an erasure's certificate has of it; a pipe and ``--json`` have all."""
+    assert run(["memory", "erase", "--user", "ada", "--yes", "--store", str(told)]) == 0
+
+    shown = COLOUR.sub("", screen(["audit", "--event", "erasure"], columns=40))
+
+    (digest,) = re.findall(rb"[0-9a-f]{64}", piped(told, ["audit", "--event", "erasure"]))
+    assert f"{digest.decode()[:12]}…" in shown and digest.decode() not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "meaning"),
+    [(["memory", "get", "01ZZZZ"], "care"), (["memory", "list", "--usr", "ada"], "bad"), (["frobnicate"], "bad")],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else given,
+)
+def test_an_error_has_the_colour_of_what_it_means(words: list[str], meaning: Meaning, screen: Screen) -> None:
+    """No is an answer and what cannot be done is none; without colours, and to whom lines are read, it is a line."""
+    assert screen(words).startswith(f"\x1b[{CODES[meaning]}mmemkit:\x1b[0m ")
+    assert screen(words, NO_COLOR="1").startswith("memkit: ")
+    for environment in ({"TERM": "dumb"}, {"ACCESSIBLE": "1"}):
+        assert screen(words, columns=40, **environment).rstrip("\n").count("\n") == 0
 
 
 def test_a_list_has_short_ids_ages_and_colours_on_a_terminal(screen: Screen, told: Path) -> None:

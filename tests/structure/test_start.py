@@ -54,20 +54,18 @@ def test_planning_does_not_load_what_carries_plans_out() -> None:
 
 
 def test_a_tab_at_a_session_opens_no_archive(store: Path) -> None:
-    """The names of sessions lie in files of their own; neither the index, nor SQLite, nor what a prompt needs is loaded."""
-    assert run(["chat", "--session", "trip", "-p", "Hello", "--user", "ada", "--store", str(store)]) == 0
-    typed = {
-        "MEMKIT_LINE": "memkit sessions show --user ada t",
-        "MEMKIT_WORD": "t",
-        "_MEMKIT_COMPLETE": "bash_complete",
-    }
+    """The names of sessions lie in files of their own; neither the index, nor SQLite, nor a prompt is loaded."""
+    assert run(["chat", "--session", "trip", "--consent", "-p", "Hello", "--user", "ada", "--store", str(store)]) == 0
+    typed = {"MEMKIT_LINE": "memkit sessions show t", "MEMKIT_WORD": "t", "_MEMKIT_COMPLETE": "bash_complete"}
     program = (
-        f"import os, sys; os.environ.update({typed!r}); from memkit.__main__ import main\n"
+        f"import os, sys; os.environ.update({typed | {'MEMKIT_USER': 'ada'}!r}); from memkit.__main__ import main\n"
         "try: main()\nexcept SystemExit: print(*sys.modules, sep='\\n')"
     )
+
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL, cwd=store)  # reads YAML
 
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=store)
 
     loaded = done.stdout.splitlines()
     assert loaded[0] == "plain\ttrip" and "memkit.store.sessions" in loaded
-    assert not {"sqlite3", "yaml", "git", *(ROOM + name for name in ("archive.reader", "tiers.context"))} & set(loaded)
+    assert not {"sqlite3", "yaml", "git", ROOM + "archive.reader", ROOM + "tiers.context"} & set(loaded)

@@ -93,7 +93,7 @@ def _line(found: ListedDomain) -> ListRow:
     return ListRow(
         ListCell(f"{domain.name}{marks}", "name"),
         ListCell(f"{counted}{learned}", "aside"),
-        *([ListCell(about)] if about else []),
+        *([ListCell(about, exact=one_line(domain.description))] if about else []),
     )
 
 

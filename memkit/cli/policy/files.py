@@ -157,7 +157,7 @@ def _line(found: PolicyFile, version: str | None = None, score: float | None = N
         *scored,
         ListCell(f"{found.name}{marks}", "name"),
         ListCell(kind, _MEANS.get(shown["effect"] or "", "aside")),
-        ListCell(one_line(shown["description"], 90)),
+        ListCell(one_line(shown["description"], 90), exact=one_line(shown["description"])),
     )
 
 

@@ -57,7 +57,7 @@ def skill_line(found: Skill, score: float | None = None) -> ListRow:
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
     scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
-    about = ListCell(one_line(found.description, 90))
+    about = ListCell(one_line(found.description, 90), exact=one_line(found.description))
     return ListRow(*scored, ListCell(f"{found.name}{marks}", "care" if found.deprecated else "name"), about)
 
 
