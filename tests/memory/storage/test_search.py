@@ -158,8 +158,11 @@ def test_filters_look_past_the_first_candidates(open_store: OpenStore) -> None:
     assert found(store, "espresso", types=["preference"]) == ["espresso in a long sentence with many other words"]
 
 
-def test_a_type_of_few_is_looked_at_alone(store: ArchivalStore) -> None:
+def test_in_a_large_corpus_a_type_of_few_is_looked_at_alone(
+    store: ArchivalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What cannot be an answer is not read, and so it is not among what lost either."""
+    monkeypatch.setattr(search, "SMALL_CORPUS", 3)
     for number in range(3):
         note(store, f"espresso machine {number} leaks")
     note(store, "the espresso machine was repaired", type="outcome")

@@ -45,7 +45,7 @@ def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
 
 VALUES = (KEY, "hunter2xQ9", "Tr0ub4dor&3")
 LINES = (
-    "the weather was fine", "we talked of boats", "the aws key is", "my password is", "and the passphrase:", "user: root",
+    "the weather was fine", "we talked of boats", "the aws key is", "my password is", "and the passphrase:", "root",
     *VALUES, f"the key is {KEY}", "the password is hunter2xQ9, do not tell",
 )  # fmt: skip
 

@@ -120,8 +120,9 @@ def _ask(
     losers = _outsiders(corpus, terms, {found.id for found in past})
     statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 4 * question.k)
-    first_types = question.types if question.types and corpus.has_few(question.types) else ()
-    candidates = corpus.found(corpus.best(finders, statistics, limit, first_types))
+    # In a large corpus what is of other types is not even read to say so.
+    alone = statistics.documents > SMALL_CORPUS and bool(question.types) and corpus.has_few(question.types)
+    candidates = corpus.found(corpus.best(finders, statistics, limit, question.types if alone else ()))
     is_all = len(candidates) < limit
     while candidates or past or meaning:
         measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
