@@ -20,11 +20,10 @@ import yaml
 from memkit.errors import UsageError
 from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.families.readings import invisible_runs
+from memkit.lint.package_code import dangers_of_program, is_warned_of, line_of, signs_in, whole_lines
 from memkit.lint.package_programs import (
     FENCE,
     PROSE_SUFFIXES,
-    PackageProgram,
-    configured_commands,
     is_document,
     npm_hooks,
     programs_of,
@@ -38,11 +37,9 @@ from memkit.lint.package_signs import (
     SENDS,
     SIGNS,
     TAKES,
-    Sign,
     is_known_installer,
 )
 from memkit.runtime.guard.checks import words_of
-from memkit.runtime.guard.shell import Command, read_shell
 from memkit.skills.package import Package, PackageFile
 from memkit.skills.sheet_import import read_sheet
 from memkit.store.yaml import Document, YamlError, load_yaml
@@ -73,7 +70,6 @@ _MOST_PROSE = 400_000
 """So much prose is read as skills are; that is slow, and every other check reads on."""
 _HEAD, _TAIL = 300_000, 100_000
 _MOST_FINDINGS = 200
-_MOST_LINES = 4_000
 _DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
 _DOCUMENT = re.compile(r"\.(?:pdf|docx?|xlsx?|pptx?|odt|rtf|png|jpe?g|gif|webp|bmp|ico|mp3|mp4|wav|ttf|woff2?)$", re.I)
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!")
@@ -151,15 +147,6 @@ def _too_long(file: PackageFile) -> PackageFinding:
     told = f"Only its first {_HEAD:,} and last {_TAIL:,} characters were searched"
     message = f"{told}, and a program so long is reviewed by nobody." if program else f"{told}."
     return PackageFinding("MKS118", "error" if program else "warning", file.path, 1, message)
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
-
-
-def _lines_of(text: str, start: int, end: int) -> str:
-    """Return the whole lines that a part of a text stands on."""
-    return text[text.rfind("\n", 0, start) + 1 : (text + "\n").index("\n", end)]
 
 
 # What a package is about
@@ -250,12 +237,12 @@ def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFindin
             continue  # told where it is written
         if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
             continue
-        lines = _lines_of(text, place, min(place + len(written), len(text)))
+        lines = whole_lines(text, place, min(place + len(written), len(text)))
         known = danger.code == "MKS105" and is_known_installer(lines)
-        taught = danger.code in _TAUGHT and subject.teaches and _is_defence(text, place)
+        taught = danger.code in _TAUGHT and subject.teaches and is_warned_of(text, place)
         said = danger.code == "MKS111" and subject.expects(text, lines)
         severity = "warning" if known or taught or said or danger.code in ("MKS107", "MKS104") else "error"
-        yield PackageFinding(danger.code, severity, path, _line(text, place), danger.message, one_line(first, 80))
+        yield PackageFinding(danger.code, severity, path, line_of(text, place), danger.message, one_line(first, 80))
 
 
 def _places(text: str, parts: list[str], start: int) -> list[int]:
@@ -317,123 +304,24 @@ def comment_tells(comment: str) -> bool:
 def _in_text(file: PackageFile, text: str, subject: _Subject) -> Iterator[PackageFinding]:
     path, name = file.path, PurePosixPath(file.path).name.lower()
     for start, _, what in islice(invisible_runs(text), 5):
-        yield PackageFinding("MKS102", "error", path, _line(text, start), f"Invisible here: {what}.")
+        yield PackageFinding("MKS102", "error", path, line_of(text, start), f"Invisible here: {what}.")
     hooks = npm_hooks(text) if name == "package.json" else []
     for hook in hooks:
         if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", hook.code):
             told = "What npm runs by itself at an install speaks to the network."
-            yield PackageFinding("MKS105", "error", path, _line(text, hook.start), told, one_line(hook.code, 80))
+            yield PackageFinding("MKS105", "error", path, line_of(text, hook.start), told, one_line(hook.code, 80))
     read_by_agents = is_document(path, text) or PurePosixPath(name).suffix in _DATA
-    for place, code, severity, message, shown in _signs_in(text, IN_PROSE) if read_by_agents else ():
-        if not (subject.teaches and _is_defence(text, place)):
-            yield PackageFinding(code, severity, path, _line(text, place), message, shown)
+    for place, code, severity, message, shown in signs_in(text, IN_PROSE) if read_by_agents else ():
+        if not (subject.teaches and is_warned_of(text, place)):
+            yield PackageFinding(code, severity, path, line_of(text, place), message, shown)
     for program in (*hooks, *programs_of(path, text)):
-        for line, code, severity, message, shown in _in_program(program):
+        for line, code, severity, message, shown in dangers_of_program(program):
             place = program.start + len("".join(program.code.splitlines(keepends=True)[: line - 1]))
-            if code == "MKS111" and subject.expects(text, _lines_of(text, place, place)):
+            if code == "MKS111" and subject.expects(text, whole_lines(text, place, place)):
                 severity = "warning"
-            if not (program.is_shown and code in (*_TAUGHT, "MKS116") and _is_defence(text, place)):
-                yield PackageFinding(code, severity, path, _line(text, program.start) + line - 1, message, shown)
+            if not (program.is_shown and code in (*_TAUGHT, "MKS116") and is_warned_of(text, place)):
+                yield PackageFinding(code, severity, path, line_of(text, program.start) + line - 1, message, shown)
     yield from _dependencies(file, text)
-
-
-_DEFENCE = re.compile(
-    r"\b(?:never|don't|do not|avoid|dangerous|bad|unsafe|vulnerab\w+|detect\w*|attack\w*|malicious|warn\w*|block\w*|forbid\w*|example of|anti-?pattern|red flags?|reject|refuse|flag|look for|watch for)\b",
-    re.I,
-)
-
-
-def _is_defence(text: str, place: int) -> bool:
-    """Return whether what stands around a place in prose warns of it."""
-    return _DEFENCE.search(text[max(0, place - 300) : place + 120]) is not None
-
-
-def _signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str, str, str]]:
-    lowered = code.lower()
-    for sign in signs:
-        if not any(word in lowered for word in sign.keywords):
-            continue
-        for found in islice(sign.pattern.finditer(code), 3):
-            around = code[max(0, found.start() - 200) : found.end() + 200]
-            if not (sign.unless and sign.unless.search(around)):
-                shown = next((line.strip() for line in found.group().splitlines() if line.strip()), "")
-                known = sign.code == "MKS105" and is_known_installer(_lines_of(code, *found.span()))
-                yield found.start(), sign.code, "warning" if known else "error", sign.message, one_line(shown, 80)
-
-
-def _in_program(program: PackageProgram) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield line, code, severity, message and text of what a program does that no skill needs.
-
-    It is read as it is written, and with the strings that it puts together written whole.
-    """
-    for code in dict.fromkeys((program.code, spelled_out(program))):
-        for place, number, severity, message, shown in _in_code(code, program.language):
-            yield _line(code, place), number, severity, message, shown
-
-
-def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
-    yield from _signs_in(code, SIGNS)
-    if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
-        yield from _in_shell(code)
-    for place, command in configured_commands(code, language):
-        for _, number, severity, message, shown in _in_shell(command):
-            yield place, number, severity, message, shown
-
-
-_FETCHERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})
-_RUNNERS = re.compile(r"(?:ba|z|da|k|a)?sh|python[\d.]*|perl|ruby|node|php|osascript|source|\.|eval|bash")
-
-
-def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield where shell text runs what it fetches or unwraps, line by line, as the guard reads it."""
-    place = 0
-    lines = re.split(r"(?<!\\)\n", code)
-    for line in lines[:_MOST_LINES]:
-        if len(line) < 20_000 and ("|" in line or "$(" in line or "`" in line or "<(" in line):
-            commands = read_shell(line).commands
-            names = [command.name for command in commands]
-            fetches = any(name in _FETCHERS for name in names)
-            unwraps = any(_unwraps(command) for command in commands)
-            runs = any(_RUNNERS.fullmatch(command.name) and not _has_program(command) for command in commands)
-            if runs and (fetches or unwraps) and _joined(line):
-                known = fetches and not unwraps and is_known_installer(line)
-                what = (
-                    ("MKS106", "runs what is wrapped so that nobody reads it")
-                    if unwraps
-                    else ("MKS105", "runs what is fetched from the network, unseen")
-                )
-                yield place, what[0], "warning" if known else "error", f"This {what[1]}.", one_line(line.strip(), 80)
-        place += len(line) + 1
-
-
-def _has_program(command: Command) -> bool:
-    """Return whether an interpreter is given a module or a line that runs nothing else, so that its input is data."""
-    texts = [word.text for word in command.words]
-    given = any(text in ("-m", "-c", "-e", "-n") for text in texts) and not command.name.endswith("eval")
-    return given and not any(re.search(r"\$\(|`|\b(?:exec|eval|system|subprocess|popen)\b|<\(", text) for text in texts)
-
-
-def _unwraps(command: Command) -> bool:
-    texts = [word.text for word in command.words]
-    if command.name in ("printf", "echo") and any(text.count("\\x") + text.count("\\0") > 3 for text in texts):
-        return True
-    if command.name == "rev" or (
-        command.name == "tr" and sum(bool(re.search(r"[a-z]-[a-z]", t, re.I)) for t in texts) > 1
-    ):
-        return True
-    return (command.name in ("base64", "gbase64") and any(text in ("-d", "-D", "--decode") for text in texts)) or (
-        command.name in ("xxd", "openssl", "uudecode") and any(text in ("-r", "-d", "-rp", "-ps") for text in texts)
-    )
-
-
-def _joined(line: str) -> bool:
-    """Return whether what is fetched flows into what runs: by a pipe, or put into the command."""
-    return bool(
-        re.search(
-            r"\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S*/)?(?:ba|z|da|k|a)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|osascript)|(?:sh|bash|zsh|eval|source|python3?)\b[^|]{0,40}[\"']?(?:\$\(|`|<\()|^\s*\.\s+<\(",
-            line,
-        )
-    )
 
 
 def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
@@ -442,8 +330,8 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     for found in islice(DEPENDENCY.finditer(text), 200):
         named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
     if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
-        for place, code, severity, message, shown in _signs_in(text, SIGNS):
-            yield PackageFinding(code, severity, file.path, _line(text, place), message, shown)
+        for place, code, severity, message, shown in signs_in(text, SIGNS):
+            yield PackageFinding(code, severity, file.path, line_of(text, place), message, shown)
         named += [
             (found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)
         ]
@@ -457,7 +345,7 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
                 "MKS119",
                 "error",
                 file.path,
-                _line(text, place),
+                line_of(text, place),
                 f"The package {plain!r} is one letter from {near!r}.",
                 plain,
             )
@@ -498,7 +386,7 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
             takes.append((file.path, code, taken))
         if sent:
             sends.append((file.path, code))
-        if taken and sent and not (prose and _is_defence(text, text.find(taken.group()))):
+        if taken and sent and not (prose and is_warned_of(text, text.find(taken.group()))):
             yield _flow(file.path, text if prose else code, taken, "")
     for path, code, taken in takes[:50]:
         for other, sending in sends[:50]:
@@ -531,7 +419,7 @@ def _code_of(text: str) -> Iterator[str]:
 
 def _flow(path: str, text: str, taken: re.Match[str], other: str) -> PackageFinding:
     where = f", and {other}, which works with it, sends" if other else ", and the file sends"
-    line = _line(text, max(text.find(taken.group()), 0))
+    line = line_of(text, max(text.find(taken.group()), 0))
     return PackageFinding(
         "MKS109",
         "error",
@@ -576,7 +464,7 @@ def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
                         "MKS120",
                         "error",
                         other.path,
-                        _line(code, place),
+                        line_of(code, place),
                         f"The description promises {one_line(said.group(), 40)!r}, and this {does}.",
                         one_line(done.group(), 80),
                     )

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from growth import grows_with_its_length
+from hypothesis import given
+from hypothesis import strategies as st
 from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
-from memkit.lint.families.hostile import skill_dangers
+from memkit.lint.families.hostile import _KEYWORDS, _ORDERS, _possible_orders, skill_dangers
 from memkit.lint.families.readings import is_order
 from memkit.lint.rules import RULES
 from memkit.store.yaml import load_yaml
@@ -217,3 +219,16 @@ def test_no_text_takes_more_than_its_length(word: str) -> None:
         skill_dangers(load_yaml(json.dumps({"name": "walk", "description": "d", "steps": [text]})))
 
     assert grows_with_its_length(dangers, word, 90_000)
+
+
+READINGS = st.lists(
+    st.lists(st.sampled_from([*_KEYWORDS, "report", "wwget", "é", "<", "-"])).map(" ".join), min_size=1, max_size=5
+)
+
+
+@given(READINGS)
+def test_one_pass_finds_the_orders_that_each_text_may_hold(readings: list[str]) -> None:
+    """No order is left out of a text in which one of its keywords stands, wherever and beside whatever."""
+    for reading, possible in zip(readings, _possible_orders(readings), strict=True):
+        may = {(code, order) for code, (_, known) in _ORDERS.items() for order in known if order.may_match(reading)}
+        assert may <= set(possible)
