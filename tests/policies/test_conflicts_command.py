@@ -96,14 +96,14 @@ def test_a_dangerous_tool_without_a_policy_is_a_gap(in_store: Path, capsys: pyte
     text = manifest.read_text()
     head, _, rest = text.partition("tools:\n")
     assert rest, "the fresh store declares tools"
-    rows = tool.format("wipe_disk", "true") + tool.format("bash", "true") + tool.format("look", "false")
+    rows = tool.format("open_valve", "true") + tool.format("bash", "true") + tool.format("look", "false")
     manifest.write_text(f"{head}tools:\n{rows}{rest}")
 
     code, envelope = ask(capsys, "conflicts")
 
     findings = envelope["data"]["findings"]
     assert (code, [(found["kind"], found["policies"]) for found in findings]) == (1, [("gap", [])])
-    assert findings[0]["witness"] == {"tool": "wipe_disk", "args": {"n": 1}, "context": {}}
+    assert findings[0]["witness"] == {"tool": "open_valve", "args": {"n": 1}, "context": {}}
     assert envelope["diagnostics"][0]["path"] == "memkit.yaml"
 
 
@@ -114,12 +114,12 @@ def test_a_schema_that_is_none_hides_no_gap(in_store: Path, capsys: pytest.Captu
     """What cannot be made of it is left out of the call that is shown."""
     manifest = in_store / "memkit.yaml"
     head, _, rest = manifest.read_text().partition("tools:\n")
-    row = f"  - {{name: wipe_disk, description: D, run: [echo], dangerous: true, parameters: {schema}}}\n"
+    row = f"  - {{name: open_valve, description: D, run: [echo], dangerous: true, parameters: {schema}}}\n"
     manifest.write_text(f"{head}tools:\n{row}{rest}")
 
     code, envelope = ask(capsys, "conflicts")
 
-    assert (code, envelope["data"]["findings"][0]["witness"]["tool"]) == (1, "wipe_disk")
+    assert (code, envelope["data"]["findings"][0]["witness"]["tool"]) == (1, "open_valve")
 
 
 def test_a_question_that_stays_open_is_a_note_and_no_finding(

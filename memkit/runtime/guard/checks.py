@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .interface import JSON, Path, Ternary
-from .needs import EQUAL, INSIDE, PREFIX, PROGRAM, SUFFIX, UNKNOWN, Needs, of_all, of_any, of_texts
+from .needs import EQUAL, INSIDE, PREFIX, SUFFIX, UNKNOWN, Needs, of_all, of_any, of_texts
 
 _SHOWN = 60
 _LISTED = 6
@@ -143,41 +143,17 @@ def first_of(outcomes: Iterator[Ternary]) -> Ternary:
     return unknown
 
 
-def any_check(children: Sequence[Predicate], path: Path) -> Predicate:
-    """Return a condition that holds when one of ``children`` does."""
+def any_check(
+    children: Sequence[Predicate], path: Path, asked: Callable[[JSON], Sequence[Predicate]] | None = None
+) -> Predicate:
+    """Return a condition that holds when one of ``children`` does; ``asked`` chooses those that may."""
     parts = tuple(children)
-    asked = _worth_asking(parts)
 
     def test(value: JSON) -> Ternary:
-        return first_of(part.test(value) for part in asked(value))
+        return first_of(part.test(value) for part in (asked(value) if asked else parts))
 
     needs = of_any(part.needs for part in parts)
     return _combined("any", test, " or ".join(part.says for part in parts), path, parts, needs)
-
-
-_MANY = 8
-
-
-def _worth_asking(parts: tuple[Predicate, ...]) -> Callable[[JSON], Sequence[Predicate]]:
-    """Return what chooses, of many conditions on programs, those whose program a value would run, in their order."""
-    wanted = [
-        frozenset(need.text for need in part.needs) if all(need.kind == PROGRAM for need in part.needs) else frozenset()
-        for part in parts
-    ]
-    if sum(map(bool, wanted)) < _MANY:
-        return lambda value: parts
-
-    @lru_cache(maxsize=512)
-    def running(names: frozenset[str]) -> tuple[Predicate, ...]:
-        return tuple(part for part, own in zip(parts, wanted, strict=True) if not own or not own.isdisjoint(names))
-
-    def choose(value: JSON) -> Sequence[Predicate]:
-        from .shell import view_of  # reads what most processes never look at
-
-        view = view_of(value)
-        return running(view.names) if view and view.names is not None else parts
-
-    return choose
 
 
 def all_check(children: Sequence[Predicate], path: Path) -> Predicate:

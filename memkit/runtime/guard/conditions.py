@@ -9,10 +9,10 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from .checks import NO, Predicate, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
+from .checks import NO, Predicate, any_check, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
 from .interface import JSON, Path, PolicySetError, Ternary, as_list
 from .needs import PROGRAM, STATEMENT, of_texts
 
@@ -75,6 +75,34 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         return found if found.state else _doubtful(view, value, found)
 
     return Predicate(test, says, path, whole=True, needs=of_texts(PROGRAM, named))
+
+
+_MANY = 8
+
+
+def any_condition(children: Sequence[Predicate], path: Path) -> Predicate:
+    """Return a condition that holds when one of ``children`` does; of many on programs only few are asked."""
+    return any_check(children, path, _worth_asking(tuple(children)))
+
+
+def _worth_asking(parts: tuple[Predicate, ...]) -> Callable[[JSON], Sequence[Predicate]] | None:
+    """Return what chooses, of many conditions on programs, those whose program a value would run, in their order."""
+    wanted = [
+        frozenset(need.text for need in part.needs) if all(need.kind == PROGRAM for need in part.needs) else frozenset()
+        for part in parts
+    ]
+    if sum(map(bool, wanted)) < _MANY:
+        return None
+
+    @lru_cache(maxsize=512)
+    def running(names: frozenset[str]) -> tuple[Predicate, ...]:
+        return tuple(part for part, own in zip(parts, wanted, strict=True) if not own or not own.isdisjoint(names))
+
+    def choose(value: JSON) -> Sequence[Predicate]:
+        view = _reader()(value)
+        return running(view.names) if view and view.names is not None else parts
+
+    return choose
 
 
 def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:

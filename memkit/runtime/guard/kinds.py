@@ -35,7 +35,7 @@ _CODE_NOUNS = (
 
 _DESTROYS = (
     "delete destroy purge wipe erase terminate truncate unlink shred rmdir rmtree rm trash obliterate nuke"
-    " expunge unpublish deprovision decommission uninstall flushdb flushall del remove revoke refund overwrite"
+    " expunge unpublish deprovision decommission uninstall flushdb flushall del remove revoke overwrite"
     " force_?push"
 )
 """Verbs in the names of tools that mean one thing whatever stands beside them."""
@@ -47,6 +47,8 @@ _KEPT = (
 )
 _DESTROYS_SOME = {
     "drop reset clear empty flush prune discard": _KEPT,
+    "refund": "payment payments charge order invoice transaction",
+    "create issue": "refund refunds payout",
     "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account",
 }
 """Verbs that destroy only what is kept: a filter is cleared, too."""

@@ -12,7 +12,6 @@ from .checks import (
     NO,
     Predicate,
     all_check,
-    any_check,
     bracketed,
     first_of,
     glob_needs,
@@ -23,7 +22,7 @@ from .checks import (
     surely_check,
     text_of,
 )
-from .conditions import shell_check, sql_check
+from .conditions import any_condition, shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
 from .kinds import commands_in, kind_condition
 from .needs import EQUAL, INSIDE, PREFIX, RANGE, Need, Needs, of_any, of_texts
@@ -58,7 +57,7 @@ def _compile_list(data: list[JSON], path: Path) -> Predicate:
         raise PolicySetError("the list is empty and could never match", path=path)
     if all(isinstance(item, str) for item in data):
         return _globs(data, path)
-    return any_check([compile_condition(item, (*path, index)) for index, item in enumerate(data)], path)
+    return any_condition([compile_condition(item, (*path, index)) for index, item in enumerate(data)], path)
 
 
 def suggestion(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
@@ -214,7 +213,7 @@ OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "regex": _regex,
     "shell": shell_check,
     "sql": sql_check,
-    "any": _combine(any_check),
+    "any": _combine(any_condition),
     "all": _combine(all_check),
     "not": _not,
     "surely": _surely,

@@ -21,7 +21,8 @@ def takes_verb(name: str) -> bool:
 
 _ONE_VERB = words_of(
     "git hg svn npm pnpm yarn bun pip pip3 cargo go make gmake just task bazel redis-cli valkey-cli keydb-cli apt"
-    " apt-get docker podman aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge flatpak gem"
+    " apt-get docker podman aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge"
+    " flatpak gem"
 )
 """Programs whose first word is a verb, and the next ones names."""
 _TWO_VERBS = words_of("memkit")

@@ -85,6 +85,8 @@ def inner_commands(
         yield from _code(name, words, fed)
     if name in _READS_COMMANDS:
         yield from (Inner(text=literal(f"{name} {line}"), read=True, surely=False) for line in _lines(fed))
+        if name.startswith("mongo"):
+            yield from (Inner(words=(literal(name), literal(line)), surely=False) for line in _lines(fed))
     elif name in _EXPANDS_NAMES:
         yield from (Inner(text=literal(found)) for word in words for found in _in_subscript(word.text))
     elif name in ("apply_patch", "applypatch"):
