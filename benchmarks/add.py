@@ -1,4 +1,4 @@
-"""Time one durable add, in a store of 1,000 records and in larger ones: the size must not matter."""
+"""Time one durable add, in a store of 1,000 records and in larger ones, and an import: the size must not matter."""
 
 from __future__ import annotations
 
@@ -31,12 +31,26 @@ def add_seconds(store: ArchivalStore, vocabulary: Vocabulary) -> float:
     return time.perf_counter() - started
 
 
+def imported_a_second(texts: list[str], *, together: bool) -> float:
+    """Return how many records of an import go into a store in a second of this process's processor time."""
+    origin = Origin(actor="import", user_id=USER, taint=("import:bench",))
+    with tempfile.TemporaryDirectory() as folder, ArchivalStore(folder) as store:
+        started = time.process_time()
+        if together:
+            list(store.import_many((Draft(text), origin) for text in texts))
+        else:
+            for text in texts:
+                store.offer(Draft(text), origin)
+        return len(texts) / (time.process_time() - started)
+
+
 def main() -> None:
     """Add in turn to a small store, the peer, and to a large one, and print the medians in milliseconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--records", type=int, nargs="+", default=[100_000])
     parser.add_argument("--adds", type=int, default=100)
+    parser.add_argument("--imported", type=int, default=5_000)
     options = parser.parse_args()
     rows = []
     for count in options.records:
@@ -48,6 +62,11 @@ def main() -> None:
             large[0].close()
         row = {"case": f"one durable add, {count:,} records against 1,000, ms", "ours": round(ours, 2)}
         rows.append(row | {"peer": round(peer, 2), "ratio": round(ours / peer, 2)})
+    vocabulary = Vocabulary()
+    texts = [vocabulary.text() for _ in range(options.imported)]
+    ours, peer = (round(imported_a_second(texts, together=together)) for together in (True, False))
+    case = f"records of an import of {len(texts):,} a second of processor; the peer: each offered by itself"
+    rows.append({"case": case, "ours": ours, "peer": peer, "ratio": round(ours / peer, 2)})
     print_rows(rows, as_json=options.json)
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from ..log.links import Link
 from ..log.log import Span
-from ..record.events import OPEN_TRUSTS
 from ..record.lines import JSON
 from ..record.record import CONSOLIDATED, SHARED, Record, replaced_by
 from ..words.text import fingerprint, query_terms
@@ -75,5 +74,7 @@ class WaitingLines:
 
 def may_wait(record: Record) -> bool:
     """Return whether nothing that is known of other lines can make of a new record anything but a live one."""
+    from ..record.events import OPEN_TRUSTS  # a search, which opens an index too, needs no events
+
     is_plain = record.actor == "import" and record.trust in OPEN_TRUSTS and not record.is_sealed
     return is_plain and record.scope != SHARED and not replaced_by(record) and CONSOLIDATED not in record.extra
