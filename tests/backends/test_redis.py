@@ -17,7 +17,7 @@ from memkit.runtime.backends.redis_state import CHECKPOINTS, LEASE, RedisState
 from memkit.runtime.loop.journal_file import SessionInUse
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.tiers.sessions import session_digest
-from tests.backends.servers import redis_client, running_redis
+from tests.backends.servers import free_port, redis_client, running_redis
 
 pytest.importorskip("redis")
 
@@ -315,7 +315,8 @@ def test_a_cluster_is_refused_in_one_line(
 ) -> None:
     """Before anything is asked of it, by status, by a move and by a chat."""
     assert run(["consent", "grant", "--user", "ann", "--store", str(store)]) == 0
-    with running_redis(tmp_path, "--cluster-enabled", "yes") as url:
+    bus = str(free_port())  # by itself it is 10,000 above the port, where there may be none
+    with running_redis(tmp_path, "--cluster-enabled", "yes", "--cluster-port", bus) as url:
         assert run(["backend", "move", "--tier", "working", "--to", url, "--yes", "--store", str(store)]) == 3
         monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
         capsys.readouterr()
