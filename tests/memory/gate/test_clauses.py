@@ -14,7 +14,7 @@ FOUND = {
     "natural_turns.txt": 0.9,
     "natural_turns_later.txt": 0.7,
     "natural_turns_many.txt": 0.8,
-    "natural_turns_unseen.txt": 0.0,
+    "natural_turns_unseen.txt": 0.55,
 }
 """The share of facts that the rules find at least; the later and the unseen turns were not used to write them."""
 
@@ -48,6 +48,28 @@ def test_what_somebody_does_not_do_is_kept_where_that_says_something() -> None:
     """Who eats no meat said so; who does not live in Porto may live anywhere."""
     assert is_plain_clause("My wife doesn't eat meat") and is_plain_clause("I don't drive")
     assert not is_plain_clause("I don't live in Porto") and not is_plain_clause("My wife doesn't work in a bank")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("I live in Porto, so we meet on video", ["I live in Porto"]),
+        ("I live in Porto, or so my mother says", []),
+        ("I live in Porto but I moved away", []),
+        ("My sister Ana is a nurse and she's from Braga", ["My sister Ana is a nurse", "My sister Ana is from Braga"]),
+        ("My sister Ana is a nurse. She lives in Porto.", ["My sister Ana is a nurse", "My sister Ana lives in Porto"]),
+        ("My sister Ana is a nurse and he lives in Porto", ["My sister Ana is a nurse"]),
+        ("My sister Ana lives with my aunt and she is a nurse", ["My sister Ana lives with my aunt"]),
+        ("My knee is killing me today. I live in Porto.", ["I live in Porto"]),
+        ("I live in Porto. You wish.", []),
+        ("I live in Porto. As if!", []),
+        ("When I was a kid we lived in Nairobi.", ["We lived in Nairobi when I was a kid"]),
+        ("Galp makes fuel, which is dull.", ["Galp makes fuel"]),
+    ],
+)
+def test_a_clause_is_read_beside_what_can_not_turn_it_round(said: str, kept: list[str]) -> None:
+    """What only goes on is left out; what may take back or mock leaves all unread; "she" is who alone it can be."""
+    assert [piece.text for piece in by_rules([SaidTurn(1, said)]).pieces] == kept
 
 
 def test_two_clauses_of_one_subject_are_two_facts() -> None:

@@ -118,7 +118,7 @@ AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
 IN_PLACE = rf"(?:in|near|outside|close to|just outside) {TOWN}"
 AT_WORK = rf"(?:at|for|in|with) {A_WORKPLACE}(?: {IN_PLACE})?"
 TOGETHER = (
-    rf"(?:with (?:(?:my|his|her|our|their) (?:{NUMBER} )?(?:{RELATIVE}|{RELATIVES}|{PET}s?)|us|me|"
+    rf"(?:with (?:(?:my|his|her|our|their) (?:{NUMBER} )?(?:{RELATIVE}(?: {NAME})?|{RELATIVES}|{PET}s?)|us|me|"
     rf"{among(FOLK)}|(?:{COUNT}) (?:other )?{JOB}s|{NAME})|alone|together)"
 )
 FLAT = rf"(?:an?|the) (?:{LOOK} |{NUMBER}-room )?{DWELLING}"
@@ -133,7 +133,7 @@ HOME = (
 WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"
 SMALL = r"(?:a (?:kid|child|boy|girl|teenager|student)|little|small|young)"
 THEN = (
-    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{AGE}|{SMALL})|"
+    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|"
     rf"(?:for|because of) {WHY}))*"
 )
 """When something happened, and why."""
@@ -199,7 +199,11 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("work", "works", rf"{TRADE}(?:, (?:mostly|mainly) from home)?|{NUMBER} days a week"),
     ("teach", "teaches", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?(?: to {RELATIVES})?(?: {IN_PLACE})?"),
     ("study", "studies", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?"),
-    ("play", "plays", rf"{among(f'(?:the )?{MUSIC}')}(?: (?:in|for|with) (?:an?|the|our) (?:{WHICH})?{GROUP})?"),
+    (
+        "play",
+        "plays",
+        rf"{among(f'(?:the )?{MUSIC}')}(?: (?:in|for|with) (?:(?:an?|the|our) (?:{WHICH})?{GROUP}|{NAME}))?",
+    ),
     ("sing", "sings", rf"(?:{MUSIC} )?in (?:an?|the|our) {GROUP}"),
     (
         "speak",
@@ -436,10 +440,10 @@ BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
 """What somebody may not do at all."""
 MOST_JOINTS = 6
 JOINT = regex(
-    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|where|"
+    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|where|"
     r"that's why) |[;,] | [-–—] |: "
 )
-REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "where", "that's why"))
+REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "who", "where", "that's why"))
 """What leads to a reason, a consequence or an aside, which take nothing back."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
@@ -468,7 +472,8 @@ CHANGES = regex(
 )
 """What may end after a "but" what was said before it."""
 FRONTED = regex(
-    rf"(?P<when>When I was (?:{AGE}|{SMALL})|{NUMBER} years ago|[A-Z][a-z]+ years ago|Last {SEASON}|"
+    rf"(?P<when>From (?:19|20)\d\d (?:to|until) (?:19|20)\d\d|When I was (?:{SMALL}|{OLD})|{NUMBER} years ago|"
+    rf"[A-Z][a-z]+ years ago|Last {SEASON}|"
     rf"In (?:{MONTH} )?(?:19|20)\d\d|Since (?:{MONTH} )?(?:19|20)\d\d),? (?P<rest>.+)"
 )
 """When, said first."""
@@ -595,7 +600,7 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
     if TURNS.search(right) or len(right.split()) < 2:
         return False
     if joint in REASONS:
-        told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "where", "that's why")
+        told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
     if joint == "but":
         return BEGINS.match(right) is not None and not CHANGES.search(right)

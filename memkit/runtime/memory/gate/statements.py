@@ -186,6 +186,11 @@ DOUBTFUL = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 """What makes anything said beside it doubtful: jokes, quotation, supposition, withdrawal, somebody else's text."""
+BY_NAME = regex(
+    rf"(?!(?:I|My|Our|We|The|This|That|He|She|It|They|You|Your|His|Her|Their|\w+ly)\b){NAME} (?=[a-z])|[Tt]he [a-z]+ "
+    rf"service "
+)
+"""How a statement begins that is about somebody or something of a name, or about a part of a system."""
 DOUBTED = regex(
     r"\b(?:if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
     re.IGNORECASE,
@@ -372,7 +377,17 @@ def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
 
 def _is_plain(text: str) -> bool:
     """Return whether a clause is a statement of a known shape or plain, and has no name of a joke."""
-    return not FIGURES.search(text) and (slot_of(_capital(text)) is not None or is_plain_clause(text))
+    if FIGURES.search(text):
+        return False
+    return slot_of(_capital(text)) is not None or is_plain_clause(text) or _is_named_relation(text)
+
+
+def _is_named_relation(text: str) -> bool:
+    """Return whether a clause begins with a name and says how it hangs together with something: "Galp makes fuel"."""
+    from ..words.relations import relations
+
+    read = relations(text) if BY_NAME.match(text) else ()
+    return len(read) == 1 and text.lower().startswith(read[0].subject.lower())
 
 
 def _is_tale(sentence: str) -> bool:

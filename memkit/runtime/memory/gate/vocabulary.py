@@ -209,7 +209,7 @@ WORKPLACE = any_of(
     tax_office co-working_space insurance_company software_company advertising_agency bike_shop flower_shop pet_shop
     town_library city_library public_library botanical_garden community_garden soup_kitchen hospice repair_café
     charity_shop dairy mill shipyard port harbour quarry mine steelworks printing_house print_shop foundry sawmill
-    power_station wind_farm refinery depot bus_depot railway station fire_station police_station prison court
+    power_station wind_farm refinery depot bus_depot railway station fire_station police_station court
     law_court embassy consulate ministry town_council county_council hospital_pharmacy children's_hospital
     veterinary_clinic dental_practice GP_practice medical_practice eye_clinic maternity_ward intensive_care_unit
     emergency_room hospital_kitchen school_kitchen canteen sandwich_shop coffee_shop tea_room pub bar nightclub
@@ -220,7 +220,7 @@ WORKPLACE = any_of(
     department_store toy_shop shoe_shop clothes_shop second-hand_shop antique_shop music_shop record_shop
     hardware_shop garden_centre butcher's chemist's greengrocer's hairdresser's salon barbershop petrol_station
     car_wash car_dealership bike_workshop gym swimming_pool sports_centre ski_school riding_school stables
-    dog_shelter zoo aquarium nature_reserve national_park campsite youth_hostel guest_house B&B ski_resort
+    dog_shelter aquarium nature_reserve national_park campsite youth_hostel guest_house B&B ski_resort
     nursery_school day-care_centre daycare boarding_school special_school comprehensive_school village_school
     technical_college community_college business_school medical_school drama_school dance_school driving_school
     foundation trade_union church parish mosque synagogue monastery women's_shelter homeless_shelter refugee_centre
