@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from closure import runner as runners
 from closure import subject as subjects
 from closure.runner import AT_FAULT, FAIL, PASS, SKIPPED, Cell, Manners, Plan, faults, run
 from closure.subject import Subject
@@ -82,6 +83,31 @@ def test_what_a_system_asks_for_and_writes_elsewhere_is_said() -> None:
     assert (network.result, files.result) == (FAIL, FAIL)
     assert "TCP 192.0.2.7 port 443" in network.reason
     assert "/tmp/outside-" in files.reason
+
+
+def test_a_system_that_needs_a_python_which_is_not_here_is_a_row_that_says_so(answers: Answers) -> None:
+    """It is not asked, and that is no failure of it."""
+    system = System(name="tomorrow", adapter="closure.adapters.plain:GrepFiles", about="for a test",
+                    packages=("rank-bm25==0.2.2",), python="3.99")  # fmt: skip
+
+    cells = answers(system, "governance/recall")
+
+    assert list(cells) == ["environment/set-up"]
+    cell = cells["environment/set-up"]
+    assert (cell.result, cell.reason) == (
+        SKIPPED, "not run here: it needs Python 3.99 or newer, and there is none here",
+    )  # fmt: skip
+
+
+def test_somebody_elses_cell_ends_after_its_time(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes longer is stopped and says so; memkit's own are asked to the end."""
+    monkeypatch.setattr(runners, "PATIENCE", 0.0)
+
+    theirs = answers("plain-grep", "governance/recall")["governance/recall"]
+    ours = answers("memkit-files", "governance/recall")["governance/recall"]
+
+    assert theirs.result == SKIPPED and "it was stopped" in theirs.reason
+    assert ours.result == PASS
 
 
 def asked_of(case: Case, names: Iterable[str] = (NOTHING, EVERYTHING)) -> list[Cell]:
