@@ -150,22 +150,36 @@ def clock_jumps(trial: Trial) -> Verdict:
     if fake is None:
         raise CannotError("libfaketime is not installed here (apt-get install faketime)")
     for jump in JUMPS:
-        with trial.open() as subject:
-            subject.call("remember", user="ada", text="Ada lives in Rome")
-            name = subject.call("remember", user="ada", text="Ada owns a boat called Wanda")
-            subject.restart()
-            right = dict(subject.variables)
-            subject.variables |= {"LD_PRELOAD": str(fake), "FAKETIME": jump, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-            subject.call("correct", user="ada", name=name, text="Ada owns a boat called Perla")
-            subject.call("remember", user="ada", text="Ada rents a flat in Basel")
-            for then in (jump, "then"):
-                found = subject.call("export", user="ada")
-                asked = subject.call("recall", user="ada", query="Ada owns a boat called")
-                if wrong := _wrong_values(found, asked):
-                    return Verdict(False, f"clock {jump}, asked at {then}: {wrong}")
-                subject.restart()
-                subject.variables = right
+        try:
+            wrong = _with_jump(trial, fake, jump)
+        except SystemFailedError as failed:
+            if "[Errno 22] Invalid argument" not in str(failed):
+                raise
+            # libfaketime 0.9.10 refuses the absolute clock_nanosleep(2) by which Python sleeps; no system did that.
+            raise CannotError("the library that turns the clock breaks sleeping, so nothing is known") from None
+        if wrong:
+            return Verdict(False, f"clock {jump}, {wrong}")
     return Verdict(True, f"told, corrected and asked with the clock at {', '.join(JUMPS)}, and right again")
+
+
+def _with_jump(trial: Trial, fake: Path, jump: str) -> str:
+    """Return what is wrong with a memory whose clock jumped; nothing where all is well."""
+    with trial.open() as subject:
+        subject.call("remember", user="ada", text="Ada lives in Rome")
+        name = subject.call("remember", user="ada", text="Ada owns a boat called Wanda")
+        subject.restart()
+        right = dict(subject.variables)
+        subject.variables |= {"LD_PRELOAD": str(fake), "FAKETIME": jump, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        subject.call("correct", user="ada", name=name, text="Ada owns a boat called Perla")
+        subject.call("remember", user="ada", text="Ada rents a flat in Basel")
+        for then in (jump, "then"):
+            found = subject.call("export", user="ada")
+            asked = subject.call("recall", user="ada", query="Ada owns a boat called")
+            if wrong := _wrong_values(found, asked):
+                return f"asked at {then}: {wrong}"
+            subject.restart()
+            subject.variables = right
+    return ""
 
 
 def _wrong_values(found: list[str], asked: list[str]) -> str:

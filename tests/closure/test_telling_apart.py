@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from closure import runner as runners
 from closure import subject as subjects
 from closure.runner import AT_FAULT, FAIL, PASS, SKIPPED, Cell, Manners, Plan, faults, run
 from closure.subject import Subject
@@ -84,6 +85,31 @@ def test_what_a_system_asks_for_and_writes_elsewhere_is_said() -> None:
     assert "/tmp/outside-" in files.reason
 
 
+def test_a_system_that_needs_a_python_which_is_not_here_is_a_row_that_says_so(answers: Answers) -> None:
+    """It is not asked, and that is no failure of it."""
+    system = System(name="tomorrow", adapter="closure.adapters.plain:GrepFiles", about="for a test",
+                    packages=("rank-bm25==0.2.2",), python="3.99")  # fmt: skip
+
+    cells = answers(system, "governance/recall")
+
+    assert list(cells) == ["environment/set-up"]
+    cell = cells["environment/set-up"]
+    assert (cell.result, cell.reason) == (
+        SKIPPED, "not run here: it needs Python 3.99 or newer, and there is none here",
+    )  # fmt: skip
+
+
+def test_somebody_elses_cell_ends_after_its_time(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes longer is stopped and says so; memkit's own are asked to the end."""
+    monkeypatch.setattr(runners, "PATIENCE", 0.0)
+
+    theirs = answers("plain-grep", "governance/recall")["governance/recall"]
+    ours = answers("memkit-files", "governance/recall")["governance/recall"]
+
+    assert theirs.result == SKIPPED and "it was stopped" in theirs.reason
+    assert ours.result == PASS
+
+
 def asked_of(case: Case, names: Iterable[str] = (NOTHING, EVERYTHING)) -> list[Cell]:
     """Put one case to the controls."""
     systems = [load_systems()[name] for name in names]
@@ -120,7 +146,7 @@ def test_a_step_that_nobody_knows_is_an_error_of_the_file() -> None:
 
 
 def test_every_question_has_a_rule_and_names_controls_that_exist() -> None:
-    """No id is used twice in a suite, and all but some of integrity and of failing calls have a control."""
+    """No id is used twice; all but some of integrity, of failing calls, and what needs fetched data have a control."""
     for suite in load_suites().values():
         ids = [case.id for case in suite.cases]
         assert len(ids) == len(set(ids)) and all(case.rule.endswith(".") for case in suite.cases)
@@ -131,7 +157,8 @@ def test_every_question_has_a_rule_and_names_controls_that_exist() -> None:
         for case in suite.cases
         if not case.failed_by and not case.only
     }
-    assert {name.partition("/")[0] for name in uncontrolled} <= {"integrity", "crash"}
+    fetched = {"access/gatemem-apart", "access/gatemem-together"}
+    assert {name.partition("/")[0] for name in uncontrolled - fetched} <= {"integrity", "crash"}
 
 
 @pytest.mark.parametrize("control", [NOTHING, EVERYTHING])
