@@ -16,7 +16,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.display import spoken
-from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope, suggestion
+from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope, meant_by, suggestion
 from memkit.terminal import harmless
 
 Commands = Mapping[str, tuple[str, str]]
@@ -47,7 +47,8 @@ class LazyGroup(MemkitGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command to run; click would import all of them to suggest one for a misspelt name."""
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            ctx.fail(f"No such command '{args[0]}'.{suggestion(args[0], self.table)}")
+            typed = args[0] if ctx.parent is None else f"{ctx.info_name} {args[0]}"
+            ctx.fail(f"No such command '{args[0]}'.{meant_by(typed) or suggestion(args[0], self.table)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

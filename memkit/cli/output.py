@@ -395,6 +395,21 @@ class MemkitCommand(click.Command):
         return next(filter(None, map(front.nearest_id, given)), "")
 
 
+MEANT = {
+    "add": "memory add", "remember": "memory add", "search": "memory search", "recall": "memory search",
+    "list": "memory list", "users": "consent list", "version": "--version", "ui": "page", "undo": "git",
+    "delete": "memory erase", "forget": "memory erase", "history": "memory blame",
+    "memory delete": "memory reject", "memory remove": "memory reject", "memory edit": "memory supersede",
+    "skill add": "skill import",
+}  # fmt: skip
+"""What newcomers type, and the command that does it."""
+
+
+def meant_by(typed: str) -> str:
+    """Return `` Did you mean '…'?`` for words that other programs have, or an empty string."""
+    return f" Did you mean 'memkit {MEANT[typed]}'?" if typed in MEANT else ""
+
+
 class MemkitGroup(click.Group):
     """A group whose commands all take the common options."""
 

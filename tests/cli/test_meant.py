@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
+from memkit.cli.output import MEANT
 from memkit.cli.skill.files import _PROFILES
 from memkit.library import open_store
 from memkit.runtime.memory.interface import Origin
@@ -204,3 +205,13 @@ def test_completion_loads_nothing_that_names_do_not_need(store: Path) -> None:
         offered, _, loaded = done.stdout.partition("\n\n")
         assert offered.startswith("plain\t"), line
         assert not needless & set(loaded.split()), line
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_a_word_that_other_programs_have_leads_to_a_command_that_is_here(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No near spelling of something else is offered in its place."""
+    assert run([*typed.split(), "something"]) == 2
+    assert f"Did you mean 'memkit {MEANT[typed]}'?" in capsys.readouterr().err
+    assert run([*MEANT[typed].split(), "--help"]) == 0

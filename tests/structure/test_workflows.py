@@ -60,6 +60,18 @@ def test_an_auditor_of_workflows_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_each_workflow_has_the_format_of_the_forge(tmp_path: Path) -> None:
+    """By the schema that is published for it: keys, triggers, permissions, and what a job and a step may hold."""
+    pytest.importorskip("check_jsonschema")
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
+    misspelt = tmp_path / "misspelt.yml"
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    misspelt.write_text(release.replace("attestations: write", "atestations: write"), encoding="utf-8")
+
+    assert subprocess.run([*check, *WORKFLOWS], capture_output=True, check=False).returncode == 0
+    assert subprocess.run([*check, misspelt], capture_output=True, check=False).returncode == 1
+
+
 def test_what_is_run_is_a_target_of_the_makefile() -> None:
     """A workflow that calls what is not there would be noticed a week later."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
