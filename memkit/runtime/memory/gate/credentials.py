@@ -423,7 +423,9 @@ def _turned_round(marks: Landmarks) -> Iterator[re.Match[str]]:
 
 
 _LOCKS = words("door gate alarm entry safe lock padlock vault")
-_OF_LOCK = regex(r"(?i)(?:door|gate|alarm|entry|safe) (?:code|keypad)|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)")
+_OF_LOCK = regex(
+    r"(?i)(?:door|gate|alarm|entry|safe) (?:code|keypad)|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)"
+)
 """What such a telling turns on; before it stands whose lock it is."""
 _WHOLE = (
     ("recovery_phrase", PHRASE, words("seed recovery mnemonic backup")),
