@@ -1,6 +1,8 @@
 """The index follows the shards, whoever wrote them, and can always be made anew."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.catalogue import copy_database
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import encode_line
@@ -28,6 +31,28 @@ def pull(root: Path, *lines: str, shard: str = "2026-01/other.jsonl") -> Path:
     with path.open("a", encoding="utf-8") as file:
         file.write("".join(lines))
     return path
+
+
+READER = """
+import sys
+from memkit.runtime.memory.archive.archive import ArchivalStore
+archive = ArchivalStore(sys.argv[1])
+archive.search("espresso", user_id="ada")
+archive.close()
+"""
+
+
+def test_a_copy_of_the_index_takes_no_lock_from_who_writes_on(tmp_path: Path, open_store: OpenStore) -> None:
+    """Another process that opens the index and closes it leaves its log of writes to those who still have it open."""
+    store = open_store()
+    note(store, "espresso in the morning")
+    copy_database(cache_folder(tmp_path) / "catalogue.sqlite", tmp_path / "copy.sqlite")
+
+    subprocess.run([sys.executable, "-c", READER, str(tmp_path)], check=True)
+
+    assert (cache_folder(tmp_path) / "catalogue.sqlite-wal").exists()
+    note(store, "tea at night")
+    assert found(store, "tea") == ["tea at night"]
 
 
 def test_a_deleted_index_comes_back(tmp_path: Path, open_store: OpenStore) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -110,6 +110,29 @@ def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
         time.sleep(0.005)
+
+
+def copy_database(path: Path, copy: Path) -> None:
+    """Copy a database by SQLite itself, where it opens it; what is damaged is not copied.
+
+    A file that was read and closed by other means would lose every lock that this process has on it: another process
+    would take its log of writes away (https://www.sqlite.org/howtocorrupt.html, 2.2). Where SQLite opens nothing, as
+    on a disk that cannot be written, nobody has such a lock.
+    """
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as given,
+            closing(sqlite3.connect(copy)) as taken,
+        ):
+            given.backup(taken)
+    except sqlite3.Error as error:
+        copy.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.OperationalError) and is_read_only(error):
+            import shutil  # where the disk of the store cannot be written
+
+            for beside in (path.with_name(path.name + suffix) for suffix in SUFFIXES):
+                if beside.exists():  # the bytes alone: a copied mode would be read-only again
+                    shutil.copyfile(beside, copy.with_name(beside.name))
 
 
 def remove_database(path: Path) -> None:

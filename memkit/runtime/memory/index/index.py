@@ -11,7 +11,7 @@ from ..log.links import Link
 from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import SHARED, Record, file_stem, unplaced, user_corpus
-from .catalogue import Catalogue, is_damaged, is_read_only, is_unwritable, remove_database
+from .catalogue import Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
 from .waiting import WaitingLine, WaitingLines, may_wait
 
@@ -347,17 +347,16 @@ class Index:
 
     def _borrow(self) -> None:
         """Work on a copy of the index, or from nothing, where the store itself cannot be written."""
-        import shutil
         import tempfile
 
         own = self._folder or Path()
         self._borrowed = tempfile.TemporaryDirectory(prefix="memkit-index-")
         self._folder = Path(self._borrowed.name) / "cache"
         self._observe({"event": "index", "action": "borrowed", "path": str(self._folder)})
-        for path in own.rglob("*.sqlite*"):
+        for path in own.rglob("*.sqlite"):
             copy = self._folder / path.relative_to(own)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)  # the bytes alone: a copied mode would be read-only again
+            copy_database(path, copy)
 
     def _opened_corpus(self, name: str) -> CorpusIndex:
         path = self._path(name)
