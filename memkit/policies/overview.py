@@ -20,20 +20,29 @@ class FoundPolicy:
 
 
 def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) -> list[FoundPolicy]:
-    """Return the policies that share words with ``query``, best first by BM25, equals by name."""
-    ordered = sorted(policies, key=lambda policy: policy.name)
-    hits = ranked([_searchable(policy) for policy in ordered], query)
-    return [FoundPolicy(ordered[place], score) for place, score in hits[:limit]]
+    """Return the policies that share words with ``query``, best first by BM25, equals by name.
 
-
-def _searchable(policy: PolicyFile) -> str:
-    """Return the text that a policy is found by, its match and exceptions as they are written; its name counts twice.
-
-    Its tests are left out: they name what it lets pass as well.
+    What a policy says and what it matches are ranked apart and added, so that a long list of programs does not drown
+    the rule that it serves. Its tests are left out: they name what it lets pass as well.
     """
+    ordered = sorted(policies, key=lambda policy: policy.name)
+    scores: Counter[int] = Counter()
+    for texts in (map(_said, ordered), map(_matched, ordered)):
+        scores.update(dict(ranked(list(texts), query)))
+    best = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+    return [FoundPolicy(ordered[place], score) for place, score in best[:limit]]
+
+
+def _said(policy: PolicyFile) -> str:
+    """Return what a policy says; its name counts twice."""
     data = policy.data
     said = [policy.name, policy.name, data["description"], data.get("rule", ""), data.get("rationale", "")]
-    return " ".join([*map(str, said), *_leaves(data.get("match")), *_leaves(data.get("exceptions"))])
+    return " ".join(map(str, said))
+
+
+def _matched(policy: PolicyFile) -> str:
+    """Return the match and the exceptions of a policy as they are written."""
+    return " ".join([*_leaves(policy.data.get("match")), *_leaves(policy.data.get("exceptions"))])
 
 
 def _leaves(value: object) -> list[str]:

@@ -174,7 +174,7 @@ STARTER = "policies/destructive_command_approval.yaml"
         ('"--force", "--force-with-lease", "--force-if-includes", "--mirror"', '"--mirror"', True),
         ("- shell: {program: find, args: [\"-delete\"]}\n", "", True),
         ("effect: ask", "effect: deny", False),
-        ("tool_kind: [shell]", "tool: [bash, shell]", True),
+        ("tool_kind: [shell, code]", "tool: [bash, shell]", True),
     ],
 )  # fmt: skip
 def test_a_change_of_the_shipped_policy_is_looked_through(
@@ -207,5 +207,5 @@ def test_a_verdict_names_the_kind_of_tool_and_not_its_expression(
     assert run(["policy", "check", "--tool", "Bash", "--arg", "command=rm x", "--store", str(store)]) == 1
 
     printed = capsys.readouterr().out
-    assert "match[0].tool_kind: tool: Bash of the kind [shell]" in printed
+    assert "match[0].tool_kind: tool: Bash of the kind [shell, code]" in printed
     assert max(map(len, printed.splitlines())) < 220

@@ -255,7 +255,7 @@ def test_the_starters_are_cedar() -> None:
         cedarpy.PolicySet.from_str(export.content)
         states = {one.name: one.state for one in export.policies}
         assert states["untrusted_recall_approval"] == ("narrower" if tighten else "wider")
-        assert states["destructive_command_approval"] == ("narrower" if tighten else "missing")
+        assert states["destructive_command_approval"] == ("narrower" if tighten else "wider")
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

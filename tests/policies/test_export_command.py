@@ -33,7 +33,7 @@ def test_the_account_is_data(store: Path, capsys: pytest.CaptureFixture[str]) ->
     told = json.loads(capsys.readouterr().out)
 
     states = {policy["name"]: policy["state"] for policy in told["data"]["policies"]}
-    assert states["untrusted_recall_approval"] == "wider" and states["destructive_command_approval"] == "missing"
+    assert states["untrusted_recall_approval"] == "wider" and states["destructive_command_approval"] == "wider"
     assert told["schema"] == "memkit.policy.export/1"
     assert told["data"]["content"].startswith("// Written by memkit")
     warned = {finding["path"] for finding in told["diagnostics"] if finding["severity"] == "warning"}

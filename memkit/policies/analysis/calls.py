@@ -246,6 +246,10 @@ class _Draft:
         listed = key.startswith("args.") and "*" not in key
         return solve(parts, text_only=key == "tool", glance=self.glance, listed=listed)
 
+    def wants(self, box: Box) -> bool:
+        """Return whether every condition of a box is one that the call must fulfil."""
+        return all(any(part.condition is wanted for part in self.wanted.get(key, ())) for key, wanted in box.items())
+
     def call(self) -> Call | str:
         roots: dict[str, dict[str, JSON]] = {"args": {}, "context": {}}
         tool = ""
@@ -303,6 +307,11 @@ class _Search:
 
     def _denied(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
         """Yield the drafts in which none of the boxes holds: of each, one condition does not."""
+        # A box that is wanted as a whole leaves nothing, which is better seen before the others are denied.
+        boxes = sorted(boxes, key=lambda box: not draft.wants(box))
+        yield from self._denied_in_turn(draft, boxes, mode)
+
+    def _denied_in_turn(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
         if not boxes:
             yield draft
             return
@@ -311,7 +320,7 @@ class _Search:
         for key in keys:
             following = self._with(draft, key, ValuePart(boxes[0][key], mode, wanted=False))
             if following:
-                yield from self._denied(following, boxes[1:], mode)
+                yield from self._denied_in_turn(following, boxes[1:], mode)
 
     def _with(self, draft: _Draft, key: str, part: ValuePart) -> _Draft | None:
         """Return the draft with one more condition, or ``None`` when that leaves no value for some key."""

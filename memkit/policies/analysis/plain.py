@@ -171,14 +171,13 @@ def _any(truths: Sequence[Truth]) -> Truth:
 
 def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterator[str]:
     """Yield a shortest text that a formula of text conditions holds for, and that lies in or outside of ``more``."""
-    if constant(formula) is False:
+    settled = _without_choice(formula)
+    if settled is None:
         return
-    known = list(dict.fromkeys(leaves(formula)))
+    plain, nested = settled
+    known = list(dict.fromkeys(leaf for part in (*plain, *nested) for leaf in leaves(part)))
     places = {leaf: index for index, leaf in enumerate(known)}
-    plain, nested = _conjuncts(formula)
     signs = [(places[one.leaf], one.wanted) for one in plain]
-    if any((place, not wanted) in signs for place, wanted in signs):  # the same is wanted and refused
-        return
     signs += [(len(known) + index, wanted) for index, (_, wanted) in enumerate(more)]
 
     def accepts(truths: Sequence[Truth]) -> Truth:
@@ -188,6 +187,35 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
     found = find_text([*(leaf.language for leaf in known), *(one for one, _ in more)], accepts)
     if found is not None:
         yield found
+
+
+def _without_choice(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]] | None:
+    """Return the literals that must all hold and the choices that they leave open; ``None`` where they leave none."""
+    plain, nested = _conjuncts(formula)
+    while True:
+        signs = {one.leaf: one.wanted for one in plain}
+        if any(signs[one.leaf] is not one.wanted for one in plain):  # the same is wanted and refused
+            return None
+        left = All(tuple(_decided(part, signs) for part in nested))
+        if constant(left) is False:
+            return None
+        more, rest = _conjuncts(left)
+        open_parts = [part for part in rest if constant(part) is None]
+        if not more:
+            return plain, open_parts
+        plain, nested = list(dict.fromkeys([*plain, *more])), open_parts
+
+
+def _decided(formula: Formula, signs: Mapping[Leaf, bool]) -> Formula:
+    """Return a formula with the leaves that are settled answered; of a choice, what can still be chosen."""
+    if isinstance(formula, FormulaLiteral):
+        known = signs.get(formula.leaf)
+        return formula if known is None else (All() if known is formula.wanted else Any())
+    parts = tuple(_decided(part, signs) for part in formula.parts)
+    if isinstance(formula, All):
+        return Any() if any(constant(part) is False for part in parts) else All(parts)
+    left = tuple(part for part in parts if constant(part) is not False)
+    return All() if any(constant(part) is True for part in left) else left[0] if len(left) == 1 else Any(left)
 
 
 def _conjuncts(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from memkit.policies.analysis.formulas import (
     POSSIBLE,
+    SURE,
     All,
     Any,
     Condition,
@@ -29,11 +30,14 @@ from memkit.policies.analysis.formulas import (
 from memkit.policies.analysis.languages import TooComplex, find_text
 from memkit.policies.analysis.plain import cases, constant, plain_values, sample_numbers, written
 from memkit.policies.analysis.views import glob_sample, guesses
-from memkit.runtime.guard.checks import text_of
+from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON, as_list
+from memkit.runtime.guard.kinds import SAMPLE_NAMES
 
 TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
+_TOOLS = tuple(name for names in SAMPLE_NAMES.values() for name in names if not has_wildcards(name))
+"""Names of tools that mean what their kind says; a program's name would stand before what it is told."""
 _FEW = 12
 
 
@@ -48,6 +52,11 @@ class ValuePart(NamedTuple):
     def holds(self, value: JSON) -> bool:
         """Return what the engine says of a value."""
         return self.condition.holds(value, self.mode) is self.wanted
+
+    def is_denied_by(self, other: ValuePart) -> bool:
+        """Return whether the same condition is wanted here and refused there; what surely holds possibly does."""
+        same = self.condition is other.condition and self.mode in (other.mode, SURE)
+        return same and self.wanted and not other.wanted
 
     @property
     def formula(self) -> Formula:
@@ -90,8 +99,10 @@ def solve(
         glance: Whether only a value is of use and no proof, so that what takes long is left.
         listed: Whether a list may fulfil one condition by one element and another by another.
     """
+    if any(part.is_denied_by(other) for part in parts for other in parts):
+        return Nothing()
     formula = All(tuple(part.formula for part in parts))
-    for value in _likely(parts, formula):
+    for value in chain(_TOOLS if text_only else (), _likely(parts, formula)):
         if all(part.holds(value) for part in parts):
             return ValuesFound(value)
     try:

@@ -49,7 +49,7 @@ def _command_within(inner: Leaf, outer: Leaf) -> bool:
     if verbs and not (own and all(any(glob_within(name.lower(), other.lower()) for other in verbs) for name in own)):
         return False
     refused = [(_refused(inner, key), _refused(outer, key)) for key in ("flags", "args")]
-    return all(theirs <= own for own, theirs in refused) and all(
+    return all(not theirs or theirs == own for own, theirs in refused) and all(
         _choice_within(_choice(inner, key), _choice(outer, key), loosely=key == "args") for key in ("flags", "args")
     )
 

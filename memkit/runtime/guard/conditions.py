@@ -204,7 +204,7 @@ def _choice_test(
 
 
 _TAKES_NONE = re.compile(
-    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve)|.*=.*"
+    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve|prune)|.*=.*"
 )
 """Options that no value follows."""
 
