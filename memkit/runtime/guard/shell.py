@@ -380,6 +380,8 @@ _STATEMENT_IS_OPERAND = words_of("sqlite sqlite3 duckdb turso")
 """Clients that are given a database and then a statement."""
 _PROGRAM = re.compile(r"[\w.+-]+")
 _SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
+_WHOLE_STATEMENT = re.compile(r"(?i)(?:shutdown|vacuum|checkpoint|rollback|commit|begin)(?:;|\Z)")
+"""What is a statement by one word, where other words alone are the value of an option."""
 _OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
 _OTHER_OPTIONS = "hdpUPuDfo"
 """Last letters of short options whose value is a host, a name or a file."""
@@ -389,7 +391,7 @@ _ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 def sql_views(value: JSON) -> Iterator[SqlView]:
     """Yield the SQL in a value: the text itself, and what shell commands in it hand to a database client."""
     if isinstance(value, str):
-        if _SEVERAL_WORDS.search(value):
+        if _SEVERAL_WORDS.search(value) or _WHOLE_STATEMENT.match(value):
             yield read_sql(value)
         yield from _in_shell(read_shell(value))
     elif isinstance(value, Mapping):
