@@ -47,7 +47,7 @@ def test_the_certificate_names_nobody(peopled: Path, tmp_path: Path, capsys: pyt
     text = out.read_text()
     assert answer["data"]["certificate"] == str(out)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert "alice" not in text.lower() and "canary" not in text
+    assert "alice" not in text.lower() and "quokka" not in text
     assert json.loads(text)["result"] == "nothing found"
     assert len(json.loads(text)["user"]) == 64
 

@@ -106,7 +106,7 @@ def test_no_encoding_hides_a_text(hidden: Callable[[str], bytes]) -> None:
         assert scanner.finds(hidden("Ключ лежит под ковриком у двери"))
 
 
-@pytest.mark.parametrize("data", [b"", b"The rain in Spain", b"canary islands", b"0123456789abcdef" * 4, b"A" * 5000])
+@pytest.mark.parametrize("data", [b"", b"The rain in Spain", b"quokka islands", b"0123456789abcdef" * 4, b"A" * 5000])
 def test_other_texts_are_no_traces(data: bytes) -> None:
     """Single words, digests and other people's sentences accuse nobody."""
     assert not Scanner(Needles("alice", [TEXT])).finds(data)

@@ -44,7 +44,7 @@ def _resolve_undo(root: Path) -> None:
     git(root, "checkout", "--ours", str(shard))
     git(root, "add", "archive")
     git(root, "commit", "-qm", "merged")
-    assert "canary" in "".join(git(root, "show", id) for id in git(root, "ls-files", "--resolve-undo").split()[1::4])
+    assert "quokka" in "".join(git(root, "show", id) for id in git(root, "ls-files", "--resolve-undo").split()[1::4])
 
 
 def _rerere(root: Path) -> None:
@@ -93,7 +93,7 @@ def _names(root: Path) -> None:
     """Names of branches, tags and files."""
     git(root, "branch", "alice/zanzibar-cupboard")
     git(root, "tag", "in-the-zanzibar-cupboard")
-    (root / "outputs" / "canary-7731.jsonl").write_text(LINE + "\n")
+    (root / "outputs" / "quokka-7731.jsonl").write_text(LINE + "\n")
     git(root, "add", "outputs")
     git(root, "commit", "-qm", "export")
 
@@ -134,7 +134,7 @@ def _tag_of_blob(root: Path) -> None:
 def _torn(root: Path) -> None:
     """The beginning of a line, in a commit and set aside; nobody can tell whose it was."""
     shard = next(root.glob("archive/*/*.jsonl"))
-    shard.write_bytes(shard.read_bytes() + b'{"actor":"person","text":"Alice hides her canary in the zan')
+    shard.write_bytes(shard.read_bytes() + b'{"actor":"person","text":"Alice hides her quokka in the zan')
     git(root, "commit", "-qam", "torn")
     remember(root, "Bob writes after a crash", "bob")
     assert list((state_folder(root) / "torn").iterdir())
@@ -150,9 +150,9 @@ def _conflicted(root: Path) -> None:
 
 def _talked(root: Path) -> None:
     """Sessions, counts, the audit log with what was searched for, and the index with its write-ahead log."""
-    for text in (f"Remember this: {TEXT}", "Where is the canary?"):
+    for text in (f"Remember this: {TEXT}", "Where is the quokka?"):
         assert run(["chat", "--user", "alice", "--consent", "--session", "s1", "-p", text, "--store", str(root)]) == 0
-    run(["memory", "search", "zanzibar cupboard canary", "--user", "alice", "--store", str(root)])
+    run(["memory", "search", "zanzibar cupboard quokka", "--user", "alice", "--store", str(root)])
     index = next((cache_folder(root)).rglob("*.sqlite"))
     open_index = sqlite3.connect(index)
     open_index.execute("CREATE TABLE IF NOT EXISTS x(y)")

@@ -230,7 +230,7 @@ def test_a_project_inside_of_the_store_is_erased_with_it(store: Path, capsys: py
     remember(store, TEXT, "ada")
     assert run(["gen", "--target", "react", "--store", str(store)]) == 0
     project = store / "outputs/react"
-    remember(project, "Ada keeps a canary-7731 in the zanzibar attic", "ada")
+    remember(project, "Ada keeps a quokka-7731 in the zanzibar attic", "ada")
     remember(project, BOB, "bob")
     run(["memory", "search", "zanzibar", "--user", "ada", "--store", str(project)])
 
@@ -255,7 +255,7 @@ def test_another_repository_inside_is_named(peopled: Path, capsys: pytest.Captur
 
 def test_a_quote_in_place_of_an_author_goes(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who wrote a commit stays, unless somebody put a text there."""
-    git(peopled, "commit", "-q", "--allow-empty", "-m", "x", "--author", f"{TEXT} <canary-7731@example.org>")
+    git(peopled, "commit", "-q", "--allow-empty", "-m", "x", "--author", f"{TEXT} <quokka-7731@example.org>")
     git(peopled, "commit", "-q", "--allow-empty", "-m", "y", "--author", "Alice Liddell <alice@example.org>")
 
     code, answer = erase(peopled, capsys)

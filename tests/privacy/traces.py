@@ -15,8 +15,8 @@ import pytest
 
 from memkit.cli.main import run
 
-TEXT = "Alice hides her canary-7731 in the zanzibar cupboard"
-CANARIES = (b"canary", b"zanzibar")
+TEXT = "Alice hides her quokka-7731 in the zanzibar cupboard"
+CANARIES = (b"quokka", b"zanzibar")
 BOB = "Bob likes green tea in the morning"
 
 
@@ -71,7 +71,7 @@ def objects(root: Path) -> Iterator[tuple[str, bytes]]:
 
 def _holds(data: bytes, canaries: tuple[bytes, ...]) -> bool:
     low = data.lower()
-    return any(canary in low or canary.decode().encode("utf-16-le") in low for canary in canaries)
+    return any(quokka in low or quokka.decode().encode("utf-16-le") in low for quokka in canaries)
 
 
 def packed(text: str) -> bytes:

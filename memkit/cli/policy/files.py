@@ -22,7 +22,7 @@ from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.terminal import one_line
+from memkit.terminal import counted, one_line
 from memkit.use_cases.policies import (
     FORMATS,
     LOSSES,
@@ -282,10 +282,16 @@ def _lines(done: ExportedPolicies) -> str:
     return f"Wrote {done.path}" if done.path else done.export.content.rstrip("\n")
 
 
+_REASONS = 5
+"""So many losses of one policy are said to a person."""
+
+
 def _account(done: ExportedPolicies) -> Iterator[str]:
     for policy in done.export.policies:
         yield f"{policy.name} ({policy.effect}): {_SAID[policy.state]}"
-        yield from (f"  {reason}" for reason in policy.reasons)
+        yield from (f"  {reason}" for reason in policy.reasons[:_REASONS])
+        if len(policy.reasons) > _REASONS:
+            yield f"  and {counted(len(policy.reasons) - _REASONS, 'more loss', 'more losses')}; --json names them all"
     if done.export.weaker:
         names = ", ".join(policy.name for policy in done.export.weaker)
         yield f"WEAKER THAN MEMKIT: calls that {names} would stop can run there."

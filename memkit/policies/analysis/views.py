@@ -124,7 +124,7 @@ def _without(inside: bool | None, outside: bool | None) -> bool | None:
 def glob_sample(glob: str) -> str:
     """Return a short text that a glob holds for."""
     plain = glob.replace("*", "").replace("?", "x")
-    if glob_test(glob)(plain):
+    if "[" not in glob and glob_test(glob)(plain):
         return plain
     try:
         return find_text([language((glob_pattern(glob),))], lambda known: known[0]) or plain
