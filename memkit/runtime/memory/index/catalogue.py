@@ -367,8 +367,8 @@ class Catalogue:
 
     def beside(self, id: str) -> tuple[bool, list[str]]:
         """Return whether a line has this id, and the ids next to it in order: one that begins alike is among them."""
-        query = "SELECT (SELECT max(id) FROM lines WHERE id<?1), (SELECT min(id) FROM lines WHERE id>?1)"
-        before, after = self._sql.execute(query, (id,)).fetchone()
+        query = "SELECT (SELECT max(id) FROM lines WHERE id<?), (SELECT min(id) FROM lines WHERE id>?)"
+        before, after = self._sql.execute(query, (id, id)).fetchone()
         is_known = self._sql.execute("SELECT 1 FROM lines WHERE id=?", (id,)).fetchone() is not None
         return is_known, [one for one in (before, after) if one is not None]
 
