@@ -585,7 +585,8 @@ def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iter
     """Yield what a query finds for many values, which take the place of each ``{0}`` in it, some at a time."""
     for start in range(0, len(values), ASKED_AT_ONCE):
         some = values[start : start + ASKED_AT_ONCE]
-        yield from sql.execute(query.format(",".join(f"?{place}" for place in range(1, len(some) + 1))), some)
+        marks = ",".join("?" * len(some))
+        yield from sql.execute(query.format(marks), [*some] * query.count("{0}"))
 
 
 def entry_of(data: Mapping[str, JSON]) -> ChainedLine:
