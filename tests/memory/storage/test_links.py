@@ -108,9 +108,10 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(root: Path, outs
 
     exchanging = threading.Thread(target=exchange)
     exchanging.start()
-    opened = 0
+    number = opened = 0
     try:
-        for number in range(3000):
+        while number < 3000 or not opened:
+            number += 1
             try:
                 os.close(open_inside(root, month / f"{number}", os.O_WRONLY | os.O_CREAT))
                 opened += 1
