@@ -55,12 +55,14 @@ from .vocabulary import (
     NAMED,
     NAMES,
     NATION,
+    NO_NAME,
     NUMBER,
     OWN_PLACE,
     PAIR,
     PERSONAL,
     PET,
     PRODUCT,
+    PROPER,
     RELATIVE,
     RELATIVES,
     REMEDY,
@@ -461,7 +463,7 @@ TURNS = regex(
 )
 """What may turn round, limit or mock what was said before it; and what only is said in tales."""
 ASIDE_VERB = regex(
-    r"'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
+    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
@@ -517,7 +519,9 @@ def is_plain_clause(text: str) -> bool:
     """
     if len(text) > LONGEST:
         return False
-    return any(thing.fullmatch(text) for thing in THINGS) or any(_says(one, text) for one in (I_OR_MANY, ANOTHER))
+    if any(thing.fullmatch(text) for thing in THINGS) or any(_says(one, text) for one in (I_OR_MANY, ANOTHER)):
+        return True
+    return _has_landmark(text) or _goes_on_plainly(text)
 
 
 def apart(text: str, reads: Callable[[str], bool] = is_plain_clause, before: str = "") -> list[str]:
@@ -619,5 +623,147 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
     for end in (place for place, char in enumerate(said) if char == " "):
         tail = _tail(said[:end], column)
         if tail is not None and tail.fullmatch(said, end):
+            return True
+    return False
+
+
+# Clauses of open words: an everyday verb, and a date, a regular time or a name that no figure of speech has.
+
+ODD = frozenset(
+    """again ages agony alas alive allegedly almost already also amen angel angels angry another any anything apart
+    apparently as ass attic away awe awesome back bacon bad bananas bang barely basically bat battle batty beans
+    beast because bed bees belt berserk best better bill billion billions bills bits blast blaze blind blood blue
+    bomb bones bonkers books bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet
+    bullets bullshit bush business busy but butter butterflies cake card cards chaos chip chips circle circles
+    circus clever cloud clouds clown clowns clue comfort constant control corner cow crap crazy crossfire cup damn
+    dance dark dead deal death debt demon demons denial depth devil diamonds dinosaur dirt disaster disguise dishes
+    doghouse doom doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth edge egg eggs else
+    embers enemies enemy eternity even ever every everybody everyone everything exile eye eyes face fairy false
+    fame fate fear feelings feet fence fight figment finger fingers fire fish flame flames flow flux fog fool foot
+    force forever fortune frog fuck fucking fun funny fury ghost ghosts giant girl glory goat god goddess gods gold
+    good grass grave great grief grudge guts habit hair happy hard hardly harmony hat hate hay haze head heart
+    hearts heaven hell her here hero him hole honestly hook hope horror horse hotels hour hours how however
+    hundreds hurricane hype ice idea ideas if ignorance ill imagination insane instead isolation it its itself jack
+    jail jeans joke joy judgment jungle just kidding kind king kingdom knots ladder lap late laundry legend
+    leggings legs less lid lie lies life light like limbo limit line lions literally log lonely loop loose lost
+    lots love lovely luck lucky lungs luxury mad madness magic man map marbles mars martyr mask masks mate matter
+    maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute minutes
+    miracle mirror miserable misery moment monkey monster monsters mood moon more most mostly mountains mouth mud
+    myself nails nap nearly nerve nerves never nightmare no nobody none nonsense noodles nor nose not nothing
+    nowhere nuts oblivion obviously ocean off or other ours overdrive own pain pajamas panic paradise part past
+    peace peak pieces pig pigs pit pity planet point pot practically presence pressure pretend pride prince
+    princess principle prison procrastination punch pyjamas queen quite rage rags rainbow rat rather real reality
+    really rebel regret regrets rescue revenge right riot road roof rope ropes rubbish rule rules rush sack sad
+    saint saints sanity sarcasm scared scenes screaming screws seconds secret seems self sense shadow shadows
+    shambles shame shark sheep shell shit shoes shorts shoulder shoulders sick sieve sight silence sin sins
+    skeleton skies skin sky slave sleep slippers smart smile smoke snake so somebody somehow someone something song
+    sorrow sort soul soup space spell spirit spirits spite sponge spot squalor stake star stars stick storm story
+    stress strings stupid style suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail
+    tails tank tatters tears technically teeth temper than that theirs them theory there these they thing things
+    this those though thousand thousands thread throat throne through tide tiger till tired toast today toes tomb
+    tongue tonight too toothache tornado towel tower town track trance transit trap trash treasure trenches trial
+    trouble trousers true truth tune twilight ugly unicorn unicorns universe until vain vampire vegetables verge
+    victim view visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web
+    weird werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind
+    wings winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck
+    wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+)
+"""Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
+REGULAR = (
+    rf"(?:every (?:(?:other|single|{NUMBER_TH}|few) )?(?:day|week|month|year|morning|evening|afternoon|night|weekend|"
+    rf"summer|winter|spring|autumn|Christmas|Easter|{MONTH}|{DAYS})|on (?:{DAYS}s|{DAYS} (?:morning|evening|afternoon|"
+    rf"night)s|weekdays)(?: and {DAYS}s)?|on (?:{DAYS}s?|{DAYS}s?,? {DAYS}s?) and {DAYS}s?(?: (?:morning|evening|"
+    rf"afternoon|night)s)?|(?:once|twice|{NUMBER} times|{NUMBER} (?:days|evenings|mornings|nights)) a "
+    rf"(?:week|month|year))"
+)
+"""How often, by the calendar."""
+DAY_OF_YEAR = (
+    rf"(?:(?:back )?in (?:the )?(?:early |late )?(?:19|20)?\d0s|{NUMBER} years ago|(?:(?:in|on|until|from|by|of|is) )?"
+    rf"(?:the )?{DATE}|(?:in|since|until|of) (?:{MONTH}(?: (?:19|20)\d\d)?|(?:19|20)\d\d)|"
+    rf"last (?:{SEASON.replace('week|', '')})|from (?:19|20)\d\d (?:to|until) (?:19|20)\d\d|"
+    rf"when I was (?:{SMALL}|{OLD})|at the age of {AGE}|{SINCE})"
+)
+"""When, by the calendar or by somebody's age."""
+NAMED_PLACE = rf"(?:in|at|from|near|outside|for|to|with|by|of|on|called|named) (?:the )?(?!I\b|\w+days?\b|{MONTH}\b){NAME}"
+OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*|\d[\d.,]*|{PROPER}(?:'s)?)")
+NO_NAMES = regex(rf"\b{NO_NAME}\b")
+HAPPENED = (
+    r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
+    r"naturalised|ordained|discharged)|got|bought|sold|built|met|married|divorced|separated|graduated|retired|started|"
+    r"finished|began|left|joined|founded|opened|launched|adopted|passed away|died|emigrated|published|moved|became|"
+    r"switched|quit|stopped|gave up|came|returned|broke|had|won|rented|renovated|inherited|settled|volunteered|trained|"
+    r"learned|learnt|taught|studied|worked|lived|served|spent|stayed|converted|wrote)"
+)
+LASTS = (
+    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see|stay|spend|go|cook|bake|swim|cycle|"
+    r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|give|"
+    r"take|look after|get up|eat|drink|have dinner|have lunch)"
+)
+LASTS = rf"(?:{LASTS}|goes|does|has|{LASTS}e?s|studies|flies)"
+GOING = (
+    r"(?:am|are|is|'m|'re|'s)(?: (?:also|both|all))? (?:getting|moving|planning|flying|travelling|leaving|starting|having|"
+    r"doing|expecting|going|coming|running|renting|working|studying|taking|hosting|writing|building|training|learning|"
+    r"retiring|graduating|turning|freelancing|volunteering|due|born|off|covering|engaged|married|registered|enrolled)"
+)
+BEEN = r"(?:have|has|'ve|'s) (?:been|lived|worked|had|known|owned|played|taught|run|studied|sung)(?: [a-z]+ing)?"
+FALLS = (
+    r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
+    r"finish(?:es)?|is due|are due)"
+)
+SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE}|[Oo]ur (?:youngest|oldest|eldest|middle one)|[Mm]y (?:youngest|oldest|eldest))"
+SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
+DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
+DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")
+SETTLED = (
+    r"(?:lives?|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
+    r"belongs?|owns?|rents?|have|has|hosts?|coach(?:es)?|runs?|sings?|rows?|commutes?|donates?|reports?|"
+    r"(?:am|is|are|'m|'s|'re) (?:still )?(?:from|based|stationed|employed|enrolled|registered|living|freelancing|"
+    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
+    r"doing an? [a-z]+ (?:year|course|degree|semester)))"
+)
+PLACED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:only |never )?{SETTLED}|{SETTLED})(?= )")
+WHEN_EXACTLY = regex(rf"(?<= )(?:{DAY_OF_YEAR}|{REGULAR})(?![\w'])")
+DAY_EXACTLY = regex(rf"(?<= )(?:(?:is|on|by|until|in|from) )?(?:the )?(?:{DATE}|{MONTH} \d{{4}}|{MONTH})(?![\w'])")
+WHERE_EXACTLY = regex(rf"(?<= ){NAMED_PLACE}(?![\w'])")
+
+
+PASSING = regex(
+    r"\b(?:meeting|call|appointment|interview|question|problem|issue|trouble|date|lunch|dinner|breakfast|drink|coffee|"
+    r"flight|ticket|message|email|letter|deadline|exam|test|errand|errands|late|time|news|cold|headache)s?\b"
+)
+"""What somebody has for a day or an hour."""
+PREPOSITION = regex(
+    r" (?:in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
+    r" (?=\w)"
+)
+TAKES_MORE = regex(
+    rf"{SOMEONE} {OFTEN}(?:teach|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
+    r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep)"
+)
+"""Of what somebody does with whom, where and about what is told in plain words."""
+
+
+def _has_landmark(text: str) -> bool:
+    """Return whether somebody does an everyday thing at a time or place that has a name, and all other words are plain."""
+    for start, landmark in ((DATED_CLAUSE, WHEN_EXACTLY), (DATED_THING, DAY_EXACTLY), (PLACED_CLAUSE, WHERE_EXACTLY)):
+        begun = start.match(text)
+        rest = text[begun.end() :] if begun else ""
+        if landmark.search(rest) and _is_open(DAY_EXACTLY.sub("", WHERE_EXACTLY.sub("", WHEN_EXACTLY.sub("", rest)))):
+            return not NO_NAMES.search(rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+    return False
+
+
+def _is_open(words: str) -> bool:
+    """Return whether all words are plain, and none of a figure of speech."""
+    return all(OPEN_WORD.fullmatch(word) and word.lower().removesuffix("'s") not in ODD for word in words.split())
+
+
+def _goes_on_plainly(text: str) -> bool:
+    """Return whether a plain clause is followed by where, with whom, for whom or about what, in plain words."""
+    for joint in PREPOSITION.finditer(text):
+        begun, rest = text[: joint.start()], text[joint.end() :]
+        if not TAKES_MORE.match(begun) or not _is_open(rest) or NO_NAMES.search(rest):
+            continue
+        if any(_says(one, begun) for one in (I_OR_MANY, ANOTHER)):
             return True
     return False
