@@ -104,7 +104,7 @@ TOWN = rf"(?!\w+day\b){CITY}"
 MINE = r"(?:[Mm]y|[Oo]ur)"
 THEIRS = rf"(?:(?:{PERSONAL} )*{RELATIVE}(?: {NAME})?'s )?(?:{PERSONAL} )*"
 CALLED_SO = rf"(?:,? (?:(?:Mrs?|Ms|Dr)\.? )?(?!I\b){NAME},?)?"
-ONE = rf"{MINE} {THEIRS}{RELATIVE}{CALLED_SO}"
+ONE = rf"(?:{MINE} {THEIRS}{RELATIVE}{CALLED_SO}|{MINE} (?:youngest|oldest|eldest|middle one)(?:,? {NAME},?)?)"
 """Somebody of the user's."""
 BEAST = rf"{MINE} (?:{PERSONAL} )*{ANIMALS}(?:,? {NAME},?)?"
 MANY = (
@@ -113,7 +113,8 @@ MANY = (
 )
 FOLK = rf"(?:(?:{COUNT}) )?(?:{PERSONAL} )*(?:{RELATIVE}s?|{RELATIVES}|{ANIMALS}|boys|girls)"
 TEAM = rf"(?:{MINE}|[Tt]he) (?:team|company|department|school|office|band|firm|start-?up|employer|organisation)"
-PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work)?"
+PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work| else)?"
+DOSE = rf"{NUMBER} ?(?:mg|mcg|milligrams|micrograms|grams|units|tablets|pills|drops|puffs)"
 OFTEN = r"(?:(?:also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
 AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
 """When or how often, after anything that somebody does or is."""
@@ -185,7 +186,8 @@ BEING = (
     rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
     rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
     rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
-    rf"a fan of {among(NAME + '|' + FOOD)})"
+    rf"an? (?:big |huge )?fan of {among(NAME + '|' + FOOD)}|an? (?:widow|widower|father|mother|dad|mum|mom) with {FOLK}|"
+    rf"(?:half|part) {NATION} on (?:my|his|her) (?:mother|father|mum|dad)'s side)"
 )
 SPEECH = rf"(?:(?:fluent|some|basic|a little|a bit of) )?{LANGUAGE}"
 MONEY = r"(?:\d[\d.,]* (?:euros?|pounds|dollars|francs|kroner|zloty|a month)|[€£$]\d[\d.,]*)"
@@ -272,11 +274,15 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
     ("retire", "retires", SOON),
+    ("wrote", "wrote", r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}"),
+    ("have", "has", rf"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
+    ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
+    ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
     ("write", "writes", rf"(?:everything |mostly |code )?in {among(PRODUCT)}|{GOODS}"),
     ("code", "codes", rf"in {among(PRODUCT)}"),
     ("get", "gets", among(ILLNESS)),
     ("suffer", "suffers", rf"from {among(ILLNESS)}"),
-    ("take", "takes", among(REMEDY)),
+    ("take", "takes", rf"{among(REMEDY)}(?:,? {DOSE}(?: of {REMEDY})?)?|{DOSE} of {REMEDY}"),
     ("report", "reports", rf"to {NAME}"),
     (
         "manage",
@@ -409,6 +415,11 @@ THINGS = tuple(
         rf"(?:{MINE}|[Tt]he) (?:new )?{NAMED} is (?:called|named) [\"“]?{NAME}[\"”]?",
         rf"{MINE} (?:{TOLD_BY_NAME} is|(?:{TOLD_BY_NAME}|{RELATIVE})(?: is (?:called|named)|'s name is)) "
         rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor)\.? )?{NAME}(?: (?:in|on) {NAME})?",
+        rf"{ONE}'s (?:maiden |middle |last |first )?(?:name|surname) is {NAME}",
+        rf"{ONE}'s (?:family|parents|mother|father|side) (?:is|are) (?:originally )?from {TOWN}",
+        rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) {among(HOBBY + '|' + MUSIC + '|(?:restoring|building|repairing|collecting|making|growing|breeding) (?:[a-z]+ )?' + GOODS + '|(?:collecting|restoring|repairing) (?:' + COLLECTED + ')')}",
+        rf"{DAYS}s? (?:is|are) (?:my|our) days? off",
+        rf"(?:We|I|{TEAM}) uses? {PRODUCT} {PURPOSE}(?:, {PRODUCT} {PURPOSE})*,? and {PRODUCT} {PURPOSE}",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
         rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
         rf"{MINE} (?:wedding )?anniversary is (?:on )?{DATE}|{MINE} wedding is (?:in {MONTH}(?: \d{{4}})?|on {DATE})",
@@ -442,10 +453,10 @@ BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
 """What somebody may not do at all."""
 MOST_JOINTS = 6
 JOINT = regex(
-    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|where|"
+    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|where|even if|even when|even though|"
     r"that's why) |[;,] | [-–—] |: "
 )
-REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "who", "where", "that's why"))
+REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "who", "where", "even if", "even when", "even though", "that's why"))
 """What leads to a reason, a consequence or an aside, which take nothing back."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
@@ -457,16 +468,28 @@ TURNS = regex(
     r"dreams?|"
     r"joke|kidding|lies?|lied|lying|true|real|really|false|wrong|seems?|seemed|feels?|felt|speak|were|would|wish|head|"
     r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|instead|"
-    r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game|story|"
+    r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game(?! design)|story|"
     r"pretend\w*|imagin\w+|knows?|once|former|ex)\b",
     re.IGNORECASE,
 )
 """What may turn round, limit or mock what was said before it; and what only is said in tales."""
 ASIDE_VERB = regex(
-    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
+    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
+MORE_OF_IT = regex(rf"(?!an? )(?:mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w")
+"""How a phrase begins that says more of what was said before a comma, and limits nothing of it."""
+GOES_ON = regex(
+    r"(?:[a-z]+s|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
+    r"on|for|with|from) \w"
+)
+"""How what the same one does too begins."""
+WAS = regex(
+    r"(?:[Mm]y \w+(?: [A-Z]\w+)?|I|[Ww]e) (?:was|were|grew|studied|lived|worked|trained|moved|started|got|had|bought|"
+    r"came|graduated|played|learned|learnt|served)\b"
+)
+SINCE_THEN = regex(r"^(?:since then|nowadays|these days|now|before that|after that|then|before then|later|also|sometimes),? ")
 CHANGES = regex(
     r"n't\b|\b(?:not|never|no longer|any ?more|used|quit|left|moved|moving|stopped|gave|sold|died|was|had|ended|"
     r"will|gone|going|over|former(?:ly)?|by|actually|changed?|lost)\b|'ll\b",
@@ -559,6 +582,8 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
         return [*read[0], *read[1]] if read[1] and (read[0] or not TURNS.search(between["aside"])) else []
     for joint in reversed([*JOINT.finditer(text)][:joints]):
         left, right = text[: joint.start()], text[joint.end() :]
+        if joint[0] == ", " and PREPOSITION.match(f" {right}") and reads(f"{left} {right}"):
+            return [f"{left} {right}"]
         if reads(left):
             rest = next(filter(None, (_taken_apart(one, reads, 3) for one in _with_subject(left, right))), None)
             if rest is not None or _may_be_left_out(left, joint[0].strip(" ,;:—–-").lower(), right):
@@ -574,7 +599,8 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
 
 def _with_subject(left: str, right: str) -> Iterator[str]:
     """Yield how what follows a clause may read by itself: as it is, with that clause's subject, or for a pronoun."""
-    yield right[:1].upper() + right[1:]
+    own = SINCE_THEN.sub("", right)
+    yield own[:1].upper() + own[1:]
     who = OWNER.match(left)
     if who is not None:
         yield f"{who['who'].rstrip(',')} {right}"
@@ -606,8 +632,14 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
     if joint in REASONS:
         told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
+    if joint == "but" and WAS.match(left) and BEGINS.match(right) and not re.search(r"n't\b|\b(?:not|never)\b", right):
+        return True  # what was is not undone by what came of it
     if joint == "but":
         return BEGINS.match(right) is not None and not CHANGES.search(right)
+    if not joint and MORE_OF_IT.match(right) and _is_open(right.replace(",", "")):
+        return True
+    if joint == "and" and GOES_ON.match(right):
+        return True
     return BEGINS.match(right) is not None and ASIDE_VERB.search(right) is not None
 
 
@@ -630,43 +662,45 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
 # Clauses of open words: an everyday verb, and a date, a regular time or a name that no figure of speech has.
 
 ODD = frozenset(
-    """again ages agony alas alive allegedly almost already also amen angel angels angry another any anything apart
-    apparently as ass attic away awe awesome back bacon bad bananas bang barely basically bat battle batty beans
-    beast because bed bees belt berserk best better bill billion billions bills bits blast blaze blind blood blue
-    bomb bones bonkers books bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet
-    bullets bullshit bush business busy but butter butterflies cake card cards chaos chip chips circle circles
-    circus clever cloud clouds clown clowns clue comfort constant control corner cow crap crazy crossfire cup damn
-    dance dark dead deal death debt demon demons denial depth devil diamonds dinosaur dirt disaster disguise dishes
-    doghouse doom doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth edge egg eggs else
+    """adulting again ages agony air alas alive allegedly almost already also amen angel angels angry another any
+    anything apart apparently as ass attic audience away awe awesome axe back bacon bad bananas bang barely bars
+    basically bat battle batty beans beast because bed beef bees believing belt berserk best better bill billion
+    billions bills bits blast blaze blind blood blue bomb bones bonkers books boot bored bottom boy brain brains
+    breath brick brink broke bubble bucket bull bullet bullets bullshit bush business busy but butter butterflies
+    cake camps candle card cards castles chaos chip chips circle circles circus clever cloud clouds clown clowns
+    clue cold comfort constant control corner couch cow crap crazy crossfire crush cuckoo cup damn dance dark dead
+    deal death debt demon demons denial depth devil diamonds dinosaur dirt disaster disguise dishes doghouse doom
+    doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else
     embers enemies enemy eternity even ever every everybody everyone everything exile eye eyes face fairy false
-    fame fate fear feelings feet fence fight figment finger fingers fire fish flame flames flow flux fog fool foot
-    force forever fortune frog fuck fucking fun funny fury ghost ghosts giant girl glory goat god goddess gods gold
-    good grass grave great grief grudge guts habit hair happy hard hardly harmony hat hate hay haze head heart
-    hearts heaven hell her here hero him hole honestly hook hope horror horse hotels hour hours how however
-    hundreds hurricane hype ice idea ideas if ignorance ill imagination insane instead isolation it its itself jack
-    jail jeans joke joy judgment jungle just kidding kind king kingdom knots ladder lap late laundry legend
-    leggings legs less lid lie lies life light like limbo limit line lions literally log lonely loop loose lost
-    lots love lovely luck lucky lungs luxury mad madness magic man map marbles mars martyr mask masks mate matter
-    maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute minutes
-    miracle mirror miserable misery moment monkey monster monsters mood moon more most mostly mountains mouth mud
-    myself nails nap nearly nerve nerves never nightmare no nobody none nonsense noodles nor nose not nothing
-    nowhere nuts oblivion obviously ocean off or other ours overdrive own pain pajamas panic paradise part past
-    peace peak pieces pig pigs pit pity planet point pot practically presence pressure pretend pride prince
-    princess principle prison procrastination punch pyjamas queen quite rage rags rainbow rat rather real reality
-    really rebel regret regrets rescue revenge right riot road roof rope ropes rubbish rule rules rush sack sad
-    saint saints sanity sarcasm scared scenes screaming screws seconds secret seems self sense shadow shadows
-    shambles shame shark sheep shell shit shoes shorts shoulder shoulders sick sieve sight silence sin sins
-    skeleton skies skin sky slave sleep slippers smart smile smoke snake so somebody somehow someone something song
-    sorrow sort soul soup space spell spirit spirits spite sponge spot squalor stake star stars stick storm story
-    stress strings stupid style suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail
-    tails tank tatters tears technically teeth temper than that theirs them theory there these they thing things
-    this those though thousand thousands thread throat throne through tide tiger till tired toast today toes tomb
-    tongue tonight too toothache tornado towel tower town track trance transit trap trash treasure trenches trial
-    trouble trousers true truth tune twilight ugly unicorn unicorns universe until vain vampire vegetables verge
-    victim view visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web
-    weird werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind
-    wings winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck
-    wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    fame fate fear feelings feet fence fiction fight figment finger fingers fire fish flame flames flow flux fog
+    fool foot force forever fortune frog fuck fucking fun funny fury ghost ghosts giant girl glory goat god goddess
+    gods gold good grass grave great grief grind grudge guts habit hair happy hard hardly harmony hat hate hay haze
+    head heart hearts heaven hell her here hero high him hip hole honestly honeymoon hook hope horror horse hot
+    hotels hour hours how however hundreds hurricane hype ice idea ideas idiots if ignorance ill imagination insane
+    instead isolation it its itself jack jail jeans joke joy judgment juice jungle just kidding kind king kingdom
+    knots ladder lap late laundry legend leggings legs less lid lie lies life light like limbo limit line lions
+    literally log lonely loop loose lost lots lottery love lovely luck lucky lungs luxury mad madness magic maker
+    man map marbles mars martyr mask masks mate matter maybe me meaning memory mental mercy mess metaphorically
+    mile miles million millions mind minute minutes miracle mirror miserable misery moment monkey monster monsters
+    mood moon more most mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody
+    none nonsense noodles nor nose not nothing nowhere nuts oblivion obviously ocean off or ours overdrive own pain
+    pajamas panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity
+    places planet plate plates point pot practically presence pressure pretend pride prince princess principle
+    prison procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel
+    regret regrets rescue revenge right riot road rocks roof rope ropes rubbish rule rules rush sack sad saint
+    saints sanity sarcasm scared scenes screaming screws seconds secret seems self sense shadow shadows shambles
+    shame shark sharks sheep shell shirt shit shoes shorts shoulder shoulders show sick sieve sight silence sin
+    sins skeleton skies skin sky slave sleep slippers smart smile smoke snake so sofa somebody somehow someone
+    something song sorrow sort soul soup space spell spirit spirits spite sponge spot squalor stake star stars
+    stick storm story stress strings stupid style suffering sugar suitcases sun supposedly sure sweat sweatpants
+    sword sympathy tail tails tank tatters tears technically teeth temper than that theirs them theory there these
+    they thin thing things this those though thousand thousands thread throat throne through tide tiger till tired
+    toast today toes tomb tongue tonight too toothache tornado towel tower town track traffic trance transit trap
+    trash treasure trenches trial trouble trousers true truth tune twilight ugly unicorn unicorns universe until
+    vain vampire vegetables veins verge victim view visions void volcano wall walls war warpath wars water waters
+    wave waves way weapon weather web weight weird werewolf what whatever wheel wheels when where whether which
+    while whiskers who whole whose why wild wind wings winner witch wits wizard wolf wolves wonder wonderland word
+    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
 )
 """Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
@@ -710,7 +744,7 @@ FALLS = (
     r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
     r"finish(?:es)?|is due|are due)"
 )
-SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE}|[Oo]ur (?:youngest|oldest|eldest|middle one)|[Mm]y (?:youngest|oldest|eldest))"
+SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE})"
 SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
 DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
 DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")

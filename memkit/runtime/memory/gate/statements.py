@@ -173,7 +173,7 @@ DOUBTFUL = regex(
     r"\b(?:lol|lmao|rofl|jk|j/k|ha(?:ha)+\w*|hehe\w*|xd|kidding|joking|jokes?|sarcas\w+|irony|ironically|yeah,? right|"
     r"as if|hypothetical\w*|suppos(?:e|ing)|assum(?:e|ing)|lyrics|(?:a|the) (?:song|poem|joke|quote|film|movie|book)|"
     r"dream(?:s|t|ed|ing)?|nightmare|quot(?:e|ed|es|ing)|according to|"
-    r"sa(?:id|ys|ying)|told|tells|wrote|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
+    r"sa(?:id|ys|ying)|told|tells|wrote(?! (?:my|his|her) (?:thesis|dissertation|PhD))|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
     r"example|for instance|translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|sentences?|"
     r"headline|caption|subject line|"
     r"draft|(?<!\bI )(?<!\bwe )(?<!\bWe )write|reply|how do (?:you|i) say|"
@@ -192,7 +192,7 @@ BY_NAME = regex(
 )
 """How a statement begins that is about somebody or something of a name, or about a part of a system."""
 DOUBTED = regex(
-    r"\b(?:if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
+    r"\b(?:(?<!even )if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
     re.IGNORECASE,
 )
 """What makes only the sentence doubtful in which it stands."""

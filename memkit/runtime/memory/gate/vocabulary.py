@@ -16,7 +16,7 @@ def any_of(words: str) -> str:
 
 
 UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
-PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
+PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}\.?"
 NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
 NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
 CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
@@ -198,7 +198,11 @@ JOB = rf"(?:{STANDING} )?(?:{OCCUPATION}|" + any_of(
     mountaineer housewife househusband homemaker pensioner apprentice_electrician apprentice_carpenter
     apprentice_baker trainee_teacher PhD_candidate doctoral_student exchange_student nursing_student art_student
     music_student philosophy_student master's_student"""
-) + ")"  # fmt: skip
+) + (
+    r"|(?:[a-z]+ )?[a-z]+(?:ologist|ographer|otherapist|physicist|chemist)|(?!bad|good|great|real|rocket)[a-z]+ (?:engineer|"
+    r"officer|assistant|nurse|teacher|technician|designer|developer|instructor|researcher|coordinator|administrator|"
+    r"analyst|inspector|hygienist|therapist|scientist))"
+)  # fmt: skip
 WORKPLACE = any_of(
     """hospital clinic school university library museum theatre theater bank bakery restaurant café cafe bookshop
     pharmacy laboratory lab factory farm hotel kindergarten nursery college office studio gallery archive newspaper
@@ -268,7 +272,7 @@ LOOK = any_of(
     one-bedroom furnished unfurnished spacious cosy sunny little cheap lovely nice great refurbished beautiful noisy
     quiet large wooden stone brick"""
 )
-ILLNESS = any_of(
+ILLNESS = "(?:" + any_of(
     """asthma diabetes migraines hay_fever eczema epilepsy dyslexia ADHD arthritis tinnitus coeliac_disease insomnia
     rosacea psoriasis high_blood_pressure low_blood_pressure type_1_diabetes type_2_diabetes chronic_migraines
     glaucoma endometriosis sleep_apnoea a_pacemaker a_bad_back a_bad_knee a_heart_condition a_slipped_disc
@@ -283,6 +287,9 @@ ILLNESS = any_of(
     poor_hearing diabetes_type_1 diabetes_type_2 high_cholesterol long_Covid chronic_fatigue chronic_pain back_pain
     back_problems rheumatism tennis_elbow flat_feet sleep_apnea a_thyroid_condition narcolepsy hives
     cluster_headaches"""
+) + (
+    r"|(?:(?:mild|severe|chronic) )?[a-z]+(?:itis|osis|aemia|emia|algia|opathy|phobia)|"
+    r"(?:(?:an?|mild|severe|chronic) )?(?:[a-z]+['’]?s? )?(?:disease|syndrome|intolerance))"
 )
 FOOD = any_of(
     """meat fish pork beef lamb chicken seafood shellfish dairy milk cheese eggs nuts peanuts gluten wheat bread sugar
@@ -424,7 +431,7 @@ SUBJECT = rf"(?:{STUDY}|" + any_of(
     chemical_engineering aerospace_engineering naval_architecture bioinformatics applied_mathematics quantum_physics
     astrophysics library_science teaching primary_education early_childhood_education food_technology woodwork
     home_economics"""
-) + ")"  # fmt: skip
+) + r"|[a-z]+(?:ology|ography|onomics|omics|istics|ometry))"  # fmt: skip
 DEGREE = any_of(
     """PhD doctorate degree diploma MBA master's bachelor's master's_degree bachelor's_degree MSc BSc BA MA
     teaching_degree law_degree"""
@@ -524,11 +531,14 @@ GOODS = any_of(
     songs"""
 )
 """What people make, mend, grow or sell for a living or for love."""
-REMEDY = any_of(
+REMEDY = "(?:" + any_of(
     """insulin blood_thinners beta_blockers statins antidepressants antihistamines painkillers warfarin aspirin
     ibuprofen
     metformin cortisone iron iron_tablets vitamin_D vitamin_B12 folic_acid magnesium thyroid_tablets thyroxine
     blood_pressure_tablets sleeping_pills the_pill lithium methotrexate heart_tablets antacids creatine omega_3"""
+) + (
+    r"|[a-z]{2,}(?:traline|oxetine|pril|sartan|olol|statin|dipine|azole|idone|mab|cillin|mycin|prazole|azepam|thyroxine|"
+    r"triptan|apine|azine))"
 )
 BONE = any_of("arm leg wrist ankle hip collarbone nose foot hand elbow shoulder thumb toe finger knee rib")
 SURGERY = any_of(
