@@ -77,6 +77,7 @@ from .vocabulary import (
     TOLD_BY_NAME,
     TRAIT,
     VALUED,
+    UP,
     VEHICLE,
     WHEN,
     WHICH,
@@ -481,7 +482,7 @@ ASIDE_VERB = regex(
 MORE_OF_IT = regex(rf"(?!an? )(?:mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w")
 """How a phrase begins that says more of what was said before a comma, and limits nothing of it."""
 GOES_ON = regex(
-    r"(?:[a-z]+s|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
+    r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
     r"on|for|with|from) \w"
 )
 """How what the same one does too begins."""
@@ -664,43 +665,44 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
 ODD = frozenset(
     """adulting again ages agony air alas alive allegedly almost already also amen angel angels angry another any
     anything apart apparently as ass attic audience away awe awesome axe back bacon bad bananas bang barely bars
-    basically bat battle batty beans beast because bed beef bees believing belt berserk best better bill billion
-    billions bills bits blast blaze blind blood blue bomb bones bonkers books boot bored bottom boy brain brains
-    breath brick brink broke bubble bucket bull bullet bullets bullshit bush business busy but butter butterflies
-    cake camps candle card cards castles chaos chip chips circle circles circus clever cloud clouds clown clowns
-    clue cold comfort constant control corner couch cow crap crazy crossfire crush cuckoo cup damn dance dark dead
-    deal death debt demon demons denial depth devil diamonds dinosaur dirt disaster disguise dishes doghouse doom
-    doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else
-    embers enemies enemy eternity even ever every everybody everyone everything exile eye eyes face fairy false
-    fame fate fear feelings feet fence fiction fight figment finger fingers fire fish flame flames flow flux fog
-    fool foot force forever fortune frog fuck fucking fun funny fury ghost ghosts giant girl glory goat god goddess
-    gods gold good grass grave great grief grind grudge guts habit hair happy hard hardly harmony hat hate hay haze
-    head heart hearts heaven hell her here hero high him hip hole honestly honeymoon hook hope horror horse hot
-    hotels hour hours how however hundreds hurricane hype ice idea ideas idiots if ignorance ill imagination insane
-    instead isolation it its itself jack jail jeans joke joy judgment juice jungle just kidding kind king kingdom
-    knots ladder lap late laundry legend leggings legs less lid lie lies life light like limbo limit line lions
-    literally log lonely loop loose lost lots lottery love lovely luck lucky lungs luxury mad madness magic maker
-    man map marbles mars martyr mask masks mate matter maybe me meaning memory mental mercy mess metaphorically
-    mile miles million millions mind minute minutes miracle mirror miserable misery moment monkey monster monsters
-    mood moon more most mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody
-    none nonsense noodles nor nose not nothing nowhere nuts oblivion obviously ocean off or ours overdrive own pain
-    pajamas panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity
-    places planet plate plates point pot practically presence pressure pretend pride prince princess principle
-    prison procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel
-    regret regrets rescue revenge right riot road rocks roof rope ropes rubbish rule rules rush sack sad saint
-    saints sanity sarcasm scared scenes screaming screws seconds secret seems self sense shadow shadows shambles
-    shame shark sharks sheep shell shirt shit shoes shorts shoulder shoulders show sick sieve sight silence sin
-    sins skeleton skies skin sky slave sleep slippers smart smile smoke snake so sofa somebody somehow someone
-    something song sorrow sort soul soup space spell spirit spirits spite sponge spot squalor stake star stars
-    stick storm story stress strings stupid style suffering sugar suitcases sun supposedly sure sweat sweatpants
-    sword sympathy tail tails tank tatters tears technically teeth temper than that theirs them theory there these
-    they thin thing things this those though thousand thousands thread throat throne through tide tiger till tired
-    toast today toes tomb tongue tonight too toothache tornado towel tower town track traffic trance transit trap
-    trash treasure trenches trial trouble trousers true truth tune twilight ugly unicorn unicorns universe until
-    vain vampire vegetables veins verge victim view visions void volcano wall walls war warpath wars water waters
-    wave waves way weapon weather web weight weird werewolf what whatever wheel wheels when where whether which
-    while whiskers who whole whose why wild wind wings winner witch wits wizard wolf wolves wonder wonderland word
-    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    basically bat battle batty beans beast because bed beef been bees believing belt berserk best better bill
+    billion billions bills bits blast blaze blind blood blue bomb bones bonkers bonnet books boot bored bottom boy
+    brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business busy but butter
+    butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever cloud clouds
+    clown clowns clue cold comfort constant control corner couch cow crap crazy crossfire crush cuckoo cup damn
+    dance dark dead deal death debt demon demons denial depth destiny devil diamonds dinosaur dirt disaster
+    disguise dishes doghouse doom doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth
+    edge egg eggs eggshells else embers enemies enemy eternity even ever every everybody everyone everything exile
+    eye eyes face fairy false fame fate fear feelings feet fence fiction fight figment finger fingers fire fish
+    flame flames flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts
+    giant girl glory goat god goddess gods gold good grass grave great grief grind grudge guts habit hair happy
+    hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole honestly
+    honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice idea ideas
+    idiots if ignorance ill imagination insane instead isolation it its itself jack jail jeans joke joy judgment
+    juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less lid lie
+    lies life light like limbo limit line lions literally log lonely loop loose lost lots lottery love lovely luck
+    lucky lungs luxury mad madness magic maker man map marbles mars martyr mask masks mate matter maybe me meaning
+    memory mental mercy mess metaphorically mile miles million millions mind minute minutes miracle mirror
+    miserable misery moment monkey monster monsters mood moon more most mostly mountains mouth mud myself nails nap
+    nearly nerve nerves never nightmare no nobody none nonsense noodles nor nose not nothing nowhere nuts oblivion
+    obviously ocean off or ours over overdrive own pain pajamas panic paper paperwork paradise parking part past
+    patch patience peace peak pieces pig pigs pit pity places planet plate plates point pot practically presence
+    pressure pretend pride prince princess principle prison procrastination punch pyjamas queen quite rage rags
+    rails rainbow rat rather real reality really rebel regret regrets relationship rescue revenge right riot road
+    rock rocks roof rope ropes rubbish rule rules rush sack sad saint saints sanity sarcasm scared scenes screaming
+    screws seconds secret seems self sense shadow shadows shambles shame shark sharks sheep shell shirt shit shoes
+    shorts shoulder shoulders show sick sieve sight silence sin sins skeleton skies skin sky slave sleep slippers
+    smart smile smoke snake so sofa somebody somehow someone something song sorrow sort soul soup space spell
+    spirit spirits spite sponge spot squalor stake star stars stick storm story stress strings stupid style
+    suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail tails tank tatters tears
+    technically teeth temper than that theirs them theory there these they thin thing things this those though
+    thousand thousands thread throat throne through tide tiger till tired toast today toes tomb tongue tonight too
+    toothache tornado towel tower town track traffic trance transit trap trash treasure trenches trial trouble
+    trousers true truth tune twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge
+    victim view visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web
+    weight weird werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why
+    wild wind wings winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry
+    worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
 )
 """Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
@@ -723,13 +725,13 @@ OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*|\d[\d.,]*|{PROPER}(?:'s)?)")
 NO_NAMES = regex(rf"\b{NO_NAME}\b")
 HAPPENED = (
     r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
-    r"naturalised|ordained|discharged)|got|bought|sold|built|met|married|divorced|separated|graduated|retired|started|"
+    r"naturalised|ordained|discharged)|got|bought(?! the)|sold|built|met|married|divorced|separated|graduated|retired|started|"
     r"finished|began|left|joined|founded|opened|launched|adopted|passed away|died|emigrated|published|moved|became|"
-    r"switched|quit|stopped|gave up|came|returned|broke|had|won|rented|renovated|inherited|settled|volunteered|trained|"
+    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|had|won|rented|renovated|inherited|settled|volunteered|trained|"
     r"learned|learnt|taught|studied|worked|lived|served|spent|stayed|converted|wrote)"
 )
 LASTS = (
-    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see|stay|spend|go|cook|bake|swim|cycle|"
+    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see(?= (?:my|our|an?|the|him|her|them)\b)|stay|spend|go|cook|bake|swim|cycle|"
     r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|give|"
     r"take|look after|get up|eat|drink|have dinner|have lunch)"
 )
@@ -737,9 +739,13 @@ LASTS = rf"(?:{LASTS}|goes|does|has|{LASTS}e?s|studies|flies)"
 GOING = (
     r"(?:am|are|is|'m|'re|'s)(?: (?:also|both|all))? (?:getting|moving|planning|flying|travelling|leaving|starting|having|"
     r"doing|expecting|going|coming|running|renting|working|studying|taking|hosting|writing|building|training|learning|"
-    r"retiring|graduating|turning|freelancing|volunteering|due|born|off|covering|engaged|married|registered|enrolled)"
+    r"retiring|graduating|turning(?! into)|freelancing|volunteering|due|born|off|covering|engaged|married|registered|enrolled)"
 )
-BEEN = r"(?:have|has|'ve|'s) (?:been|lived|worked|had|known|owned|played|taught|run|studied|sung)(?: [a-z]+ing)?"
+ROUTINE = (
+    r"(?:living|working|teaching|playing|studying|learning|training|volunteering|freelancing|running|writing|singing|"
+    r"swimming|going to|seeing|driving|renting|taking|using|coaching|collecting|cycling|rowing|baking)"
+)
+BEEN = rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= {NAME})|lived|worked|had|known|owned|played|taught|studied|sung)"
 FALLS = (
     r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
     r"finish(?:es)?|is due|are due)"
@@ -749,7 +755,7 @@ SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
 DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
 DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")
 SETTLED = (
-    r"(?:lives?|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
+    r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
     r"belongs?|owns?|rents?|have|has|hosts?|coach(?:es)?|runs?|sings?|rows?|commutes?|donates?|reports?|"
     r"(?:am|is|are|'m|'s|'re) (?:still )?(?:from|based|stationed|employed|enrolled|registered|living|freelancing|"
     r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
@@ -782,8 +788,10 @@ def _has_landmark(text: str) -> bool:
     for start, landmark in ((DATED_CLAUSE, WHEN_EXACTLY), (DATED_THING, DAY_EXACTLY), (PLACED_CLAUSE, WHERE_EXACTLY)):
         begun = start.match(text)
         rest = text[begun.end() :] if begun else ""
+        if begun and start is DATED_THING and not _is_open(begun[0]):
+            continue
         if landmark.search(rest) and _is_open(DAY_EXACTLY.sub("", WHERE_EXACTLY.sub("", WHEN_EXACTLY.sub("", rest)))):
-            return not NO_NAMES.search(rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+            return not NO_NAMES.search(rest) and not re.search(rf"\b(?:my|our) {UP}", rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
     return False
 
 
