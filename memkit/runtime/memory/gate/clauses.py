@@ -110,13 +110,13 @@ ONE = rf"(?:{MINE} {THEIRS}{RELATIVE}{CALLED_SO}|{MINE} (?:youngest|oldest|eldes
 BEAST = rf"{MINE} (?:{PERSONAL} )*{ANIMALS}(?:,? {NAME},?)?"
 MANY = (
     rf"(?:{MINE}|[Tt]he(?= twins| kids| children)) {THEIRS}(?:{RELATIVES}|{RELATIVE}s)(?:,? {NAMES},?)?|{MINE} "
-    rf"{RELATIVE} and I"
+    rf"{RELATIVE}(?: {NAME})? and I"
 )
 FOLK = rf"(?:(?:{COUNT}) )?(?:{PERSONAL} )*(?:{RELATIVE}s?|{RELATIVES}|{ANIMALS}|boys|girls)"
 TEAM = rf"(?:{MINE}|[Tt]he) (?:team|company|department|school|office|band|firm|start-?up|employer|organisation)"
 PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work| else)?"
 DOSE = rf"{NUMBER} ?(?:mg|mcg|milligrams|micrograms|grams|units|tablets|pills|drops|puffs)"
-OFTEN = r"(?:(?:also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
+OFTEN = r"(?:(?:just|recently|now|also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
 AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
 """When or how often, after anything that somebody does or is."""
 IN_PLACE = rf"(?:in|near|outside|close to|just outside) {TOWN}"
@@ -179,7 +179,7 @@ BEING = (
     rf"(?: (?:at|with) {A_WORKPLACE})?|studying for (?:the|my|his|her) (?:{SUBJECT} |bar |final )?(?:exams?|finals)|"
     rf"trying to learn (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"(?:engaged|married) to an? (?:{NATION} )?{JOB}|together|sober|(?:both )?{JOB}s|"
-    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
+    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|(?:the )?(?:head|director) of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
     rf"(?:expecting|having) (?:a baby|twins|a girl|a boy|our {NUMBER_TH} (?:child|baby))(?: {SOON})?|"
     rf"(?:moving|coming to live|going to live)(?: to {TOWN}| in {TOWN}| with (?:us|me|my {RELATIVES}?))+ {SOON}|"
     rf"(?:getting married|retiring|graduating|turning {AGE}|starting school|starting university)(?: {SOON})|"
@@ -247,9 +247,9 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
     ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
-    ("get up", "gets up", rf"at {TIME_OF_DAY}"),
+    ("get up", "gets up", rf"(?:at|around|about|before) {TIME_OF_DAY}"),
     ("wake up", "wakes up", rf"at {TIME_OF_DAY}"),
-    ("go to bed", "goes to bed", rf"at {TIME_OF_DAY}"),
+    ("go to bed", "goes to bed", rf"(?:at|around|about|before|after) {TIME_OF_DAY}"),
     ("start work", "starts work", rf"at {TIME_OF_DAY}"),
     ("finish work", "finishes work", rf"at {TIME_OF_DAY}"),
     ("go", "goes", rf"{EXERCISE}|to an? {WHICH}{WORKPLACE}"),
@@ -352,7 +352,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("came", "came", rf"(?:here )?(?:to|from) {TOWN}(?: with (?:my|our) {RELATIVES})?{THEN}"),
     ("moved", "moved", rf"(?:here |back )?(?:from {TOWN})?(?: ?to {TOWN})?{THEN}"),
     ("emigrated", "emigrated", rf"(?:from {TOWN} )?to {TOWN}{THEN}"),
-    ("lost", "lost", rf"(?:my|his|her|our) (?:{RELATIVE}|{PET}|job){THEN_SURE}"),
+    ("lost", "lost", rf"(?:my|his|her|our) (?:(?:{RELATIVE}|{PET}){CALLED_SO}|job){THEN_SURE}"),
     ("broke", "broke", rf"(?:my|his|her) {BONE}{THEN_SURE}"),
     ("had", "had", rf"{SURGERY}{THEN}"),
     ("split up", "split up", THEN_SURE.lstrip()),
@@ -406,7 +406,8 @@ THINGS = tuple(
     regex(shape)
     for shape in (
         rf"{BEAST} {OFTEN}(?:only |never |doesn't )?(?:eats?|drinks?) (?:{among(FOOD)}|{among(DRINK)})",
-        rf"{BEAST} (?:is (?:allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
+        rf"{BEAST} (?:gets|takes|needs) (?:{REMEDY}|tablets|drops|injections)(?: {WHEN})?",
+        rf"{BEAST} (?:is (?:diabetic|deaf|blind|epileptic|lame|neutered|house-trained|allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
         rf"{NUMBER} (?:years|months|weeks) old|{YEARS}|called {NAME})|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
         rf"{TEAM} (?:uses|runs on|deploys to|builds with|writes) {among(PRODUCT)}"
         rf"(?: {PURPOSE}(?: and {PRODUCT} {PURPOSE})?)?",
@@ -479,7 +480,7 @@ ASIDE_VERB = regex(
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
-MORE_OF_IT = regex(rf"(?!an? )(?:mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w")
+MORE_OF_IT = regex(rf"(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w")
 """How a phrase begins that says more of what was said before a comma, and limits nothing of it."""
 GOES_ON = regex(
     r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
@@ -664,45 +665,47 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
 
 ODD = frozenset(
     """adulting again ages agony air alas alive allegedly almost already also amen angel angels angry another any
-    anything apart apparently as ass attic audience away awe awesome axe back bacon bad bananas bang barely bars
-    basically bat battle batty beans beast because bed beef been bees believing belt berserk best better bill
-    billion billions bills bits blast blaze blind blood blue bomb bones bonkers bonnet books boot bored bottom boy
-    brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business busy but butter
-    butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever cloud clouds
-    clown clowns clue cold comfort constant control corner couch cow crap crazy crossfire crush cuckoo cup damn
-    dance dark dead deal death debt demon demons denial depth destiny devil diamonds dinosaur dirt disaster
-    disguise dishes doghouse doom doormat doubt dragon dragons drain dream dreams dumb dumps dust ear ears earth
-    edge egg eggs eggshells else embers enemies enemy eternity even ever every everybody everyone everything exile
-    eye eyes face fairy false fame fate fear feelings feet fence fiction fight figment finger fingers fire fish
-    flame flames flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts
-    giant girl glory goat god goddess gods gold good grass grave great grief grind grudge guts habit hair happy
-    hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole honestly
+    anything apart apparently as ass attic attitude audience away awe awesome axe back bacon bad bananas bang
+    barely bars basically bat battle batty beans beast because bed beef been bees believing belt berserk best
+    better bill billion billions bills bits blame blast blaze blind blood blue bomb bones bonkers bonnet books boot
+    bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business
+    busy but butter butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever
+    cloud clouds clown clowns clue cold comfort concept concern concerns constant control corner couch cow crap
+    crazy crossfire crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial depth destiny
+    devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons drain drama
+    dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies enemy eternity
+    even ever every everybody everyone everything example excuse excuses exile expectations eye eyes face fairy
+    false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish flag flame flames
+    flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts giant girl
+    glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts habit hair happy hard
+    hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole honestly
     honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice idea ideas
     idiots if ignorance ill imagination insane instead isolation it its itself jack jail jeans joke joy judgment
-    juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less lid lie
-    lies life light like limbo limit line lions literally log lonely loop loose lost lots lottery love lovely luck
-    lucky lungs luxury mad madness magic maker man map marbles mars martyr mask masks mate matter maybe me meaning
-    memory mental mercy mess metaphorically mile miles million millions mind minute minutes miracle mirror
-    miserable misery moment monkey monster monsters mood moon more most mostly mountains mouth mud myself nails nap
-    nearly nerve nerves never nightmare no nobody none nonsense noodles nor nose not nothing nowhere nuts oblivion
-    obviously ocean off or ours over overdrive own pain pajamas panic paper paperwork paradise parking part past
-    patch patience peace peak pieces pig pigs pit pity places planet plate plates point pot practically presence
-    pressure pretend pride prince princess principle prison procrastination punch pyjamas queen quite rage rags
-    rails rainbow rat rather real reality really rebel regret regrets relationship rescue revenge right riot road
-    rock rocks roof rope ropes rubbish rule rules rush sack sad saint saints sanity sarcasm scared scenes screaming
-    screws seconds secret seems self sense shadow shadows shambles shame shark sharks sheep shell shirt shit shoes
-    shorts shoulder shoulders show sick sieve sight silence sin sins skeleton skies skin sky slave sleep slippers
-    smart smile smoke snake so sofa somebody somehow someone something song sorrow sort soul soup space spell
-    spirit spirits spite sponge spot squalor stake star stars stick storm story stress strings stupid style
-    suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail tails tank tatters tears
-    technically teeth temper than that theirs them theory there these they thin thing things this those though
-    thousand thousands thread throat throne through tide tiger till tired toast today toes tomb tongue tonight too
-    toothache tornado towel tower town track traffic trance transit trap trash treasure trenches trial trouble
-    trousers true truth tune twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge
-    victim view visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web
-    weight weird werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why
-    wild wind wings winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry
-    worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less lesson
+    lessons lid lie lies life light like limbo limit line lions literally log lonely loop loose lost lots lottery
+    love lovely luck lucky lungs luxury mad madness magic maker man map marbles mars martyr mask masks mate matter
+    maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute minutes
+    miracle mirror miserable misery moment monkey monster monsters mood moods moon more most mostly mountains mouth
+    mud myself nails nap nearly nerve nerves never night nightmare no nobody none nonsense noodles nor nose not
+    nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over overdrive own pain pajamas
+    panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity places
+    planet plate plates point pot practically presence pressure pretend pride prince princess principle prison
+    procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel regret
+    regrets relationship rescue revenge right riot road rock rocks roof rope ropes rubbish rule rules rumors
+    rumours rush sack sad saint saints sanity sarcasm scam scared scenes screaming screws seconds secret seems self
+    sense sentiment shadow shadows shambles shame shark sharks sheep shell shirt shit shoes shorts shoulder
+    shoulders show sick sieve sight silence sin sins skeleton skies skin sky slave sleep slippers smart smell smile
+    smoke snake so sofa somebody somehow someone something song sorrow sort soul soup space spell spirit spirits
+    spite sponge spot squalor stake star stars stench stick storm story stress strings stupid style suffering sugar
+    suitcases sun supposedly sure sweat sweatpants sword sympathy tail tails tank tatters tears technically teeth
+    temper than that theirs them theory there these they thin thing things this those though thousand thousands
+    thread throat throne through tide tiger till tired toast today toes tomb tongue tonight too toothache tornado
+    towel tower town track traffic trance transit trap trash treasure trenches trial trouble trousers true truth
+    tune twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge victim view views
+    visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web weight weird
+    werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind wings
+    winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck wrong
+    yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
 )
 """Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
@@ -758,7 +761,7 @@ SETTLED = (
     r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
     r"belongs?|owns?|rents?|have|has|hosts?|coach(?:es)?|runs?|sings?|rows?|commutes?|donates?|reports?|"
     r"(?:am|is|are|'m|'s|'re) (?:still )?(?:from|based|stationed|employed|enrolled|registered|living|freelancing|"
-    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
+    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|a member|saving up|an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
     r"doing an? [a-z]+ (?:year|course|degree|semester)))"
 )
 PLACED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:only |never )?{SETTLED}|{SETTLED})(?= )")
@@ -767,18 +770,21 @@ DAY_EXACTLY = regex(rf"(?<= )(?:(?:is|on|by|until|in|from) )?(?:the )?(?:{DATE}|
 WHERE_EXACTLY = regex(rf"(?<= ){NAMED_PLACE}(?![\w'])")
 
 
+OWN_WAY = regex(rf"\b(?:my|our) {UP}|\b(?:my|your|his|her|our|their) (?:own )?(?:way|rules|best)\b")
+MOST_OPEN = 10
+"""Words after an everyday verb; more are a tale."""
 PASSING = regex(
     r"\b(?:meeting|call|appointment|interview|question|problem|issue|trouble|date|lunch|dinner|breakfast|drink|coffee|"
     r"flight|ticket|message|email|letter|deadline|exam|test|errand|errands|late|time|news|cold|headache)s?\b"
 )
 """What somebody has for a day or an hour."""
 PREPOSITION = regex(
-    r" (?:in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
+    r" (?:when (?:I|we|it|the weather)|in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
     r" (?=\w)"
 )
 TAKES_MORE = regex(
-    rf"{SOMEONE} {OFTEN}(?:teach|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
-    r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep)"
+    rf"{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
+    r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep|get|eat|drink|wear|suffer)s?"
 )
 """Of what somebody does with whom, where and about what is told in plain words."""
 
@@ -791,13 +797,29 @@ def _has_landmark(text: str) -> bool:
         if begun and start is DATED_THING and not _is_open(begun[0]):
             continue
         if landmark.search(rest) and _is_open(DAY_EXACTLY.sub("", WHERE_EXACTLY.sub("", WHEN_EXACTLY.sub("", rest)))):
-            return not NO_NAMES.search(rest) and not re.search(rf"\b(?:my|our) {UP}", rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+            return not NO_NAMES.search(rest) and not OWN_WAY.search(rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
     return False
 
 
 def _is_open(words: str) -> bool:
     """Return whether all words are plain, and none of a figure of speech."""
     return all(OPEN_WORD.fullmatch(word) and word.lower().removesuffix("'s") not in ODD for word in words.split())
+
+
+LITERAL = regex(
+    rf"{SOMEONE} {OFTEN}(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|grow|manage|volunteer|edit|"
+    r"design|develop|maintain|supervise|mentor|represent|import|export|treat|photograph|research|illustrate|organi[sz]e|"
+    r"own|co-own|share|commute|foster|compose|publish|produce|program|administer|chair|tutor|babysit|garden|forage|hike|"
+    r"bake|cook|sew|weld|carve|crochet|ferment|is taking|are taking|am taking|subscribe to|belong to|am enrolled in|"
+    r"is enrolled in|is studying|(?:named|adopted|fostered|renovated|rented|studied|trained|apprenticed|qualified|"
+    r"emigrated|co-founded|published|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
+    r"was raised|were raised|was brought up|grew up|moved here|moved in|started (?:my|our|his|her)(?: own)?|"
+    r"got into (?:[a-z]+ )?(?:school|college|university)|majored in|minored in|taught (?:me|us|my|himself|herself)))"
+    r"(?:s|es)?(?= )|"
+    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking|writing|building|restoring|renovating|learning|studying|researching|"
+    rf"developing|translating) (?=an? |my |our |the |his |her |their |[a-z]+ (?:classes|lessons))"
+)
+"""What people do that is seldom said of anything else."""
 
 
 def _goes_on_plainly(text: str) -> bool:
@@ -808,4 +830,7 @@ def _goes_on_plainly(text: str) -> bool:
             continue
         if any(_says(one, begun) for one in (I_OR_MANY, ANOTHER)):
             return True
-    return False
+    literal = LITERAL.match(text)
+    rest = text[literal.end() :] if literal else ""
+    plain = 0 < len(rest.split()) <= MOST_OPEN and _is_open(rest) and not NO_NAMES.search(rest)
+    return plain and not PASSING.search(rest) and not OWN_WAY.search(rest)

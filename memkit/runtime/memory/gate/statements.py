@@ -453,7 +453,8 @@ def sentences_of(text: str) -> list[str]:
     if introduced is not None and not FIGURES.search(introduced["v"]):
         rest = text[introduced.end() :].lstrip(" .!,").removeprefix("and ")
         return [f"My name is {introduced['v']}", *(sentences_of(rest) if rest else [])]
-    return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
+    said = (part for sentence in sentences(text[: 4 * MOST_READ]) for part in sentence.split(";"))
+    return [part.strip(" -*•") for part in said if part.strip(" -*•")][:40]
 
 
 def corrected_by(statement: PlainStatement, others: list[tuple[str, str]]) -> str | None:
