@@ -258,8 +258,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("are", "", OLD),
     ("are", "is", rf"{BEING}(?: {SINCE})?(?:,? both of us)?"),
     ("can", "can", ABLE),
-    ("can't", "can't", rf"{ABLE}|eat {among(FOOD)}|drink {among(DRINK)}"),
-    ("cannot", "cannot", rf"{ABLE}|eat {among(FOOD)}|drink {among(DRINK)}"),
+    ("can't", "can't", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
+    ("cannot", "cannot", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
     ("turn", "turns", rf"{AGE} (?:in {MONTH}|on (?:the )?{DATE})"),
     ("was", "was", rf"born (?:in|on) (?:{TOWN}|{DATE}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
     ("were", "was", rf"born in (?:{TOWN}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
@@ -355,6 +355,9 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("lost", "lost", rf"(?:my|his|her|our) (?:(?:{RELATIVE}|{PET}){CALLED_SO}|job){THEN_SURE}"),
     ("broke", "broke", rf"(?:my|his|her) {BONE}{THEN_SURE}"),
     ("had", "had", rf"{SURGERY}{THEN}"),
+    ("have", "has", rf"had (?:{SURGERY}|(?:an?|{NUMBER}) [a-z]+ (?:operations?|surgery|surgeries)){THEN}"),
+    ("keep", "keeps", "kosher|halal"),
+    ("prefer", "prefers", rf"to be (?:contacted|called|addressed|reached) (?:by|as|on|via) [\w-]+(?: {NAME})?"),
     ("split up", "split up", THEN_SURE.lstrip()),
     ("split", "split", rf"up{THEN_SURE}"),
     ("separated", "separated", THEN_SURE[1:] if THEN_SURE.startswith(" ") else THEN_SURE),
@@ -480,8 +483,14 @@ ASIDE_VERB = regex(
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
-MORE_OF_IT = regex(rf"(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w")
-"""How a phrase begins that says more of what was said before a comma, and limits nothing of it."""
+MORE_OF_IT = regex(
+    rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w|{NAME}$)"
+)
+"""How a phrase begins that says more of what was said before a comma."""
+LIMITS = regex(r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%")
+"""What takes back or mocks what was said before it."""
+STATES = regex(r"[a-z]+ (?:is|are|was|were|makes?|keeps?) [a-z]")
+"""How a clause about something else begins."""
 GOES_ON = regex(
     r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
     r"on|for|with|from) \w"
@@ -629,17 +638,17 @@ def _named(text: str, before: str) -> str:
 
 def _may_be_left_out(left: str, joint: str, right: str) -> bool:
     """Return whether what is not understood after a clause only goes on from it."""
+    if not joint and MORE_OF_IT.match(right):
+        return not LIMITS.search(right)
     if TURNS.search(right) or len(right.split()) < 2:
         return False
     if joint in REASONS:
-        told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
+        told = BEGINS.match(right) or STATES.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
     if joint == "but" and WAS.match(left) and BEGINS.match(right) and not re.search(r"n't\b|\b(?:not|never)\b", right):
         return True  # what was is not undone by what came of it
     if joint == "but":
         return BEGINS.match(right) is not None and not CHANGES.search(right)
-    if not joint and MORE_OF_IT.match(right) and _is_open(right.replace(",", "")):
-        return True
     if joint == "and" and GOES_ON.match(right):
         return True
     return BEGINS.match(right) is not None and ASIDE_VERB.search(right) is not None
@@ -671,27 +680,27 @@ ODD = frozenset(
     bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business
     busy but butter butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever
     cloud clouds clown clowns clue cold comfort concept concern concerns constant control corner couch cow crap
-    crazy crossfire crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial depth destiny
-    devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons drain drama
-    dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies enemy eternity
-    even ever every everybody everyone everything example excuse excuses exile expectations eye eyes face fairy
-    false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish flag flame flames
-    flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts giant girl
-    glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts habit hair happy hard
-    hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole honestly
-    honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice idea ideas
-    idiots if ignorance ill imagination insane instead isolation it its itself jack jail jeans joke joy judgment
-    juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less lesson
-    lessons lid lie lies life light like limbo limit line lions literally log lonely loop loose lost lots lottery
-    love lovely luck lucky lungs luxury mad madness magic maker man map marbles mars martyr mask masks mate matter
-    maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute minutes
-    miracle mirror miserable misery moment monkey monster monsters mood moods moon more most mostly mountains mouth
-    mud myself nails nap nearly nerve nerves never night nightmare no nobody none nonsense noodles nor nose not
-    nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over overdrive own pain pajamas
-    panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity places
-    planet plate plates point pot practically presence pressure pretend pride prince princess principle prison
-    procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel regret
-    regrets relationship rescue revenge right riot road rock rocks roof rope ropes rubbish rule rules rumors
+    crazy crossfire crossroads crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial
+    depth destiny devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons
+    drain drama dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies
+    enemy eternity even ever every everybody everyone everything example excuse excuses exile expectations eye eyes
+    face fairy false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish flag
+    flame flames flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts
+    giant girl glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts habit hair
+    happy hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole
+    honestly honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice idea
+    ideas idiots if ignorance ill imagination insane instead isolation it its itself jack jail jeans joke joy
+    judgment juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less
+    lesson lessons lid lie lies life light like limbo limit line lions literally log lonely loop loose lost lots
+    lottery love lovely luck lucky lungs luxury mad madness magic maker man many map marbles mars martyr mask masks
+    mate matter maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute
+    minutes miracle mirror miserable misery mistakes moment monkey monster monsters mood moods moon more most
+    mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody none nonsense noodles
+    nor nose not nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over overdrive own pain
+    pajamas panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity
+    places planet plate plates point pot practically presence pressure pretend pride prince princess principle
+    prison procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel
+    regret regrets relationship rescue revenge right riot road rock rocks roof rope ropes rubbish rule rules rumors
     rumours rush sack sad saint saints sanity sarcasm scam scared scenes screaming screws seconds secret seems self
     sense sentiment shadow shadows shambles shame shark sharks sheep shell shirt shit shoes shorts shoulder
     shoulders show sick sieve sight silence sin sins skeleton skies skin sky slave sleep slippers smart smell smile
@@ -700,12 +709,12 @@ ODD = frozenset(
     suitcases sun supposedly sure sweat sweatpants sword sympathy tail tails tank tatters tears technically teeth
     temper than that theirs them theory there these they thin thing things this those though thousand thousands
     thread throat throne through tide tiger till tired toast today toes tomb tongue tonight too toothache tornado
-    towel tower town track traffic trance transit trap trash treasure trenches trial trouble trousers true truth
-    tune twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge victim view views
-    visions void volcano wall walls war warpath wars water waters wave waves way weapon weather web weight weird
-    werewolf what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind wings
-    winner witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck wrong
-    yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    towel tower track traffic trance transit trap trash treasure trenches trial trouble trousers true truth tune
+    twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge victim view views visions
+    void volcano wall walls war warpath wars water waters wave waves way weapon weather web weight weird werewolf
+    what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind wings winner
+    witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck wrong yeah
+    yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
 )
 """Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
@@ -770,7 +779,7 @@ DAY_EXACTLY = regex(rf"(?<= )(?:(?:is|on|by|until|in|from) )?(?:the )?(?:{DATE}|
 WHERE_EXACTLY = regex(rf"(?<= ){NAMED_PLACE}(?![\w'])")
 
 
-OWN_WAY = regex(rf"\b(?:my|our) {UP}|\b(?:my|your|his|her|our|their) (?:own )?(?:way|rules|best)\b")
+OWN_WAY = regex(rf"\bthe night$|\b(?:my|our) {UP}|\b(?:my|your|his|her|our|their) (?:own )?(?:way|rules|best)\b")
 MOST_OPEN = 10
 """Words after an everyday verb; more are a tale."""
 PASSING = regex(
@@ -783,7 +792,7 @@ PREPOSITION = regex(
     r" (?=\w)"
 )
 TAKES_MORE = regex(
-    rf"{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
+    rf"{SOMEONE}(?:'m|'s| am| is| are) (?:an? {JOB}|(?:the )?head of)|{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
     r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep|get|eat|drink|wear|suffer)s?"
 )
 """Of what somebody does with whom, where and about what is told in plain words."""
@@ -811,7 +820,7 @@ LITERAL = regex(
     r"design|develop|maintain|supervise|mentor|represent|import|export|treat|photograph|research|illustrate|organi[sz]e|"
     r"own|co-own|share|commute|foster|compose|publish|produce|program|administer|chair|tutor|babysit|garden|forage|hike|"
     r"bake|cook|sew|weld|carve|crochet|ferment|is taking|are taking|am taking|subscribe to|belong to|am enrolled in|"
-    r"is enrolled in|is studying|(?:named|adopted|fostered|renovated|rented|studied|trained|apprenticed|qualified|"
+    r"is enrolled in|is studying|(?:named(?= .* after )|adopted|fostered|renovated|rented|studied|trained|apprenticed|qualified|"
     r"emigrated|co-founded|published|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
     r"was raised|were raised|was brought up|grew up|moved here|moved in|started (?:my|our|his|her)(?: own)?|"
     r"got into (?:[a-z]+ )?(?:school|college|university)|majored in|minored in|taught (?:me|us|my|himself|herself)))"

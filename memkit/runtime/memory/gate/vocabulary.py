@@ -318,8 +318,8 @@ DRINK = any_of(
 )
 TRAIT = any_of(
     """vegan vegans vegetarian vegetarians pescatarian teetotal coeliac celiac diabetic left-handed right-handed
-    colour-blind color-blind colourblind colorblind dyslexic lactose_intolerant gluten_intolerant deaf blind
-    short-sighted near-sighted asthmatic married divorced widowed single retired self-employed ambidextrous
+    colour-blind color-blind colourblind colorblind colour_blind color_blind dyslexic lactose_intolerant gluten_intolerant deaf blind
+    short-sighted near-sighted short_sighted near_sighted left_handed asthmatic married divorced widowed single retired self-employed ambidextrous
     epileptic bilingual an_only_child a_morning_person a_night_owl an_early_bird a_smoker a_non-smoker a_vegetarian
     a_vegan a_twin non-binary hard_of_hearing claustrophobic anaemic autistic Catholic Protestant Jewish Muslim
     Hindu Buddhist Orthodox an_atheist bald semi-retired sober celibate childless hearing-impaired visually_impaired
@@ -509,7 +509,7 @@ WHEN = (
     r"year round|at night)"
 )
 SINCE = (
-    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood)|for a (?:year|decade)|all (?:my|our|his|her|"
+    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood)|for a (?:year|decade)|(?:all|for most of|most of) (?:my|our|his|her|"
     rf"their) li(?:fe|ves)|"
     rf"for (?:over |about |almost |nearly )?{NUMBER} (?:years|months|weeks))(?: now)?"
 )
