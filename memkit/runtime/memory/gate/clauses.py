@@ -137,7 +137,7 @@ HOME = (
 WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"
 SMALL = r"(?:a (?:kid|child|boy|girl|teenager|student)|little|small|young)"
 THEN = (
-    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|"
+    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|as {SMALL}|twice|"
     rf"(?:for|because of) {WHY}))*"
 )
 """When something happened, and why."""
@@ -187,6 +187,9 @@ BEING = (
     rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
     rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
     rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
+    rf"on the (?:board|committee|council) of (?:an?|the|my|our) [a-z]+(?: [a-z]+){{0,2}}|the only {JOB}(?: (?:in|on|at) "
+    rf"(?:an?|the|our|my) [a-z]+(?: of [a-z]+)?)?|on (?:parental|maternity|paternity|sick) leave until {MONTH}|"
+    r"\d[\d.]* ?(?:m|metres|cm|feet) tall|"
     rf"an? (?:big |huge )?fan of {among(NAME + '|' + FOOD)}|an? (?:widow|widower|father|mother|dad|mum|mom) with {FOLK}|"
     rf"(?:half|part) {NATION} on (?:my|his|her) (?:mother|father|mum|dad)'s side)"
 )
@@ -219,7 +222,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("drink", "drinks", rf"(?:(?:no|any) )?{among(DRINK)}"),
     ("take", "takes", rf"(?:my|his|her) (?:coffee|tea|espresso) {CUP}"),
     ("have", "has", rf"(?:{FOLK}){CALLED}|{among(FOLK)}|got (?:{FOLK}){CALLED}"),
-    ("have", "has", among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
+    ("have", "has", rf"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
     ("have", "has", rf"(?:an? )?(?:{NAME} )?{DEGREE} in {SUBJECT}(?: from {NAME})?"),
     (
         "have",
@@ -231,7 +234,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("have", "has", rf"worked {AT_WORK} {SINCE}|had {ILLNESS} {SINCE}"),
     ("own", "owns", rf"(?:{PAIR}) (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE}|{ANIMALS})(?: {IN_PLACE}|{CALLED})"),
     ("run", "runs", rf"(?:an?|the|our) {WHICH}(?:{WORKPLACE}|{ESTATE}){CALLED}(?: {IN_PLACE})?(?: {TOGETHER})?"),
-    ("drive", "drives", rf"an? (?:{LOOK} )?(?:{VEHICLE}|{PRODUCT})(?: to work)?"),
+    ("drive", "drives", rf"an? (?:{LOOK} )?(?:(?:{NAME} )?{VEHICLE}|{PRODUCT})(?: to work)?"),
     ("ride", "rides", rf"an? (?:{LOOK} )?{VEHICLE}(?: to work)?"),
     ("use", "uses", rf"(?:an? )?{among(PRODUCT)}(?: for (?:the |my |our )?(?:[a-z]+ ?){{1,2}})?"),
     ("wear", "wears", WORN),
@@ -243,7 +246,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("love", "loves", among(f"{LOVED}|{HOBBY}|{FOOD}")),
     ("hate", "hates", among(f"flying|driving|camping|phone calls|meetings|{LOVED}|{FOOD}|{DRINK}")),
     ("volunteer", "volunteers", rf"{AT_WORK}|as an? (?:firefighter|paramedic|coach|lifeguard|reading mentor)"),
-    ("pay", "pays", rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|per) month)?"),
+    ("pay", "pays", rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?"),
     ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
     ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
@@ -279,7 +282,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("have", "has", rf"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
     ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
     ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
-    ("write", "writes", rf"(?:everything |mostly |code )?in {among(PRODUCT)}|{GOODS}"),
+    ("write", "writes", rf"(?:everything |mostly |code |(?:my|our) [a-z-]+ )?in {among(PRODUCT)}|{GOODS}"),
     ("code", "codes", rf"in {among(PRODUCT)}"),
     ("get", "gets", among(ILLNESS)),
     ("suffer", "suffers", rf"from {among(ILLNESS)}"),
@@ -396,7 +399,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("started", "started", rf"learning (?:the )?(?:{MUSIC}|{LEARNED}){THEN}"),
     ("switched", "switched", rf"(?:from {NAME} )?to {NAME}{THEN}"),
     ("stopped", "stopped", rf"(?:smoking|drinking|eating meat){THEN}"),
-    ("turned", "turned", rf"{AGE}{THEN_SURE}"),
+    ("turned", "turned", rf"{AGE}{THEN}"),
     ("learned", "learned", rf"to {SKILL}{THEN}"),
     ("died", "died", THEN_SURE.lstrip()),
     ("call", "calls", rf"me {NAME}"),
@@ -414,7 +417,7 @@ THINGS = tuple(
         rf"{NUMBER} (?:years|months|weeks) old|{YEARS}|called {NAME})|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
         rf"{TEAM} (?:uses|runs on|deploys to|builds with|writes) {among(PRODUCT)}"
         rf"(?: {PURPOSE}(?: and {PRODUCT} {PURPOSE})?)?",
-        rf"{MINE} (?:{LOOK} )?{DEVICE} (?:is (?:an? )?(?:{LOOK} )?{PRODUCT}|runs {PRODUCT})",
+        rf"(?:{MINE}|[Tt]he(?= car)) (?:{LOOK} )?{DEVICE} (?:is (?:an? )?(?:{LOOK} )?{PRODUCT}|runs {PRODUCT})",
         rf"{MINE} (?:new |old )?{OWN_PLACE} is (?:{IN_PLACE}|(?:in|on|at) (?:the )?{NAME}|"
         rf"on the (?:ground|top|[a-z]+(?:st|nd|rd|th)) floor|closed {WHEN})",
         rf"(?:{MINE}|[Tt]he) (?:new )?{NAMED} is (?:called|named) [\"“]?{NAME}[\"”]?",
@@ -425,6 +428,11 @@ THINGS = tuple(
         rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) {among(HOBBY + '|' + MUSIC + '|(?:restoring|building|repairing|collecting|making|growing|breeding) (?:[a-z]+ )?' + GOODS + '|(?:collecting|restoring|repairing) (?:' + COLLECTED + ')')}",
         rf"{DAYS}s? (?:is|are) (?:my|our) days? off",
         rf"(?:We|I|{TEAM}) uses? {PRODUCT} {PURPOSE}(?:, {PRODUCT} {PURPOSE})*,? and {PRODUCT} {PURPOSE}",
+        rf"{MINE} blood type is (?:A|B|AB|O)(?: (?:positive|negative))?",
+        rf"{BEAST} is an? (?:{NUMBER}[- ]year[- ]old )?{ANIMALS}{CALLED}",
+        rf"{MINE} (?:landlord|landlady|building|office|school|employer) (?:doesn't|does not) allow [a-z]+(?: [a-z]+)?",
+        rf"(?:{MINE}|[Tt]he) (?:database|back-?end|front-?end|server|stack|website) (?:is|uses|runs on|is written in) {among(PRODUCT)}",
+        rf"{MINE} (?:[a-z]+ )?hours are {among(DAYS + 's?')}(?:,? (?:from )?{TIME_OF_DAY} to {TIME_OF_DAY})?",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
         rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
         rf"{MINE} (?:wedding )?anniversary is (?:on )?{DATE}|{MINE} wedding is (?:in {MONTH}(?: \d{{4}})?|on {DATE})",
@@ -484,7 +492,7 @@ ASIDE_VERB = regex(
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
 MORE_OF_IT = regex(
-    rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|{NUMBER}) \w|{NAME}$)"
+    rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|up|been|{NUMBER}) \w|{NAME}$)"
 )
 """How a phrase begins that says more of what was said before a comma."""
 LIMITS = regex(r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%")
@@ -588,7 +596,7 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
     if reads(text):
         return [text]
     if between := BETWEEN.match(text):
-        parts = [f"{between['who']} {rest}" for rest in (between["aside"], between["rest"])]
+        parts = [f"{between['who'].rstrip(',')} {rest}" for rest in (between["aside"], between["rest"])]
         read = [_taken_apart(one, reads, 0) for one in parts]
         return [*read[0], *read[1]] if read[1] and (read[0] or not TURNS.search(between["aside"])) else []
     for joint in reversed([*JOINT.finditer(text)][:joints]):
@@ -601,7 +609,7 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
                 return [left, *(rest or [])]
     for joint in [*JOINT.finditer(text)][:joints]:
         left, right = text[: joint.start()], text[joint.end() :]
-        if joint[0].strip(" ,") in ("and", "but", ";") and BEGINS.match(left) and not TURNS.search(left):
+        if joint[0].strip(" ,") in ("and", "but", ";") and BEGINS.match(left) and not TURNS.search(left) and " used to " not in left:
             own = right[:1].upper() + right[1:]
             if OWNER.match(own) and (rest := _taken_apart(own, reads, 3)):
                 return rest
@@ -679,42 +687,42 @@ ODD = frozenset(
     better bill billion billions bills bits blame blast blaze blind blood blue bomb bones bonkers bonnet books boot
     bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business
     busy but butter butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever
-    cloud clouds clown clowns clue cold comfort concept concern concerns constant control corner couch cow crap
-    crazy crossfire crossroads crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial
-    depth destiny devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons
-    drain drama dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies
-    enemy eternity even ever every everybody everyone everything example excuse excuses exile expectations eye eyes
-    face fairy false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish flag
-    flame flames flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury ghost ghosts
-    giant girl glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts habit hair
-    happy hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip hole
-    honestly honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice idea
-    ideas idiots if ignorance ill imagination insane instead isolation it its itself jack jail jeans joke joy
-    judgment juice jungle just kidding kind king kingdom knots ladder lap late laundry legend leggings legs less
-    lesson lessons lid lie lies life light like limbo limit line lions literally log lonely loop loose lost lots
-    lottery love lovely luck lucky lungs luxury mad madness magic maker man many map marbles mars martyr mask masks
-    mate matter maybe me meaning memory mental mercy mess metaphorically mile miles million millions mind minute
-    minutes miracle mirror miserable misery mistakes moment monkey monster monsters mood moods moon more most
-    mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody none nonsense noodles
-    nor nose not nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over overdrive own pain
-    pajamas panic paper paperwork paradise parking part past patch patience peace peak pieces pig pigs pit pity
-    places planet plate plates point pot practically presence pressure pretend pride prince princess principle
-    prison procrastination punch pyjamas queen quite rage rags rails rainbow rat rather real reality really rebel
-    regret regrets relationship rescue revenge right riot road rock rocks roof rope ropes rubbish rule rules rumors
-    rumours rush sack sad saint saints sanity sarcasm scam scared scenes screaming screws seconds secret seems self
-    sense sentiment shadow shadows shambles shame shark sharks sheep shell shirt shit shoes shorts shoulder
-    shoulders show sick sieve sight silence sin sins skeleton skies skin sky slave sleep slippers smart smell smile
-    smoke snake so sofa somebody somehow someone something song sorrow sort soul soup space spell spirit spirits
-    spite sponge spot squalor stake star stars stench stick storm story stress strings stupid style suffering sugar
-    suitcases sun supposedly sure sweat sweatpants sword sympathy tail tails tank tatters tears technically teeth
-    temper than that theirs them theory there these they thin thing things this those though thousand thousands
-    thread throat throne through tide tiger till tired toast today toes tomb tongue tonight too toothache tornado
-    towel tower track traffic trance transit trap trash treasure trenches trial trouble trousers true truth tune
-    twilight ugly unicorn unicorns universe until vain vampire vegetables veins verge victim view views visions
-    void volcano wall walls war warpath wars water waters wave waves way weapon weather web weight weird werewolf
-    what whatever wheel wheels when where whether which while whiskers who whole whose why wild wind wings winner
-    witch wits wizard wolf wolves wonder wonderland word words world worlds worries worry worst wreck wrong yeah
-    yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    cloud clouds clown clowns clue cold comfort concept concern concerns constant control couch cow crap crazy
+    crossfire crossroads crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial depth
+    destiny devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons drain
+    drama dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies enemy
+    eternity even ever every everybody everyone everything example excuse excuses exile expectations eye eyes face
+    failure fairy false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish
+    flag flame flames flop flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury
+    ghost ghosts giant girl glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts
+    habit hair happy hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip
+    hole honestly honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice
+    idea ideas idiots if ignorance ill imagination impatient innocence insane instead isolation it its itself jack
+    jail jeans joke joy judgment juice jungle just kidding kind king kingdom knots ladder lap late laundry legend
+    leggings legs less lesson lessons lid lie lies life light like limbo limit line lions literally log lonely loop
+    loose lost lots lottery love lovely luck lucky lungs luxury mad madness magic maker man many map marbles mars
+    martyr mask masks mate matter maybe me meaning memory mental mercy mess metaphorically mile miles million
+    millions mind minute minutes miracle mirror miserable misery mistakes moment monkey monster monsters mood moods
+    moon more most mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody none
+    nonsense noodles nor nose not nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over
+    overdrive own pain pajamas panic paper paperwork paradise parking part past patch patience peace peak pennies
+    pieces pig pigs pit pity places planet plate plates point pot practically presence pressure pretend pride
+    prince princess principle prison procrastination promises punch pyjamas queen quite rage rags rails rainbow rat
+    rather real reality really rebel regret regrets relationship rescue revenge right riot road rock rocks roof
+    rope ropes rubbish rule rules rumors rumours rush sack sad saint saints sanity sarcasm scam scared scenes
+    screaming screws seconds secret seems self sense sentiment shadow shadows shambles shame shark sharks sheep
+    shell shirt shit shoes shorts shoulder shoulders show sick sieve sight silence sin sins skeleton skies skin sky
+    slave sleep slippers smart smell smile smoke snake so sofa somebody somehow someone something song sorrow sort
+    soul soup space spell spirit spirits spite sponge spot squalor stake star stars stench stick storm story stress
+    strings stupid style success suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail
+    tails tank tatters tears technically teeth temper than that theirs them theory there these they thin thing
+    things this those though thousand thousands thread throat throne through tide tiger till tired toast today toes
+    tomb tongue tonight too toothache tornado towel tower track traffic trance transit trap trash treasure trenches
+    trial trouble trousers true truth tune twilight ugly unicorn unicorns universe until used vain vampire
+    vegetables veins verge victim view views visions void volcano wall walls war warpath wars water waters wave
+    waves way ways weapon weather web weight weird werewolf what whatever wheel wheels when where whether which
+    while whiskers who whole whose why wild wind wings winner witch wits wizard wolf wolves wonder wonderland word
+    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
 )
 """Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
@@ -733,7 +741,7 @@ DAY_OF_YEAR = (
 )
 """When, by the calendar or by somebody's age."""
 NAMED_PLACE = rf"(?:in|at|from|near|outside|for|to|with|by|of|on|called|named) (?:the )?(?!I\b|\w+days?\b|{MONTH}\b){NAME}"
-OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*|\d[\d.,]*|{PROPER}(?:'s)?)")
+OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*'?|\d[\d.,]*|{PROPER}(?:'s)?)")
 NO_NAMES = regex(rf"\b{NO_NAME}\b")
 HAPPENED = (
     r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
@@ -745,7 +753,7 @@ HAPPENED = (
 LASTS = (
     r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see(?= (?:my|our|an?|the|him|her|them)\b)|stay|spend|go|cook|bake|swim|cycle|"
     r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|give|"
-    r"take|look after|get up|eat|drink|have dinner|have lunch)"
+    r"take|look after|get up|eat|drink|have dinner|have lunch|launch(?= (?:in|on))|graduate|return)"
 )
 LASTS = rf"(?:{LASTS}|goes|does|has|{LASTS}e?s|studies|flies)"
 GOING = (
@@ -788,7 +796,7 @@ PASSING = regex(
 )
 """What somebody has for a day or an hour."""
 PREPOSITION = regex(
-    r" (?:when (?:I|we|it|the weather)|in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
+    r" (?:when (?:I|we|it|the weather)|that (?:my|our|I|we)|in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
     r" (?=\w)"
 )
 TAKES_MORE = regex(
@@ -816,16 +824,18 @@ def _is_open(words: str) -> bool:
 
 
 LITERAL = regex(
-    rf"{SOMEONE} {OFTEN}(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|grow|manage|volunteer|edit|"
-    r"design|develop|maintain|supervise|mentor|represent|import|export|treat|photograph|research|illustrate|organi[sz]e|"
-    r"own|co-own|share|commute|foster|compose|publish|produce|program|administer|chair|tutor|babysit|garden|forage|hike|"
-    r"bake|cook|sew|weld|carve|crochet|ferment|is taking|are taking|am taking|subscribe to|belong to|am enrolled in|"
+    rf"{MINE} (?:(?:new|current|next) )?(?:project|product|start-?up|app|thesis|dissertation|book|novel|business|company|job) "
+    r"(?:is an?|is about|makes|sells|deals with|involves)(?= )|"
+    rf"{SOMEONE} {OFTEN}(?:only )?(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|manage|volunteer|edit|"
+    r"design|develop|supervise|mentor|represent|import|export|treat|research|illustrate|organi[sz]e|"
+    r"own|co-own|share|commute|compose|administer|chair|babysit|garden|forage|hike|"
+    r"bake|cook|sew|weld|carve|crochet|ferment|subscribe to|belong to|am enrolled in|"
     r"is enrolled in|is studying|(?:named(?= .* after )|adopted|fostered|renovated|rented|studied|trained|apprenticed|qualified|"
-    r"emigrated|co-founded|published|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
-    r"was raised|were raised|was brought up|grew up|moved here|moved in|started (?:my|our|his|her)(?: own)?|"
+    r"emigrated|co-founded|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
+    r"(?:was|were) (?:raised|brought up)(?= (?:by (?:my|our|his|her|an?)|in|on)\b)|grew up(?= (?:in|on|near|with) (?:an?|my|our|his|her)\b)|moved here|moved in|started (?:my|our|his|her)(?: own)?(?= (?:company|business|shop|studio|practice|firm|course|degree|blog|podcast|restaurant|café)\b)|"
     r"got into (?:[a-z]+ )?(?:school|college|university)|majored in|minored in|taught (?:me|us|my|himself|herself)))"
     r"(?:s|es)?(?= )|"
-    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking|writing|building|restoring|renovating|learning|studying|researching|"
+    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking(?= (?:an? )?(?:[a-z]+ )?(?:class|classes|lessons|course|courses)\b)|writing|building|restoring|renovating|learning|studying|researching|"
     rf"developing|translating) (?=an? |my |our |the |his |her |their |[a-z]+ (?:classes|lessons))"
 )
 """What people do that is seldom said of anything else."""

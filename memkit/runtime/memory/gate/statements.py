@@ -157,7 +157,7 @@ FIGURES = regex(
     + r"\b"
     rf"|\b(?:in|with|for|at|to|into|from|near|by|as|is|'s|are|am|was|were) (?:an? |the |our |my )?(?:[a-z]+ "
     rf")?{NO_NAME}\b"
-    r"|\b(?:live|lives|lived|moved|grew up|born) (?:in|to|near) (?:Excel|Word|PowerPoint|Outlook|Slack|Zoom|Jira|"
+    r"|\b(?:live|lives|lived|moved|grew up|born|married|engaged) (?:in|to|near) (?:Java|Excel|Word|PowerPoint|Outlook|Slack|Zoom|Jira|"
     r"GitHub|"
     r"Gmail|Vim|Emacs|Teams|Notion|Photoshop|Python|Minecraft|Facebook|Instagram|TikTok|Twitter|YouTube|Netflix)\b"
 )
@@ -192,7 +192,7 @@ BY_NAME = regex(
 )
 """How a statement begins that is about somebody or something of a name, or about a part of a system."""
 DOUBTED = regex(
-    r"\b(?:(?<!even )if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
+    r"\b(?:(?<!even )if|unless|would|wish|maybe|perhaps|might|almost|nearly)\b",
     re.IGNORECASE,
 )
 """What makes only the sentence doubtful in which it stands."""
@@ -208,7 +208,7 @@ MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-
 """How a correction begins."""
 OPENING = regex(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay|anyway|"
-    r"just so you know|these days|nowadays|since then|for the record|for your information|one more thing|fun fact|quick note|in case it matters)"
+    r"just so you know|these days|nowadays|since then|before that|after that|for the record|for your information|one more thing|fun fact|quick note|in case it matters)"
     r"(?: there| again)?(?:\s*[,.!:]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
     re.IGNORECASE,
 )
@@ -347,6 +347,10 @@ def _is_thing(words: str) -> bool:
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
+APPOSED = regex(rf"^(?P<who>(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?{KIN}), (?P<name>{NAME}),(?= [a-z])")
+"""Somebody's name between commas."""
+
+
 def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
     """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
 
@@ -359,7 +363,7 @@ def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
     """
     text = OPENING.sub("", CLOSING.sub("", sentence.strip().translate(STRAIGHT).rstrip(".! ")))
     marker = MARKER.match(text)
-    body = text[marker.end() :] if marker else text
+    body = APPOSED.sub(r"\g<who> \g<name>", text[marker.end() :] if marker else text)
     if wanted := REMEMBER.match(body):
         doubtful = is_question(sentence) or hedged_wording(wanted["what"]) or is_doubtful(wanted["what"])
         return [] if doubtful else [_statement(one, marker is not None) for one in facts(wanted["what"])]
@@ -386,7 +390,7 @@ def _is_named_relation(text: str) -> bool:
     """Return whether a clause begins with a name and says how it hangs together with something: "Galp makes fuel"."""
     from ..words.relations import relations
 
-    read = relations(text) if BY_NAME.match(text) else ()
+    read = relations(text) if BY_NAME.match(text) and " used to " not in text else ()
     return len(read) == 1 and text.lower().startswith(read[0].subject.lower())
 
 

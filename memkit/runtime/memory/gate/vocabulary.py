@@ -509,7 +509,7 @@ WHEN = (
     r"year round|at night)"
 )
 SINCE = (
-    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood)|for a (?:year|decade)|(?:all|for most of|most of) (?:my|our|his|her|"
+    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood|(?:I|he|she|they) (?:was|were) (?:{AGE}|little|born|small|young|a (?:child|kid|teenager)))|for a (?:year|decade)|(?:all|for most of|most of) (?:my|our|his|her|"
     rf"their) li(?:fe|ves)|"
     rf"for (?:over |about |almost |nearly )?{NUMBER} (?:years|months|weeks))(?: now)?"
 )
