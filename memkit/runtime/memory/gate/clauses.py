@@ -170,7 +170,7 @@ BEING = (
     rf"(?:(?:not )?{TRAIT}|{AGE} years old|an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?(?: by training)?|"
     rf"allergic to {among(ALLERGEN + '|' + FOOD + '|' + ANIMALS)}|(?:scared|afraid|terrified) of {FEAR}|"
     rf"on an? {SPECIAL_DIET} diet|married to {NAME}|"
-    rf"the (?:youngest|oldest|eldest) of {NUMBER}(?: (?:siblings|children|kids))?|"
+    rf"the (?:youngest|oldest|eldest|{NUMBER_TH}) of {NUMBER}(?: (?:siblings|children|kids))?|"
     rf"a member of {SOCIETY}|the {OFFICE} of {SOCIETY}|learning (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"training for (?:an?|the) (?:{NAME} )?(?:half )?(?:marathon|triathlon)(?: in {MONTH})?|"
     rf"saving (?:up )?for an? (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE})|from {TOWN}|{NATION}|"
@@ -221,7 +221,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("eat", "eats", rf"(?:(?:no|any) )?{among(FOOD)}"),
     ("drink", "drinks", rf"(?:(?:no|any) )?{among(DRINK)}"),
     ("take", "takes", rf"(?:my|his|her) (?:coffee|tea|espresso) {CUP}"),
-    ("have", "has", rf"(?:{FOLK}){CALLED}|{among(FOLK)}|got (?:{FOLK}){CALLED}"),
+    ("have", "has", rf"(?:{FOLK}){CALLED}|(?:got )?{among(FOLK + '|no ' + FOLK)}|got (?:{FOLK}){CALLED}"),
     ("have", "has", rf"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
     ("have", "has", rf"(?:an? )?(?:{NAME} )?{DEGREE} in {SUBJECT}(?: from {NAME})?"),
     (
@@ -360,6 +360,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("had", "had", rf"{SURGERY}{THEN}"),
     ("have", "has", rf"had (?:{SURGERY}|(?:an?|{NUMBER}) [a-z]+ (?:operations?|surgery|surgeries)){THEN}"),
     ("keep", "keeps", "kosher|halal"),
+    ("have", "has", "never (?:smoked|drunk alcohol|learned to drive|had a driving licence)"),
     ("prefer", "prefers", rf"to be (?:contacted|called|addressed|reached) (?:by|as|on|via) [\w-]+(?: {NAME})?"),
     ("split up", "split up", THEN_SURE.lstrip()),
     ("split", "split", rf"up{THEN_SURE}"),
@@ -659,7 +660,8 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
         return BEGINS.match(right) is not None and not CHANGES.search(right)
     if joint == "and" and GOES_ON.match(right):
         return True
-    return BEGINS.match(right) is not None and ASIDE_VERB.search(right) is not None
+    begins = BEGINS.match(right) or (not joint and STATES.match(right[:1].lower() + right[1:]))
+    return bool(begins) and ASIDE_VERB.search(right) is not None
 
 
 def _says(subject: re.Pattern[str], text: str) -> bool:
@@ -747,7 +749,7 @@ HAPPENED = (
     r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
     r"naturalised|ordained|discharged)|got|bought(?! the)|sold|built|met|married|divorced|separated|graduated|retired|started|"
     r"finished|began|left|joined|founded|opened|launched|adopted|passed away|died|emigrated|published|moved|became|"
-    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|had|won|rented|renovated|inherited|settled|volunteered|trained|"
+    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|went (?:vegan|vegetarian|part-time|freelance|back to (?:work|school|university))|had|won|rented|renovated|inherited|settled|volunteered|trained|"
     r"learned|learnt|taught|studied|worked|lived|served|spent|stayed|converted|wrote)"
 )
 LASTS = (
@@ -765,7 +767,7 @@ ROUTINE = (
     r"(?:living|working|teaching|playing|studying|learning|training|volunteering|freelancing|running|writing|singing|"
     r"swimming|going to|seeing|driving|renting|taking|using|coaching|collecting|cycling|rowing|baking)"
 )
-BEEN = rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= {NAME})|lived|worked|had|known|owned|played|taught|studied|sung)"
+BEEN = rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= (?:the )?{NAME}| the [a-z]+ [a-z]+ since)|lived|worked|had|known|owned|played|taught|studied|sung)"
 FALLS = (
     r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
     r"finish(?:es)?|is due|are due)"
@@ -773,6 +775,10 @@ FALLS = (
 SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE})"
 SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
 DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
+KEPT_DAY = regex(
+    rf"{SOMETHING} (?:is|are|takes? place) {REGULAR}(?:,? (?:at|from) {TIME_OF_DAY})?(?: (?:in|at) (?:the|our|my) [a-z]+"
+    r"(?: [a-z]+)?)?"
+)
 DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")
 SETTLED = (
     r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
@@ -849,6 +855,8 @@ def _goes_on_plainly(text: str) -> bool:
             continue
         if any(_says(one, begun) for one in (I_OR_MANY, ANOTHER)):
             return True
+    if KEPT_DAY.fullmatch(text) and _is_open(text):
+        return True
     literal = LITERAL.match(text)
     rest = text[literal.end() :] if literal else ""
     plain = 0 < len(rest.split()) <= MOST_OPEN and _is_open(rest) and not NO_NAMES.search(rest)

@@ -256,7 +256,7 @@ ESTATE = any_of(
     roof_terrace conservatory wood_stove fireplace"""
 )
 VEHICLE = any_of(
-    """car van bike bicycle motorbike scooter moped caravan cargo_bike e-bike camper camper_van truck pickup
+    """car van lorry bike bicycle motorbike scooter moped caravan cargo_bike e-bike camper camper_van truck pickup
     convertible estate hybrid Vespa tandem recumbent unicycle tractor quad_bike minibus sports_car station_wagon
     racing_bike road_bike mountain_bike folding_bike electric_car electric_bike hatchback SUV jeep motorcycle
     sidecar wheelchair mobility_scooter tricycle"""
