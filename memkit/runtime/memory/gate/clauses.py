@@ -76,8 +76,8 @@ from .vocabulary import (
     TIME_OF_DAY,
     TOLD_BY_NAME,
     TRAIT,
-    VALUED,
     UP,
+    VALUED,
     VEHICLE,
     WHEN,
     WHICH,
@@ -137,7 +137,8 @@ HOME = (
 WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"
 SMALL = r"(?:a (?:kid|child|boy|girl|teenager|student)|little|small|young)"
 THEN = (
-    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|as {SMALL}|twice|"
+    rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|"
+    rf"as {SMALL}|twice|"
     rf"(?:for|because of) {WHY}))*"
 )
 """When something happened, and why."""
@@ -179,7 +180,8 @@ BEING = (
     rf"(?: (?:at|with) {A_WORKPLACE})?|studying for (?:the|my|his|her) (?:{SUBJECT} |bar |final )?(?:exams?|finals)|"
     rf"trying to learn (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"(?:engaged|married) to an? (?:{NATION} )?{JOB}|together|sober|(?:both )?{JOB}s|"
-    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|(?:the )?(?:head|director) of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
+    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|(?:the )?(?:head|"
+    rf"director) of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
     rf"(?:expecting|having) (?:a baby|twins|a girl|a boy|our {NUMBER_TH} (?:child|baby))(?: {SOON})?|"
     rf"(?:moving|coming to live|going to live)(?: to {TOWN}| in {TOWN}| with (?:us|me|my {RELATIVES}?))+ {SOON}|"
     rf"(?:getting married|retiring|graduating|turning {AGE}|starting school|starting university)(?: {SOON})|"
@@ -187,10 +189,12 @@ BEING = (
     rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
     rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
     rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
-    rf"on the (?:board|committee|council) of (?:an?|the|my|our) [a-z]+(?: [a-z]+){{0,2}}|the only {JOB}(?: (?:in|on|at) "
+    rf"on the (?:board|committee|council) of (?:an?|the|my|our) [a-z]+(?: [a-z]+){{0,2}}|the only {JOB}(?: (?:in|on|"
+    rf"at) "
     rf"(?:an?|the|our|my) [a-z]+(?: of [a-z]+)?)?|on (?:parental|maternity|paternity|sick) leave until {MONTH}|"
     r"\d[\d.]* ?(?:m|metres|cm|feet) tall|"
-    rf"an? (?:big |huge )?fan of {among(NAME + '|' + FOOD)}|an? (?:widow|widower|father|mother|dad|mum|mom) with {FOLK}|"
+    rf"an? (?:big |huge )?fan of {among(NAME + '|' + FOOD)}|an? (?:widow|widower|father|mother|dad|mum|"
+    rf"mom) with {FOLK}|"
     rf"(?:half|part) {NATION} on (?:my|his|her) (?:mother|father|mum|dad)'s side)"
 )
 SPEECH = rf"(?:(?:fluent|some|basic|a little|a bit of) )?{LANGUAGE}"
@@ -202,6 +206,7 @@ RIDDEN = "(?:bike|train|bus|car|tram|ferry|boat)"
 ABLE = rf"{SKILL}|read {LEARNED}|speak {LANGUAGE}"
 CALLED = rf"(?:,? (?:called |named )?{NAMES})?"
 
+MAKING = "(?:restoring|building|repairing|collecting|making|growing|breeding)"
 DOING: tuple[tuple[str, str, str], ...] = (
     ("live", "lives", HOME),
     ("work", "works", rf"{TRADE}(?:, (?:mostly|mainly) from home)?|{NUMBER} days a week"),
@@ -222,7 +227,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("drink", "drinks", rf"(?:(?:no|any) )?{among(DRINK)}"),
     ("take", "takes", rf"(?:my|his|her) (?:coffee|tea|espresso) {CUP}"),
     ("have", "has", rf"(?:{FOLK}){CALLED}|(?:got )?{among(FOLK + '|no ' + FOLK)}|got (?:{FOLK}){CALLED}"),
-    ("have", "has", rf"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
+    ("have", "has", r"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
     ("have", "has", rf"(?:an? )?(?:{NAME} )?{DEGREE} in {SUBJECT}(?: from {NAME})?"),
     (
         "have",
@@ -246,7 +251,12 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("love", "loves", among(f"{LOVED}|{HOBBY}|{FOOD}")),
     ("hate", "hates", among(f"flying|driving|camping|phone calls|meetings|{LOVED}|{FOOD}|{DRINK}")),
     ("volunteer", "volunteers", rf"{AT_WORK}|as an? (?:firefighter|paramedic|coach|lifeguard|reading mentor)"),
-    ("pay", "pays", rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?"),
+    (
+        "pay",
+        "pays",
+        rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|"
+        rf"per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?",
+    ),
     ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
     ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
@@ -278,8 +288,12 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
     ("retire", "retires", SOON),
-    ("wrote", "wrote", r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}"),
-    ("have", "has", rf"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
+    (
+        "wrote",
+        "wrote",
+        r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}",
+    ),
+    ("have", "has", r"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
     ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
     ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
     ("write", "writes", rf"(?:everything |mostly |code |(?:my|our) [a-z-]+ )?in {among(PRODUCT)}|{GOODS}"),
@@ -382,7 +396,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     (
         "inherited",
         "inherited",
-        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|{VEHICLE})"
+        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|"
+        rf"{VEHICLE})"
         rf"(?: {IN_PLACE})?{THEN}",
     ),
     (
@@ -414,7 +429,8 @@ THINGS = tuple(
     for shape in (
         rf"{BEAST} {OFTEN}(?:only |never |doesn't )?(?:eats?|drinks?) (?:{among(FOOD)}|{among(DRINK)})",
         rf"{BEAST} (?:gets|takes|needs) (?:{REMEDY}|tablets|drops|injections)(?: {WHEN})?",
-        rf"{BEAST} (?:is (?:diabetic|deaf|blind|epileptic|lame|neutered|house-trained|allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
+        rf"{BEAST} (?:is (?:diabetic|deaf|blind|epileptic|lame|neutered|house-trained|"
+        rf"allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
         rf"{NUMBER} (?:years|months|weeks) old|{YEARS}|called {NAME})|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
         rf"{TEAM} (?:uses|runs on|deploys to|builds with|writes) {among(PRODUCT)}"
         rf"(?: {PURPOSE}(?: and {PRODUCT} {PURPOSE})?)?",
@@ -426,13 +442,15 @@ THINGS = tuple(
         rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor)\.? )?{NAME}(?: (?:in|on) {NAME})?",
         rf"{ONE}'s (?:maiden |middle |last |first )?(?:name|surname) is {NAME}",
         rf"{ONE}'s (?:family|parents|mother|father|side) (?:is|are) (?:originally )?from {TOWN}",
-        rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) {among(HOBBY + '|' + MUSIC + '|(?:restoring|building|repairing|collecting|making|growing|breeding) (?:[a-z]+ )?' + GOODS + '|(?:collecting|restoring|repairing) (?:' + COLLECTED + ')')}",
+        rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) "
+        rf"{among(f'{HOBBY}|{MUSIC}|{MAKING} (?:[a-z]+ )?{GOODS}|{MAKING} {COLLECTED}')}",
         rf"{DAYS}s? (?:is|are) (?:my|our) days? off",
         rf"(?:We|I|{TEAM}) uses? {PRODUCT} {PURPOSE}(?:, {PRODUCT} {PURPOSE})*,? and {PRODUCT} {PURPOSE}",
         rf"{MINE} blood type is (?:A|B|AB|O)(?: (?:positive|negative))?",
         rf"{BEAST} is an? (?:{NUMBER}[- ]year[- ]old )?{ANIMALS}{CALLED}",
         rf"{MINE} (?:landlord|landlady|building|office|school|employer) (?:doesn't|does not) allow [a-z]+(?: [a-z]+)?",
-        rf"(?:{MINE}|[Tt]he) (?:database|back-?end|front-?end|server|stack|website) (?:is|uses|runs on|is written in) {among(PRODUCT)}",
+        rf"(?:{MINE}|[Tt]he) (?:database|back-?end|front-?end|server|stack|website) (?:is|uses|runs on|"
+        rf"is written in) {among(PRODUCT)}",
         rf"{MINE} (?:[a-z]+ )?hours are {among(DAYS + 's?')}(?:,? (?:from )?{TIME_OF_DAY} to {TIME_OF_DAY})?",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
         rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
@@ -467,10 +485,27 @@ BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
 """What somebody may not do at all."""
 MOST_JOINTS = 6
 JOINT = regex(
-    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|where|even if|even when|even though|"
+    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|"
+    r"where|even if|even when|even though|"
     r"that's why) |[;,] | [-–—] |: "
 )
-REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "who", "where", "even if", "even when", "even though", "that's why"))
+REASONS = frozenset(
+    (
+        "because",
+        "so",
+        "since",
+        "as",
+        "before",
+        "after",
+        "which",
+        "who",
+        "where",
+        "even if",
+        "even when",
+        "even though",
+        "that's why",
+    )
+)
 """What leads to a reason, a consequence or an aside, which take nothing back."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
@@ -481,14 +516,16 @@ TURNS = regex(
     r"\b(?:or|nor|except|unless|if|whether|when|only|until|till|although|though|not any ?more|supposed|supposedly|"
     r"dreams?|"
     r"joke|kidding|lies?|lied|lying|true|real|really|false|wrong|seems?|seemed|feels?|felt|speak|were|would|wish|head|"
-    r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|instead|"
+    r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|"
+    r"instead|"
     r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game(?! design)|story|"
     r"pretend\w*|imagin\w+|knows?|once|former|ex)\b",
     re.IGNORECASE,
 )
 """What may turn round, limit or mock what was said before it; and what only is said in tales."""
 ASIDE_VERB = regex(
-    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
+    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|"
+    r"does|did|can|can't|will|must|need|love|like|eat|work|"
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
 )
@@ -496,12 +533,15 @@ MORE_OF_IT = regex(
     rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|up|been|{NUMBER}) \w|{NAME}$)"
 )
 """How a phrase begins that says more of what was said before a comma."""
-LIMITS = regex(r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%")
+LIMITS = regex(
+    r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%"
+)
 """What takes back or mocks what was said before it."""
 STATES = regex(r"[a-z]+ (?:is|are|was|were|makes?|keeps?) [a-z]")
 """How a clause about something else begins."""
 GOES_ON = regex(
-    r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
+    r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|"
+    r"need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
     r"on|for|with|from) \w"
 )
 """How what the same one does too begins."""
@@ -509,7 +549,9 @@ WAS = regex(
     r"(?:[Mm]y \w+(?: [A-Z]\w+)?|I|[Ww]e) (?:was|were|grew|studied|lived|worked|trained|moved|started|got|had|bought|"
     r"came|graduated|played|learned|learnt|served)\b"
 )
-SINCE_THEN = regex(r"^(?:since then|nowadays|these days|now|before that|after that|then|before then|later|also|sometimes),? ")
+SINCE_THEN = regex(
+    r"^(?:since then|nowadays|these days|now|before that|after that|then|before then|later|also|sometimes),? "
+)
 CHANGES = regex(
     r"n't\b|\b(?:not|never|no longer|any ?more|used|quit|left|moved|moving|stopped|gave|sold|died|was|had|ended|"
     r"will|gone|going|over|former(?:ly)?|by|actually|changed?|lost)\b|'ll\b",
@@ -610,7 +652,12 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
                 return [left, *(rest or [])]
     for joint in [*JOINT.finditer(text)][:joints]:
         left, right = text[: joint.start()], text[joint.end() :]
-        if joint[0].strip(" ,") in ("and", "but", ";") and BEGINS.match(left) and not TURNS.search(left) and " used to " not in left:
+        if (
+            joint[0].strip(" ,") in ("and", "but", ";")
+            and BEGINS.match(left)
+            and not TURNS.search(left)
+            and " used to " not in left
+        ):
             own = right[:1].upper() + right[1:]
             if OWNER.match(own) and (rest := _taken_apart(own, reads, 3)):
                 return rest
@@ -652,7 +699,12 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
     if TURNS.search(right) or len(right.split()) < 2:
         return False
     if joint in REASONS:
-        told = BEGINS.match(right) or STATES.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
+        told = (
+            BEGINS.match(right)
+            or STATES.match(right)
+            or right.startswith("of ")
+            or joint in ("which", "who", "where", "that's why")
+        )
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
     if joint == "but" and WAS.match(left) and BEGINS.match(right) and not re.search(r"n't\b|\b(?:not|never)\b", right):
         return True  # what was is not undone by what came of it
@@ -724,9 +776,10 @@ ODD = frozenset(
     vegetables veins verge victim view views visions void volcano wall walls war warpath wars water waters wave
     waves way ways weapon weather web weight weird werewolf what whatever wheel wheels when where whether which
     while whiskers who whole whose why wild wind wings winner witch wits wizard wolf wolves wonder wonderland word
-    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies zoo""".split()  # noqa: SIM905
+    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies
+    zoo""".split()  # noqa: SIM905
 )
-"""Words of figures of speech, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
+"""Words of figures, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
 REGULAR = (
     rf"(?:every (?:(?:other|single|{NUMBER_TH}|few) )?(?:day|week|month|year|morning|evening|afternoon|night|weekend|"
     rf"summer|winter|spring|autumn|Christmas|Easter|{MONTH}|{DAYS})|on (?:{DAYS}s|{DAYS} (?:morning|evening|afternoon|"
@@ -742,32 +795,43 @@ DAY_OF_YEAR = (
     rf"when I was (?:{SMALL}|{OLD})|at the age of {AGE}|{SINCE})"
 )
 """When, by the calendar or by somebody's age."""
-NAMED_PLACE = rf"(?:in|at|from|near|outside|for|to|with|by|of|on|called|named) (?:the )?(?!I\b|\w+days?\b|{MONTH}\b){NAME}"
+NAMED_PLACE = (
+    rf"(?:in|at|from|near|outside|for|to|with|by|of|on|called|named) (?:the )?(?!I\b|\w+days?\b|{MONTH}\b){NAME}"
+)
 OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*'?|\d[\d.,]*|{PROPER}(?:'s)?)")
 NO_NAMES = regex(rf"\b{NO_NAME}\b")
 HAPPENED = (
     r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
-    r"naturalised|ordained|discharged)|got|bought(?! the)|sold|built|met|married|divorced|separated|graduated|retired|started|"
+    r"naturalised|ordained|discharged)|got|bought(?! the)|sold|built|met|married|divorced|separated|graduated|"
+    r"retired|started|"
     r"finished|began|left|joined|founded|opened|launched|adopted|passed away|died|emigrated|published|moved|became|"
-    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|went (?:vegan|vegetarian|part-time|freelance|back to (?:work|school|university))|had|won|rented|renovated|inherited|settled|volunteered|trained|"
+    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|went (?:vegan|vegetarian|part-time|freelance|"
+    r"back to (?:work|school|university))|had|won|rented|renovated|inherited|settled|volunteered|trained|"
     r"learned|learnt|taught|studied|worked|lived|served|spent|stayed|converted|wrote)"
 )
 LASTS = (
-    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see(?= (?:my|our|an?|the|him|her|them)\b)|stay|spend|go|cook|bake|swim|cycle|"
-    r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|give|"
+    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see(?= (?:my|our|an?|the|him|her|"
+    r"them)\b)|stay|spend|go|cook|bake|swim|cycle|"
+    r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|"
+    r"give|"
     r"take|look after|get up|eat|drink|have dinner|have lunch|launch(?= (?:in|on))|graduate|return)"
 )
 LASTS = rf"(?:{LASTS}|goes|does|has|{LASTS}e?s|studies|flies)"
 GOING = (
-    r"(?:am|are|is|'m|'re|'s)(?: (?:also|both|all))? (?:getting|moving|planning|flying|travelling|leaving|starting|having|"
+    r"(?:am|are|is|'m|'re|'s)(?: (?:also|both|all))? (?:getting|moving|planning|flying|travelling|leaving|starting|"
+    r"having|"
     r"doing|expecting|going|coming|running|renting|working|studying|taking|hosting|writing|building|training|learning|"
-    r"retiring|graduating|turning(?! into)|freelancing|volunteering|due|born|off|covering|engaged|married|registered|enrolled)"
+    r"retiring|graduating|turning(?! into)|freelancing|volunteering|due|born|off|covering|engaged|married|"
+    r"registered|enrolled)"
 )
 ROUTINE = (
     r"(?:living|working|teaching|playing|studying|learning|training|volunteering|freelancing|running|writing|singing|"
     r"swimming|going to|seeing|driving|renting|taking|using|coaching|collecting|cycling|rowing|baking)"
 )
-BEEN = rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= (?:the )?{NAME}| the [a-z]+ [a-z]+ since)|lived|worked|had|known|owned|played|taught|studied|sung)"
+BEEN = (
+    rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= (?:the )?{NAME}| the [a-z]+ [a-z]+ since)|lived|"
+    r"worked|had|known|owned|played|taught|studied|sung)"
+)
 FALLS = (
     r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
     r"finish(?:es)?|is due|are due)"
@@ -776,15 +840,18 @@ SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE})"
 SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
 DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
 KEPT_DAY = regex(
-    rf"{SOMETHING} (?:is|are|takes? place) {REGULAR}(?:,? (?:at|from) {TIME_OF_DAY})?(?: (?:in|at) (?:the|our|my) [a-z]+"
+    rf"{SOMETHING} (?:is|are|takes? place) {REGULAR}(?:,? (?:at|from) {TIME_OF_DAY})?(?: (?:in|at) (?:the|our|"
+    rf"my) [a-z]+"
     r"(?: [a-z]+)?)?"
 )
 DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")
 SETTLED = (
-    r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|go(?:es)? to|banks?|"
+    r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|"
+    r"go(?:es)? to|banks?|"
     r"belongs?|owns?|rents?|have|has|hosts?|coach(?:es)?|runs?|sings?|rows?|commutes?|donates?|reports?|"
     r"(?:am|is|are|'m|'s|'re) (?:still )?(?:from|based|stationed|employed|enrolled|registered|living|freelancing|"
-    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|a member|saving up|an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
+    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|a member|saving up|"
+    r"an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
     r"doing an? [a-z]+ (?:year|course|degree|semester)))"
 )
 PLACED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:only |never )?{SETTLED}|{SETTLED})(?= )")
@@ -802,25 +869,31 @@ PASSING = regex(
 )
 """What somebody has for a day or an hour."""
 PREPOSITION = regex(
-    r" (?:when (?:I|we|it|the weather)|that (?:my|our|I|we)|in|at|with|for|from|near|about|around|outside|between|behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
+    r" (?:when (?:I|we|it|the weather)|that (?:my|our|I|we)|in|at|with|for|from|near|about|around|outside|between|"
+    r"behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
     r" (?=\w)"
 )
 TAKES_MORE = regex(
-    rf"{SOMEONE}(?:'m|'s| am| is| are) (?:an? {JOB}|(?:the )?head of)|{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
+    rf"{SOMEONE}(?:'m|'s| am| is| are) (?:an? {JOB}|(?:the )?head of)|{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|"
+    rf"ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
     r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep|get|eat|drink|wear|suffer)s?"
 )
 """Of what somebody does with whom, where and about what is told in plain words."""
 
 
 def _has_landmark(text: str) -> bool:
-    """Return whether somebody does an everyday thing at a time or place that has a name, and all other words are plain."""
+    """Return whether somebody does an everyday thing at a time or place that has a name, in plain words."""
     for start, landmark in ((DATED_CLAUSE, WHEN_EXACTLY), (DATED_THING, DAY_EXACTLY), (PLACED_CLAUSE, WHERE_EXACTLY)):
         begun = start.match(text)
         rest = text[begun.end() :] if begun else ""
         if begun and start is DATED_THING and not _is_open(begun[0]):
             continue
         if landmark.search(rest) and _is_open(DAY_EXACTLY.sub("", WHERE_EXACTLY.sub("", WHEN_EXACTLY.sub("", rest)))):
-            return not NO_NAMES.search(rest) and not OWN_WAY.search(rest) and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+            return (
+                not NO_NAMES.search(rest)
+                and not OWN_WAY.search(rest)
+                and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+            )
     return False
 
 
@@ -830,18 +903,24 @@ def _is_open(words: str) -> bool:
 
 
 LITERAL = regex(
-    rf"{MINE} (?:(?:new|current|next) )?(?:project|product|start-?up|app|thesis|dissertation|book|novel|business|company|job) "
+    rf"{MINE} (?:(?:new|current|next) )?(?:project|product|start-?up|app|thesis|dissertation|book|novel|business|"
+    rf"company|job) "
     r"(?:is an?|is about|makes|sells|deals with|involves)(?= )|"
-    rf"{SOMEONE} {OFTEN}(?:only )?(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|manage|volunteer|edit|"
+    rf"{SOMEONE} {OFTEN}(?:only )?(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|manage|"
+    rf"volunteer|edit|"
     r"design|develop|supervise|mentor|represent|import|export|treat|research|illustrate|organi[sz]e|"
     r"own|co-own|share|commute|compose|administer|chair|babysit|garden|forage|hike|"
     r"bake|cook|sew|weld|carve|crochet|ferment|subscribe to|belong to|am enrolled in|"
-    r"is enrolled in|is studying|(?:named(?= .* after )|adopted|fostered|renovated|rented|studied|trained|apprenticed|qualified|"
+    r"is enrolled in|is studying|(?:named(?= .* after )|adopted|fostered|renovated|rented|studied|trained|"
+    r"apprenticed|qualified|"
     r"emigrated|co-founded|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
-    r"(?:was|were) (?:raised|brought up)(?= (?:by (?:my|our|his|her|an?)|in|on)\b)|grew up(?= (?:in|on|near|with) (?:an?|my|our|his|her)\b)|moved here|moved in|started (?:my|our|his|her)(?: own)?(?= (?:company|business|shop|studio|practice|firm|course|degree|blog|podcast|restaurant|café)\b)|"
+    r"(?:was|were) (?:raised|brought up)(?= (?:by (?:my|our|his|her|an?)|in|on)\b)|grew up(?= (?:in|on|near|"
+    r"with) (?:an?|my|our|his|her)\b)|moved here|moved in|started (?:my|our|his|her)(?: own)?(?= (?:company|"
+    r"business|shop|studio|practice|firm|course|degree|blog|podcast|restaurant|café)\b)|"
     r"got into (?:[a-z]+ )?(?:school|college|university)|majored in|minored in|taught (?:me|us|my|himself|herself)))"
     r"(?:s|es)?(?= )|"
-    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking(?= (?:an? )?(?:[a-z]+ )?(?:class|classes|lessons|course|courses)\b)|writing|building|restoring|renovating|learning|studying|researching|"
+    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking(?= (?:an? )?(?:[a-z]+ )?(?:class|classes|lessons|course|courses)\b)|"
+    rf"writing|building|restoring|renovating|learning|studying|researching|"
     rf"developing|translating) (?=an? |my |our |the |his |her |their |[a-z]+ (?:classes|lessons))"
 )
 """What people do that is seldom said of anything else."""

@@ -57,7 +57,8 @@ ATTRIBUTE = regex(
 )
 MY_ATTRIBUTE = regex(rf"^(?P<subject>my|our) (?P<attribute>[\w -]{{2,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}")
 ATTRIBUTE_OF = regex(
-    rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}"
+    rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|"
+    rf"=) {ADVERBS}{VALUE}"
 )
 HELD_BY = regex(
     rf"^(?P<value>[\w.-]+(?: [\w.-]+){{0,2}}?) is {ADVERBS}the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) "
@@ -87,7 +88,8 @@ NAMED = regex(
 """What something is called or which one it is: the database is PostgreSQL. Needs the text with its capitals."""
 MEASURED = regex(
     r"^(?:the |our |my )?(?P<subject>[\w' -]{1,60}?) "
-    r"(?P<verb>is|(?:starts?|begins?|ends?) (?:at|in)|(?:opens?|closes?|leaves|arrives|gets? up|wakes? up) at|expires? (?:in|on)|costs?"
+    r"(?P<verb>is|(?:starts?|begins?|ends?) (?:at|in)|(?:opens?|closes?|leaves|arrives|gets? up|wakes? up) at|"
+    r"expires? (?:in|on)|costs?"
     r"|weighs?|lasts?|earns?|requires?|has|have|holds|seats|employs|uses? \w+|(?:is|are) due in|within) "
     rf"{ADVERBS}(?P<value>[\w.,:/$€£% -]{{1,30}})$"
 )
@@ -153,7 +155,8 @@ TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
 SELF = frozenset("""i me my our user""".split())
 MANY = regex(
     r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language|cousin"
-    r"|aunt|uncle|niece|nephew|grandson|granddaughter|neighbou?r|member|student|employee|parent|player|partner|fan|engineer"
+    r"|aunt|uncle|niece|nephew|grandson|granddaughter|neighbou?r|member|student|employee|parent|player|partner|fan|"
+    r"engineer"
     r"|allergy)\b"
 )
 """Attributes of which a person may have several."""
@@ -189,7 +192,13 @@ AUXILIARIES = frozenset(
 )
 
 
-SHORT = (("i'm ", "i am "), ("we're ", "we are "), ("they're ", "they are "), ("i've ", "i have "), ("we've ", "we have "))
+SHORT = (
+    ("i'm ", "i am "),
+    ("we're ", "we are "),
+    ("they're ", "they are "),
+    ("i've ", "i have "),
+    ("we've ", "we have "),
+)
 QUIT = regex(r"\b(?:quit|stopped|gave up) (?P<what>[a-z]+ing)(?: in \d{4}| (?:\w+ )?years? ago| last \w+)?$")
 """What somebody does no more."""
 FILLED = regex(r"\b(?:glass|bottle|pint|cup|can|slice|piece)s? of (?=\w)")
@@ -373,12 +382,16 @@ WITHOUT = {
 """What somebody is who has, eats or drinks nothing of a kind; what is broken does not work."""
 _HAVING = r"(?:have|has|own|owns|eat|eats|drink|drinks|keep|keeps|drive|drives|play|plays)"
 LACKS = regex(
-    rf"^{SUBJECT} (?:(?:has|have) no|(?:(?:do|does)(?:n't| not)|can(?:not|'t)) {_HAVING}(?: any| an?)?|never {_HAVING}) (?P<what>\w+)$"
+    rf"^{SUBJECT} (?:(?:has|have) no|(?:(?:do|does)(?:n't| not)|can(?:not|'t)) {_HAVING}(?: any| an?)?|"
+    rf"never {_HAVING}) (?P<what>\w+)$"
 )
 IS_WITHOUT = regex(rf"^{SUBJECT} (?:is|am|are) {ADVERBS}(?P<what>{'|'.join(WITHOUT)})$")
 SAYS_HAD = frozenset([*_HAVING[3:-1].split("|"), "work", "works", "cost", "costs"])
 SAYS_HAD |= {word.split()[-1] for word in WITHOUT}
-HAS = regex(rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?(?! (?:out|as a volunteer|(?:in|on) (?:my|the) )\b)|costs?)\b.*)$")
+HAS = regex(
+    rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?(?! (?:out|as a volunteer|(?:in|on) (?:my|"
+    rf"the) )\b)|costs?)\b.*)$"
+)
 BEHIND = regex(r" (?:in|at|of|with|on|for|from|and|every|each|who|that|named|called|since|to|as|by|before)\b.*")
 
 
@@ -462,7 +475,9 @@ def _identity(text: str) -> StatedValue | None:
     return StatedValue(plain(match["subject"]), "is the one called", _levelled(match["value"]))
 
 
-STARTS = frozenset((("is", "at #"), *((verb, form) for verb in ("starts at", "begins at") for form in ("#", "half past #"))))
+STARTS = frozenset(
+    (("is", "at #"), *((verb, form) for verb in ("starts at", "begins at") for form in ("#", "half past #")))
+)
 """Ways to say when something begins."""
 
 
@@ -561,7 +576,9 @@ def _ranks_reversed(one: str, other: str) -> bool:
     left, right = _ranked(one), _ranked(other)
     for ranked, text in ((left, other), (right, one)):
         if ranked is not None and (liked := PREFERRED.match(plain(text).strip(" .!"))):
-            return _subject(liked["subject"]) == _subject(ranked["subject"]) and _levelled(liked["more"]) == _levelled(ranked["less"])
+            return _subject(liked["subject"]) == _subject(ranked["subject"]) and _levelled(liked["more"]) == _levelled(
+                ranked["less"]
+            )
     if left is None or right is None or _subject(left["subject"]) != _subject(right["subject"]):
         return False
     return _levelled(left["more"]) == _levelled(right["less"]) and _levelled(left["less"]) == _levelled(right["more"])

@@ -157,7 +157,8 @@ FIGURES = regex(
     + r"\b"
     rf"|\b(?:in|with|for|at|to|into|from|near|by|as|is|'s|are|am|was|were) (?:an? |the |our |my )?(?:[a-z]+ "
     rf")?{NO_NAME}\b"
-    r"|\b(?:live|lives|lived|moved|grew up|born|married|engaged) (?:in|to|near) (?:Java|Excel|Word|PowerPoint|Outlook|Slack|Zoom|Jira|"
+    r"|\b(?:live|lives|lived|moved|grew up|born|married|engaged) (?:in|to|near) (?:Java|Excel|Word|PowerPoint|"
+    r"Outlook|Slack|Zoom|Jira|"
     r"GitHub|"
     r"Gmail|Vim|Emacs|Teams|Notion|Photoshop|Python|Minecraft|Facebook|Instagram|TikTok|Twitter|YouTube|Netflix)\b"
 )
@@ -173,8 +174,10 @@ DOUBTFUL = regex(
     r"\b(?:lol|lmao|rofl|jk|j/k|ha(?:ha)+\w*|hehe\w*|xd|kidding|joking|jokes?|sarcas\w+|irony|ironically|yeah,? right|"
     r"as if|hypothetical\w*|suppos(?:e|ing)|assum(?:e|ing)|lyrics|(?:a|the) (?:song|poem|joke|quote|film|movie|book)|"
     r"dream(?:s|t|ed|ing)?|nightmare|quot(?:e|ed|es|ing)|according to|"
-    r"sa(?:id|ys|ying)|told|tells|wrote(?! (?:my|his|her) (?:thesis|dissertation|PhD))|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
-    r"example|for instance|(?<!\bI )(?<!\bi )(?<!\bwe )translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|sentences?|"
+    r"sa(?:id|ys|ying)|told|tells|wrote(?! (?:my|his|her) (?:thesis|dissertation|PhD))|writes|claims?|claimed|"
+    r"thinks?|thought|believes?|heard|asks?|asked|"
+    r"example|for instance|(?<!\bI )(?<!\bi )(?<!\bwe )translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|"
+    r"sentences?|"
     r"headline|caption|subject line|"
     r"draft|(?<!\bI )(?<!\bwe )(?<!\bWe )write|reply|how do (?:you|i) say|"
     r"changed? (?:my|our) minds?|never ?mind|scratch that|strike that|forget (?:it|that)|on second thought\w*|i lied|"
@@ -208,7 +211,8 @@ MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-
 """How a correction begins."""
 OPENING = regex(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay|anyway|"
-    r"just so you know|these days|nowadays|since then|before that|after that|for the record|for your information|one more thing|fun fact|quick note|in case it matters)"
+    r"just so you know|these days|nowadays|since then|before that|after that|for the record|for your information|"
+    r"one more thing|fun fact|quick note|in case it matters)"
     r"(?: there| again)?(?:\s*[,.!:]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
     re.IGNORECASE,
 )
@@ -246,7 +250,8 @@ ASKING = regex(
     r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when(?! I "
     r"was\b[^?]*$)|why|which|how|do|"
     r"does|did|is|are|am|was|were|can|could|would|will|should|have i|has my|tell me|list|show me|any idea|"
-    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|where's|"
+    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|"
+    r"where's|"
     r"who's|when's|how's|i wonder)(?![\w-])",
     re.IGNORECASE,
 )
@@ -471,13 +476,17 @@ HASTE = {
 HASTY = regex(rf"(?<![\w'])(?:{'|'.join(HASTE)})(?![\w'])")
 CALENDAR = regex(rf"\b(?i:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LANGUAGE})\b")
 UNNAMED = (
-    r"(?!(?:an?|the|my|our|his|her|their|some|home|nights?|weekends|sea|school|work|college|university|dawn|and|who|also|"
-    r"still|just|never|only|now|always|usually|often|once|is|has|was|in|at|from|to|not|me|us|you|it|that|this|there|here|"
+    r"(?!(?:an?|the|my|our|his|her|their|some|home|nights?|weekends|sea|school|work|college|university|dawn|and|who|"
+    r"also|"
+    r"still|just|never|only|now|always|usually|often|once|is|has|was|in|at|from|to|not|me|us|you|it|that|this|there|"
+    r"here|"
     r"\w+ly|\w+ing)\b)"
 )
 LOWER_NAME = regex(
-    rf"\b(?:(?:live|lives|living|based|born|grew up|moved(?: here)?|i'm|come|comes|are|an? [a-z]+) (?:in|near|to|from)|"
-    rf"(?:work|works|working) (?:at|for)|called|named|name is|name's|(?:my|our) (?:{KIN}|{PET})(?= \w+ (?:is|has|works|"
+    rf"\b(?:(?:live|lives|living|based|born|grew up|moved(?: here)?|i'm|come|comes|are|an? [a-z]+) (?:in|near|to|"
+    rf"from)|"
+    rf"(?:work|works|working) (?:at|for)|called|named|name is|name's|(?:my|our) (?:{KIN}|{PET})(?= \w+ (?:is|has|"
+    rf"works|"
     rf"lives|was|plays|just)\b)) (?P<n>{UNNAMED}(?:(?:new|san|los|las|den|cape|saint|st) )?[a-z]{{3,}})"
     rf"(?= (?:with|and|since|for|as|but|because|near|in|is|has|works|lives|was|plays|just)\b|[,.!]|$)",
     re.IGNORECASE,

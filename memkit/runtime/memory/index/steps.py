@@ -148,7 +148,9 @@ class _Walk:
             if self._interval and not tie.holds(*self._interval):
                 self.past.update(tie.record_ids)
                 continue
-            is_over = not self._interval and (tie.valid_until or ("" if tie.relation in ENDED else "9999")) < self._today
+            is_over = (
+                not self._interval and (tie.valid_until or ("" if tie.relation in ENDED else "9999")) < self._today
+            )
             is_asked = self._asks(tie)
             for end in (tie.source, tie.target):
                 if end not in frontier or (not is_asked and (only_asked or end.startswith(SELF))):
