@@ -169,7 +169,8 @@ def by_model(said: str, told: Sequence[str]) -> list[str]:
 
 def drawn_facts() -> Iterator[dict[str, Any]]:
     """Yield the share of facts that are drawn of natural turns, by rules and by a model, and what is wrong of it."""
-    for name in ("natural_turns.txt", "natural_turns_later.txt", "natural_turns_many.txt", "natural_turns_unseen.txt"):
+    for path in sorted(FOLDER.glob("natural_turns*.txt")):
+        name = path.name
         turns = natural_turns(name)
         count = sum(len(told) for _, told in turns)
         found = wrong = taken = lies = 0

@@ -88,6 +88,21 @@ def test_no_byte_of_one_relative_is_left_and_the_rest_stays(
     assert ask("memory", "add", TOM[0], "--user", "ada")[1]["data"]["decision"] == "refused"
 
 
+def test_what_is_over_stays_behind_what_holds_when_somebody_is_erased(
+    family: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rewritten records and the index made anew know when something ended."""
+    remember(family, "My sister Anna worked for Galp from 2014 to 2018", "ada")
+    remember(family, "My sister Anna used to work for Voestalpine", "ada")
+    commit(family)
+    assert erase(family, capsys, "--about", "Zoltan", user="ada")[0] == 0
+
+    found = ask("memory", "search", "who is my sister's employer?", "--user", "ada")[1]["data"]["results"]
+
+    employers = [one["text"] for one in found if "work" in one["text"] and one["type"] != "summary"]
+    assert employers[0] == "Anna works for Siemens"
+
+
 def test_what_others_tell_of_the_same_name_stays(family: Path, ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     """Another user's Zoltan is another one's to erase."""
     erase(family, capsys, "--about", "my brother", user="ada")

@@ -49,6 +49,23 @@ def test_my_sister_is_who_she_was_said_to_be(archive: ArchivalStore) -> None:
     assert archive.relation_graph("ada", around="my sister") == archive.relation_graph("ada", around="Anna")
 
 
+def test_what_is_over_comes_behind_what_holds_unless_the_question_asks_for_it(archive: ArchivalStore) -> None:
+    """Who names the sister while telling of her former employer is found by more words, and is no answer for today."""
+    tell(archive, "My sister Anna works for Galp", "Anna left Galp in 2019", "Anna works for Solvay")
+
+    assert answers(archive, "who is my sister's employer?")[0] == "Anna works for Solvay"
+    assert answers(archive, "who does my sister work for?")[0] == "Anna works for Solvay"
+    assert answers(archive, "who did my sister work for in 2015?")[0] == "My sister Anna works for Galp"
+    assert answers(archive, "who was my sister's former employer?")[0] == "My sister Anna works for Galp"
+
+
+def test_what_is_over_comes_first_where_nothing_else_is_told(archive: ArchivalStore) -> None:
+    """The last that is known of her is an answer, too."""
+    tell(archive, "My sister Anna worked for Galp from 2014 to 2018", "Anna lives in Porto")
+
+    assert "Galp" in answers(archive, "who is my sister's employer?")[0]
+
+
 def test_two_annas_are_kept_apart(archive: ArchivalStore) -> None:
     """What is said of the bare name is said of neither."""
     tell(archive, "My sister Anna works for Siemens", "My colleague Anna lives in Ghent", "Anna plays for Rapid Linz")

@@ -55,12 +55,14 @@ from .vocabulary import (
     NAMED,
     NAMES,
     NATION,
+    NO_NAME,
     NUMBER,
     OWN_PLACE,
     PAIR,
     PERSONAL,
     PET,
     PRODUCT,
+    PROPER,
     RELATIVE,
     RELATIVES,
     REMEDY,
@@ -74,6 +76,7 @@ from .vocabulary import (
     TIME_OF_DAY,
     TOLD_BY_NAME,
     TRAIT,
+    UP,
     VALUED,
     VEHICLE,
     WHEN,
@@ -102,17 +105,18 @@ TOWN = rf"(?!\w+day\b){CITY}"
 MINE = r"(?:[Mm]y|[Oo]ur)"
 THEIRS = rf"(?:(?:{PERSONAL} )*{RELATIVE}(?: {NAME})?'s )?(?:{PERSONAL} )*"
 CALLED_SO = rf"(?:,? (?:(?:Mrs?|Ms|Dr)\.? )?(?!I\b){NAME},?)?"
-ONE = rf"{MINE} {THEIRS}{RELATIVE}{CALLED_SO}"
+ONE = rf"(?:{MINE} {THEIRS}{RELATIVE}{CALLED_SO}|{MINE} (?:youngest|oldest|eldest|middle one)(?:,? {NAME},?)?)"
 """Somebody of the user's."""
 BEAST = rf"{MINE} (?:{PERSONAL} )*{ANIMALS}(?:,? {NAME},?)?"
 MANY = (
     rf"(?:{MINE}|[Tt]he(?= twins| kids| children)) {THEIRS}(?:{RELATIVES}|{RELATIVE}s)(?:,? {NAMES},?)?|{MINE} "
-    rf"{RELATIVE} and I"
+    rf"{RELATIVE}(?: {NAME})? and I"
 )
 FOLK = rf"(?:(?:{COUNT}) )?(?:{PERSONAL} )*(?:{RELATIVE}s?|{RELATIVES}|{ANIMALS}|boys|girls)"
 TEAM = rf"(?:{MINE}|[Tt]he) (?:team|company|department|school|office|band|firm|start-?up|employer|organisation)"
-PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work)?"
-OFTEN = r"(?:(?:also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
+PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work| else)?"
+DOSE = rf"{NUMBER} ?(?:mg|mcg|milligrams|micrograms|grams|units|tablets|pills|drops|puffs)"
+OFTEN = r"(?:(?:just|recently|now|also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
 AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
 """When or how often, after anything that somebody does or is."""
 IN_PLACE = rf"(?:in|near|outside|close to|just outside) {TOWN}"
@@ -134,6 +138,7 @@ WHY = rf"(?:my|our) (?:{RELATIVE}'s )?(?:job|work|studies)"
 SMALL = r"(?:a (?:kid|child|boy|girl|teenager|student)|little|small|young)"
 THEN = (
     rf"(?: (?:{AT_THE_TIME}|{LATELY}|with (?:my|our) {RELATIVES}?|{NUMBER} years ago|when I was (?:{SMALL}|{OLD})|"
+    rf"as {SMALL}|twice|"
     rf"(?:for|because of) {WHY}))*"
 )
 """When something happened, and why."""
@@ -166,7 +171,7 @@ BEING = (
     rf"(?:(?:not )?{TRAIT}|{AGE} years old|an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?(?: by training)?|"
     rf"allergic to {among(ALLERGEN + '|' + FOOD + '|' + ANIMALS)}|(?:scared|afraid|terrified) of {FEAR}|"
     rf"on an? {SPECIAL_DIET} diet|married to {NAME}|"
-    rf"the (?:youngest|oldest|eldest) of {NUMBER}(?: (?:siblings|children|kids))?|"
+    rf"the (?:youngest|oldest|eldest|{NUMBER_TH}) of {NUMBER}(?: (?:siblings|children|kids))?|"
     rf"a member of {SOCIETY}|the {OFFICE} of {SOCIETY}|learning (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"training for (?:an?|the) (?:{NAME} )?(?:half )?(?:marathon|triathlon)(?: in {MONTH})?|"
     rf"saving (?:up )?for an? (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE})|from {TOWN}|{NATION}|"
@@ -175,7 +180,8 @@ BEING = (
     rf"(?: (?:at|with) {A_WORKPLACE})?|studying for (?:the|my|his|her) (?:{SUBJECT} |bar |final )?(?:exams?|finals)|"
     rf"trying to learn (?:to {SKILL}|(?:the )?{MUSIC}|{LEARNED})|"
     rf"(?:engaged|married) to an? (?:{NATION} )?{JOB}|together|sober|(?:both )?{JOB}s|"
-    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
+    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|(?:the )?(?:head|"
+    rf"director) of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
     rf"(?:expecting|having) (?:a baby|twins|a girl|a boy|our {NUMBER_TH} (?:child|baby))(?: {SOON})?|"
     rf"(?:moving|coming to live|going to live)(?: to {TOWN}| in {TOWN}| with (?:us|me|my {RELATIVES}?))+ {SOON}|"
     rf"(?:getting married|retiring|graduating|turning {AGE}|starting school|starting university)(?: {SOON})|"
@@ -183,7 +189,13 @@ BEING = (
     rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
     rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
     rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
-    rf"a fan of {among(NAME + '|' + FOOD)})"
+    rf"on the (?:board|committee|council) of (?:an?|the|my|our) [a-z]+(?: [a-z]+){{0,2}}|the only {JOB}(?: (?:in|on|"
+    rf"at) "
+    rf"(?:an?|the|our|my) [a-z]+(?: of [a-z]+)?)?|on (?:parental|maternity|paternity|sick) leave until {MONTH}|"
+    r"\d[\d.]* ?(?:m|metres|cm|feet) tall|"
+    rf"an? (?:big |huge )?fan of {among(NAME + '|' + FOOD)}|an? (?:widow|widower|father|mother|dad|mum|"
+    rf"mom) with {FOLK}|"
+    rf"(?:half|part) {NATION} on (?:my|his|her) (?:mother|father|mum|dad)'s side)"
 )
 SPEECH = rf"(?:(?:fluent|some|basic|a little|a bit of) )?{LANGUAGE}"
 MONEY = r"(?:\d[\d.,]* (?:euros?|pounds|dollars|francs|kroner|zloty|a month)|[€£$]\d[\d.,]*)"
@@ -194,6 +206,7 @@ RIDDEN = "(?:bike|train|bus|car|tram|ferry|boat)"
 ABLE = rf"{SKILL}|read {LEARNED}|speak {LANGUAGE}"
 CALLED = rf"(?:,? (?:called |named )?{NAMES})?"
 
+MAKING = "(?:restoring|building|repairing|collecting|making|growing|breeding)"
 DOING: tuple[tuple[str, str, str], ...] = (
     ("live", "lives", HOME),
     ("work", "works", rf"{TRADE}(?:, (?:mostly|mainly) from home)?|{NUMBER} days a week"),
@@ -213,8 +226,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("eat", "eats", rf"(?:(?:no|any) )?{among(FOOD)}"),
     ("drink", "drinks", rf"(?:(?:no|any) )?{among(DRINK)}"),
     ("take", "takes", rf"(?:my|his|her) (?:coffee|tea|espresso) {CUP}"),
-    ("have", "has", rf"(?:{FOLK}){CALLED}|{among(FOLK)}|got (?:{FOLK}){CALLED}"),
-    ("have", "has", among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
+    ("have", "has", rf"(?:{FOLK}){CALLED}|(?:got )?{among(FOLK + '|no ' + FOLK)}|got (?:{FOLK}){CALLED}"),
+    ("have", "has", r"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
     ("have", "has", rf"(?:an? )?(?:{NAME} )?{DEGREE} in {SUBJECT}(?: from {NAME})?"),
     (
         "have",
@@ -226,7 +239,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("have", "has", rf"worked {AT_WORK} {SINCE}|had {ILLNESS} {SINCE}"),
     ("own", "owns", rf"(?:{PAIR}) (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE}|{ANIMALS})(?: {IN_PLACE}|{CALLED})"),
     ("run", "runs", rf"(?:an?|the|our) {WHICH}(?:{WORKPLACE}|{ESTATE}){CALLED}(?: {IN_PLACE})?(?: {TOGETHER})?"),
-    ("drive", "drives", rf"an? (?:{LOOK} )?(?:{VEHICLE}|{PRODUCT})(?: to work)?"),
+    ("drive", "drives", rf"an? (?:{LOOK} )?(?:(?:{NAME} )?{VEHICLE}|{PRODUCT})(?: to work)?"),
     ("ride", "rides", rf"an? (?:{LOOK} )?{VEHICLE}(?: to work)?"),
     ("use", "uses", rf"(?:an? )?{among(PRODUCT)}(?: for (?:the |my |our )?(?:[a-z]+ ?){{1,2}})?"),
     ("wear", "wears", WORN),
@@ -238,13 +251,18 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("love", "loves", among(f"{LOVED}|{HOBBY}|{FOOD}")),
     ("hate", "hates", among(f"flying|driving|camping|phone calls|meetings|{LOVED}|{FOOD}|{DRINK}")),
     ("volunteer", "volunteers", rf"{AT_WORK}|as an? (?:firefighter|paramedic|coach|lifeguard|reading mentor)"),
-    ("pay", "pays", rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|per) month)?"),
+    (
+        "pay",
+        "pays",
+        rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|"
+        rf"per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?",
+    ),
     ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
     ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
-    ("get up", "gets up", rf"at {TIME_OF_DAY}"),
+    ("get up", "gets up", rf"(?:at|around|about|before) {TIME_OF_DAY}"),
     ("wake up", "wakes up", rf"at {TIME_OF_DAY}"),
-    ("go to bed", "goes to bed", rf"at {TIME_OF_DAY}"),
+    ("go to bed", "goes to bed", rf"(?:at|around|about|before|after) {TIME_OF_DAY}"),
     ("start work", "starts work", rf"at {TIME_OF_DAY}"),
     ("finish work", "finishes work", rf"at {TIME_OF_DAY}"),
     ("go", "goes", rf"{EXERCISE}|to an? {WHICH}{WORKPLACE}"),
@@ -253,8 +271,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("are", "", OLD),
     ("are", "is", rf"{BEING}(?: {SINCE})?(?:,? both of us)?"),
     ("can", "can", ABLE),
-    ("can't", "can't", rf"{ABLE}|eat {among(FOOD)}|drink {among(DRINK)}"),
-    ("cannot", "cannot", rf"{ABLE}|eat {among(FOOD)}|drink {among(DRINK)}"),
+    ("can't", "can't", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
+    ("cannot", "cannot", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
     ("turn", "turns", rf"{AGE} (?:in {MONTH}|on (?:the )?{DATE})"),
     ("was", "was", rf"born (?:in|on) (?:{TOWN}|{DATE}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
     ("were", "was", rf"born in (?:{TOWN}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
@@ -270,11 +288,19 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
     ("retire", "retires", SOON),
-    ("write", "writes", rf"(?:everything |mostly |code )?in {among(PRODUCT)}|{GOODS}"),
+    (
+        "wrote",
+        "wrote",
+        r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}",
+    ),
+    ("have", "has", r"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
+    ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
+    ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
+    ("write", "writes", rf"(?:everything |mostly |code |(?:my|our) [a-z-]+ )?in {among(PRODUCT)}|{GOODS}"),
     ("code", "codes", rf"in {among(PRODUCT)}"),
     ("get", "gets", among(ILLNESS)),
     ("suffer", "suffers", rf"from {among(ILLNESS)}"),
-    ("take", "takes", among(REMEDY)),
+    ("take", "takes", rf"{among(REMEDY)}(?:,? {DOSE}(?: of {REMEDY})?)?|{DOSE} of {REMEDY}"),
     ("report", "reports", rf"to {NAME}"),
     (
         "manage",
@@ -343,9 +369,13 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("came", "came", rf"(?:here )?(?:to|from) {TOWN}(?: with (?:my|our) {RELATIVES})?{THEN}"),
     ("moved", "moved", rf"(?:here |back )?(?:from {TOWN})?(?: ?to {TOWN})?{THEN}"),
     ("emigrated", "emigrated", rf"(?:from {TOWN} )?to {TOWN}{THEN}"),
-    ("lost", "lost", rf"(?:my|his|her|our) (?:{RELATIVE}|{PET}|job){THEN_SURE}"),
+    ("lost", "lost", rf"(?:my|his|her|our) (?:(?:{RELATIVE}|{PET}){CALLED_SO}|job){THEN_SURE}"),
     ("broke", "broke", rf"(?:my|his|her) {BONE}{THEN_SURE}"),
     ("had", "had", rf"{SURGERY}{THEN}"),
+    ("have", "has", rf"had (?:{SURGERY}|(?:an?|{NUMBER}) [a-z]+ (?:operations?|surgery|surgeries)){THEN}"),
+    ("keep", "keeps", "kosher|halal"),
+    ("have", "has", "never (?:smoked|drunk alcohol|learned to drive|had a driving licence)"),
+    ("prefer", "prefers", rf"to be (?:contacted|called|addressed|reached) (?:by|as|on|via) [\w-]+(?: {NAME})?"),
     ("split up", "split up", THEN_SURE.lstrip()),
     ("split", "split", rf"up{THEN_SURE}"),
     ("separated", "separated", THEN_SURE[1:] if THEN_SURE.startswith(" ") else THEN_SURE),
@@ -366,7 +396,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     (
         "inherited",
         "inherited",
-        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|{VEHICLE})"
+        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|"
+        rf"{VEHICLE})"
         rf"(?: {IN_PLACE})?{THEN}",
     ),
     (
@@ -384,7 +415,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("started", "started", rf"learning (?:the )?(?:{MUSIC}|{LEARNED}){THEN}"),
     ("switched", "switched", rf"(?:from {NAME} )?to {NAME}{THEN}"),
     ("stopped", "stopped", rf"(?:smoking|drinking|eating meat){THEN}"),
-    ("turned", "turned", rf"{AGE}{THEN_SURE}"),
+    ("turned", "turned", rf"{AGE}{THEN}"),
     ("learned", "learned", rf"to {SKILL}{THEN}"),
     ("died", "died", THEN_SURE.lstrip()),
     ("call", "calls", rf"me {NAME}"),
@@ -397,16 +428,30 @@ THINGS = tuple(
     regex(shape)
     for shape in (
         rf"{BEAST} {OFTEN}(?:only |never |doesn't )?(?:eats?|drinks?) (?:{among(FOOD)}|{among(DRINK)})",
-        rf"{BEAST} (?:is (?:allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
+        rf"{BEAST} (?:gets|takes|needs) (?:{REMEDY}|tablets|drops|injections)(?: {WHEN})?",
+        rf"{BEAST} (?:is (?:diabetic|deaf|blind|epileptic|lame|neutered|house-trained|"
+        rf"allergic to {among(f'{ALLERGEN}|{FOOD}')}|(?:scared|afraid) of {FEAR}|"
         rf"{NUMBER} (?:years|months|weeks) old|{YEARS}|called {NAME})|has {among(ILLNESS)}|turns {AGE} in {MONTH})",
         rf"{TEAM} (?:uses|runs on|deploys to|builds with|writes) {among(PRODUCT)}"
         rf"(?: {PURPOSE}(?: and {PRODUCT} {PURPOSE})?)?",
-        rf"{MINE} (?:{LOOK} )?{DEVICE} (?:is (?:an? )?(?:{LOOK} )?{PRODUCT}|runs {PRODUCT})",
+        rf"(?:{MINE}|[Tt]he(?= car)) (?:{LOOK} )?{DEVICE} (?:is (?:an? )?(?:{LOOK} )?{PRODUCT}|runs {PRODUCT})",
         rf"{MINE} (?:new |old )?{OWN_PLACE} is (?:{IN_PLACE}|(?:in|on|at) (?:the )?{NAME}|"
         rf"on the (?:ground|top|[a-z]+(?:st|nd|rd|th)) floor|closed {WHEN})",
         rf"(?:{MINE}|[Tt]he) (?:new )?{NAMED} is (?:called|named) [\"“]?{NAME}[\"”]?",
         rf"{MINE} (?:{TOLD_BY_NAME} is|(?:{TOLD_BY_NAME}|{RELATIVE})(?: is (?:called|named)|'s name is)) "
         rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor)\.? )?{NAME}(?: (?:in|on) {NAME})?",
+        rf"{ONE}'s (?:maiden |middle |last |first )?(?:name|surname) is {NAME}",
+        rf"{ONE}'s (?:family|parents|mother|father|side) (?:is|are) (?:originally )?from {TOWN}",
+        rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) "
+        rf"{among(f'{HOBBY}|{MUSIC}|{MAKING} (?:[a-z]+ )?{GOODS}|{MAKING} {COLLECTED}')}",
+        rf"{DAYS}s? (?:is|are) (?:my|our) days? off",
+        rf"(?:We|I|{TEAM}) uses? {PRODUCT} {PURPOSE}(?:, {PRODUCT} {PURPOSE})*,? and {PRODUCT} {PURPOSE}",
+        rf"{MINE} blood type is (?:A|B|AB|O)(?: (?:positive|negative))?",
+        rf"{BEAST} is an? (?:{NUMBER}[- ]year[- ]old )?{ANIMALS}{CALLED}",
+        rf"{MINE} (?:landlord|landlady|building|office|school|employer) (?:doesn't|does not) allow [a-z]+(?: [a-z]+)?",
+        rf"(?:{MINE}|[Tt]he) (?:database|back-?end|front-?end|server|stack|website) (?:is|uses|runs on|"
+        rf"is written in) {among(PRODUCT)}",
+        rf"{MINE} (?:[a-z]+ )?hours are {among(DAYS + 's?')}(?:,? (?:from )?{TIME_OF_DAY} to {TIME_OF_DAY})?",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
         rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
         rf"{MINE} (?:wedding )?anniversary is (?:on )?{DATE}|{MINE} wedding is (?:in {MONTH}(?: \d{{4}})?|on {DATE})",
@@ -440,10 +485,27 @@ BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
 """What somebody may not do at all."""
 MOST_JOINTS = 6
 JOINT = regex(
-    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|where|"
+    r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|"
+    r"where|even if|even when|even though|"
     r"that's why) |[;,] | [-–—] |: "
 )
-REASONS = frozenset(("because", "so", "since", "as", "before", "after", "which", "who", "where", "that's why"))
+REASONS = frozenset(
+    (
+        "because",
+        "so",
+        "since",
+        "as",
+        "before",
+        "after",
+        "which",
+        "who",
+        "where",
+        "even if",
+        "even when",
+        "even though",
+        "that's why",
+    )
+)
 """What leads to a reason, a consequence or an aside, which take nothing back."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
@@ -454,16 +516,41 @@ TURNS = regex(
     r"\b(?:or|nor|except|unless|if|whether|when|only|until|till|although|though|not any ?more|supposed|supposedly|"
     r"dreams?|"
     r"joke|kidding|lies?|lied|lying|true|real|really|false|wrong|seems?|seemed|feels?|felt|speak|were|would|wish|head|"
-    r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|instead|"
-    r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game|story|"
+    r"mind|heart|soul|Pope|Queen|King|pope|queen|king|emperor|moon|unicorns?|pigs|dragons?|aliens?|else|rather|"
+    r"instead|"
+    r"so (?:she|he|they|to|it|my|i)|opposite|fictional?|character|novel|game(?! design)|story|"
     r"pretend\w*|imagin\w+|knows?|once|former|ex)\b",
     re.IGNORECASE,
 )
 """What may turn round, limit or mock what was said before it; and what only is said in tales."""
 ASIDE_VERB = regex(
-    r"'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|does|did|can|can't|will|must|need|love|like|eat|work|"
+    r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|"
+    r"does|did|can|can't|will|must|need|love|like|eat|work|"
     r"live|want|go|"
     r"get|[a-z]{2,}(?:es|ed|ts|ks|ves|ls|rs|ns|ms|ys|n't))\b"
+)
+MORE_OF_IT = regex(
+    rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|up|been|{NUMBER}) \w|{NAME}$)"
+)
+"""How a phrase begins that says more of what was said before a comma."""
+LIMITS = regex(
+    r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%"
+)
+"""What takes back or mocks what was said before it."""
+STATES = regex(r"[a-z]+ (?:is|are|was|were|makes?|keeps?) [a-z]")
+"""How a clause about something else begins."""
+GOES_ON = regex(
+    r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|"
+    r"need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
+    r"on|for|with|from) \w"
+)
+"""How what the same one does too begins."""
+WAS = regex(
+    r"(?:[Mm]y \w+(?: [A-Z]\w+)?|I|[Ww]e) (?:was|were|grew|studied|lived|worked|trained|moved|started|got|had|bought|"
+    r"came|graduated|played|learned|learnt|served)\b"
+)
+SINCE_THEN = regex(
+    r"^(?:since then|nowadays|these days|now|before that|after that|then|before then|later|also|sometimes),? "
 )
 CHANGES = regex(
     r"n't\b|\b(?:not|never|no longer|any ?more|used|quit|left|moved|moving|stopped|gave|sold|died|was|had|ended|"
@@ -517,7 +604,9 @@ def is_plain_clause(text: str) -> bool:
     """
     if len(text) > LONGEST:
         return False
-    return any(thing.fullmatch(text) for thing in THINGS) or any(_says(one, text) for one in (I_OR_MANY, ANOTHER))
+    if any(thing.fullmatch(text) for thing in THINGS) or any(_says(one, text) for one in (I_OR_MANY, ANOTHER)):
+        return True
+    return _has_landmark(text) or _goes_on_plainly(text)
 
 
 def apart(text: str, reads: Callable[[str], bool] = is_plain_clause, before: str = "") -> list[str]:
@@ -550,18 +639,25 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
     if reads(text):
         return [text]
     if between := BETWEEN.match(text):
-        parts = [f"{between['who']} {rest}" for rest in (between["aside"], between["rest"])]
+        parts = [f"{between['who'].rstrip(',')} {rest}" for rest in (between["aside"], between["rest"])]
         read = [_taken_apart(one, reads, 0) for one in parts]
         return [*read[0], *read[1]] if read[1] and (read[0] or not TURNS.search(between["aside"])) else []
     for joint in reversed([*JOINT.finditer(text)][:joints]):
         left, right = text[: joint.start()], text[joint.end() :]
+        if joint[0] == ", " and PREPOSITION.match(f" {right}") and reads(f"{left} {right}"):
+            return [f"{left} {right}"]
         if reads(left):
             rest = next(filter(None, (_taken_apart(one, reads, 3) for one in _with_subject(left, right))), None)
             if rest is not None or _may_be_left_out(left, joint[0].strip(" ,;:—–-").lower(), right):
                 return [left, *(rest or [])]
     for joint in [*JOINT.finditer(text)][:joints]:
         left, right = text[: joint.start()], text[joint.end() :]
-        if joint[0].strip(" ,") in ("and", "but", ";") and BEGINS.match(left) and not TURNS.search(left):
+        if (
+            joint[0].strip(" ,") in ("and", "but", ";")
+            and BEGINS.match(left)
+            and not TURNS.search(left)
+            and " used to " not in left
+        ):
             own = right[:1].upper() + right[1:]
             if OWNER.match(own) and (rest := _taken_apart(own, reads, 3)):
                 return rest
@@ -570,7 +666,8 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
 
 def _with_subject(left: str, right: str) -> Iterator[str]:
     """Yield how what follows a clause may read by itself: as it is, with that clause's subject, or for a pronoun."""
-    yield right[:1].upper() + right[1:]
+    own = SINCE_THEN.sub("", right)
+    yield own[:1].upper() + own[1:]
     who = OWNER.match(left)
     if who is not None:
         yield f"{who['who'].rstrip(',')} {right}"
@@ -597,14 +694,26 @@ def _named(text: str, before: str) -> str:
 
 def _may_be_left_out(left: str, joint: str, right: str) -> bool:
     """Return whether what is not understood after a clause only goes on from it."""
+    if not joint and MORE_OF_IT.match(right):
+        return not LIMITS.search(right)
     if TURNS.search(right) or len(right.split()) < 2:
         return False
     if joint in REASONS:
-        told = BEGINS.match(right) or right.startswith("of ") or joint in ("which", "who", "where", "that's why")
+        told = (
+            BEGINS.match(right)
+            or STATES.match(right)
+            or right.startswith("of ")
+            or joint in ("which", "who", "where", "that's why")
+        )
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
+    if joint == "but" and WAS.match(left) and BEGINS.match(right) and not re.search(r"n't\b|\b(?:not|never)\b", right):
+        return True  # what was is not undone by what came of it
     if joint == "but":
         return BEGINS.match(right) is not None and not CHANGES.search(right)
-    return BEGINS.match(right) is not None and ASIDE_VERB.search(right) is not None
+    if joint == "and" and GOES_ON.match(right):
+        return True
+    begins = BEGINS.match(right) or (not joint and STATES.match(right[:1].lower() + right[1:]))
+    return bool(begins) and ASIDE_VERB.search(right) is not None
 
 
 def _says(subject: re.Pattern[str], text: str) -> bool:
@@ -621,3 +730,213 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
         if tail is not None and tail.fullmatch(said, end):
             return True
     return False
+
+
+# Clauses of open words: an everyday verb, and a date, a regular time or a name that no figure of speech has.
+
+ODD = frozenset(
+    """adulting again ages agony air alas alive allegedly almost already also amen angel angels angry another any
+    anything apart apparently as ass attic attitude audience away awe awesome axe back bacon bad bananas bang
+    barely bars basically bat battle batty beans beast because bed beef been bees believing belt berserk best
+    better bill billion billions bills bits blame blast blaze blind blood blue bomb bones bonkers bonnet books boot
+    bored bottom boy brain brains breath brick brink broke bubble bucket bull bullet bullets bullshit bush business
+    busy but butter butterflies cake camps candle card cards castles chaos chip chips circle circles circus clever
+    cloud clouds clown clowns clue cold comfort concept concern concerns constant control couch cow crap crazy
+    crossfire crossroads crown crush cuckoo cup damn dance dark dead deal death debt demon demons denial depth
+    destiny devil diamonds dinosaur dirt disaster disguise dishes doghouse doom doormat doubt dragon dragons drain
+    drama dramas dream dreams dumb dumps dust ear ears earth edge egg eggs eggshells else embers enemies enemy
+    eternity even ever every everybody everyone everything example excuse excuses exile expectations eye eyes face
+    failure fairy false fame fate fault fear feelings feet fence fiction fight figment finger fingers fire fish
+    flag flame flames flop flow flux fog fool foot force forever fortune frog fuck fucking full fun funny fury
+    ghost ghosts giant girl glory goat god goddess gods gold good gossip grass grave great grief grind grudge guts
+    habit hair happy hard hardly harmony hat hate hay haze head heart hearts heaven hell her here hero high him hip
+    hole honestly honeymoon hook hope horror horse hot hotels hour hours how however hundreds hurricane hype ice
+    idea ideas idiots if ignorance ill imagination impatient innocence insane instead isolation it its itself jack
+    jail jeans joke joy judgment juice jungle just kidding kind king kingdom knots ladder lap late laundry legend
+    leggings legs less lesson lessons lid lie lies life light like limbo limit line lions literally log lonely loop
+    loose lost lots lottery love lovely luck lucky lungs luxury mad madness magic maker man many map marbles mars
+    martyr mask masks mate matter maybe me meaning memory mental mercy mess metaphorically mile miles million
+    millions mind minute minutes miracle mirror miserable misery mistakes moment monkey monster monsters mood moods
+    moon more most mostly mountains mouth mud myself nails nap nearly nerve nerves never nightmare no nobody none
+    nonsense noodles nor nose not nothing nowhere nuts oblivion obviously ocean off opinion opinions or ours over
+    overdrive own pain pajamas panic paper paperwork paradise parking part past patch patience peace peak pennies
+    pieces pig pigs pit pity places planet plate plates point pot practically presence pressure pretend pride
+    prince princess principle prison procrastination promises punch pyjamas queen quite rage rags rails rainbow rat
+    rather real reality really rebel regret regrets relationship rescue revenge right riot road rock rocks roof
+    rope ropes rubbish rule rules rumors rumours rush sack sad saint saints sanity sarcasm scam scared scenes
+    screaming screws seconds secret seems self sense sentiment shadow shadows shambles shame shark sharks sheep
+    shell shirt shit shoes shorts shoulder shoulders show sick sieve sight silence sin sins skeleton skies skin sky
+    slave sleep slippers smart smell smile smoke snake so sofa somebody somehow someone something song sorrow sort
+    soul soup space spell spirit spirits spite sponge spot squalor stake star stars stench stick storm story stress
+    strings stupid style success suffering sugar suitcases sun supposedly sure sweat sweatpants sword sympathy tail
+    tails tank tatters tears technically teeth temper than that theirs them theory there these they thin thing
+    things this those though thousand thousands thread throat throne through tide tiger till tired toast today toes
+    tomb tongue tonight too toothache tornado towel tower track traffic trance transit trap trash treasure trenches
+    trial trouble trousers true truth tune twilight ugly unicorn unicorns universe until used vain vampire
+    vegetables veins verge victim view views visions void volcano wall walls war warpath wars water waters wave
+    waves way ways weapon weather web weight weird werewolf what whatever wheel wheels when where whether which
+    while whiskers who whole whose why wild wind wings winner witch wits wizard wolf wolves wonder wonderland word
+    words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies
+    zoo""".split()  # noqa: SIM905
+)
+"""Words of figures, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
+REGULAR = (
+    rf"(?:every (?:(?:other|single|{NUMBER_TH}|few) )?(?:day|week|month|year|morning|evening|afternoon|night|weekend|"
+    rf"summer|winter|spring|autumn|Christmas|Easter|{MONTH}|{DAYS})|on (?:{DAYS}s|{DAYS} (?:morning|evening|afternoon|"
+    rf"night)s|weekdays)(?: and {DAYS}s)?|on (?:{DAYS}s?|{DAYS}s?,? {DAYS}s?) and {DAYS}s?(?: (?:morning|evening|"
+    rf"afternoon|night)s)?|(?:once|twice|{NUMBER} times|{NUMBER} (?:days|evenings|mornings|nights)) a "
+    rf"(?:week|month|year))"
+)
+"""How often, by the calendar."""
+DAY_OF_YEAR = (
+    rf"(?:(?:back )?in (?:the )?(?:early |late )?(?:19|20)?\d0s|{NUMBER} years ago|(?:(?:in|on|until|from|by|of|is) )?"
+    rf"(?:the )?{DATE}|(?:in|since|until|of) (?:{MONTH}(?: (?:19|20)\d\d)?|(?:19|20)\d\d)|"
+    rf"last (?:{SEASON.replace('week|', '')})|from (?:19|20)\d\d (?:to|until) (?:19|20)\d\d|"
+    rf"when I was (?:{SMALL}|{OLD})|at the age of {AGE}|{SINCE})"
+)
+"""When, by the calendar or by somebody's age."""
+NAMED_PLACE = (
+    rf"(?:in|at|from|near|outside|for|to|with|by|of|on|called|named) (?:the )?(?!I\b|\w+days?\b|{MONTH}\b){NAME}"
+)
+OPEN_WORD = regex(rf"(?:[a-z]+(?:[-'][a-z]+)*'?|\d[\d.,]*|{PROPER}(?:'s)?)")
+NO_NAMES = regex(rf"\b{NO_NAME}\b")
+HAPPENED = (
+    r"(?:(?:was|were|got|been) (?:born|made redundant|laid off|promoted|hired|elected|diagnosed|operated on|baptised|"
+    r"naturalised|ordained|discharged)|got|bought(?! the)|sold|built|met|married|divorced|separated|graduated|"
+    r"retired|started|"
+    r"finished|began|left|joined|founded|opened|launched|adopted|passed away|died|emigrated|published|moved|became|"
+    r"switched|quit|stopped|gave up|came|returned|broke(?! the)|went (?:vegan|vegetarian|part-time|freelance|"
+    r"back to (?:work|school|university))|had|won|rented|renovated|inherited|settled|volunteered|trained|"
+    r"learned|learnt|taught|studied|worked|lived|served|spent|stayed|converted|wrote)"
+)
+LASTS = (
+    r"(?:live|work|study|teach|volunteer|train|play|practise|rehearse|meet|visit|see(?= (?:my|our|an?|the|him|her|"
+    r"them)\b)|stay|spend|go|cook|bake|swim|cycle|"
+    r"row|run|sing|host|bank|come|belong|own|rent|have|keep|do|attend|help|coach|fly|commute|drive|fast|pray|donate|"
+    r"give|"
+    r"take|look after|get up|eat|drink|have dinner|have lunch|launch(?= (?:in|on))|graduate|return)"
+)
+LASTS = rf"(?:{LASTS}|goes|does|has|{LASTS}e?s|studies|flies)"
+GOING = (
+    r"(?:am|are|is|'m|'re|'s)(?: (?:also|both|all))? (?:getting|moving|planning|flying|travelling|leaving|starting|"
+    r"having|"
+    r"doing|expecting|going|coming|running|renting|working|studying|taking|hosting|writing|building|training|learning|"
+    r"retiring|graduating|turning(?! into)|freelancing|volunteering|due|born|off|covering|engaged|married|"
+    r"registered|enrolled)"
+)
+ROUTINE = (
+    r"(?:living|working|teaching|playing|studying|learning|training|volunteering|freelancing|running|writing|singing|"
+    r"swimming|going to|seeing|driving|renting|taking|using|coaching|collecting|cycling|rowing|baking)"
+)
+BEEN = (
+    rf"(?:have|has|'ve|'s) (?:been {ROUTINE}|been (?:with|at)(?= (?:the )?{NAME}| the [a-z]+ [a-z]+ since)|lived|"
+    r"worked|had|known|owned|played|taught|studied|sung)"
+)
+FALLS = (
+    r"(?:is|are|starts?|ends?|begins?|expires?|runs? out|opens?|closes?|leaves?|arrives?|takes? place|launch(?:es)?|"
+    r"finish(?:es)?|is due|are due)"
+)
+SOMEONE = rf"(?:[Ii]|[Ww]e|{MANY}|{ONE})"
+SOMETHING = rf"(?:{MINE}|[Tt]he) (?!birthday|ex\b)[a-z]+(?:[-' ][a-z]+){{0,4}}?"
+DATED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:{HAPPENED}|{LASTS}|{BEEN}|{GOING})|{BEEN}|{GOING})(?= )")
+KEPT_DAY = regex(
+    rf"{SOMETHING} (?:is|are|takes? place) {REGULAR}(?:,? (?:at|from) {TIME_OF_DAY})?(?: (?:in|at) (?:the|our|"
+    rf"my) [a-z]+"
+    r"(?: [a-z]+)?)?"
+)
+DATED_THING = regex(rf"{SOMETHING} {FALLS}(?= )")
+SETTLED = (
+    r"(?:lives?(?! at)|works?|study|studies|teach(?:es)?|volunteers?|trains?|plays?|practises?|rehearses?|"
+    r"go(?:es)? to|banks?|"
+    r"belongs?|owns?|rents?|have|has|hosts?|coach(?:es)?|runs?|sings?|rows?|commutes?|donates?|reports?|"
+    r"(?:am|is|are|'m|'s|'re) (?:still )?(?:from|based|stationed|employed|enrolled|registered|living|freelancing|"
+    r"volunteering|renting|working(?! on)|studying|an? (?:big |huge )?fan|a member|saving up|"
+    r"an?(?= [a-z]+ (?:[a-z]+ )?(?:from|at|in))|"
+    r"doing an? [a-z]+ (?:year|course|degree|semester)))"
+)
+PLACED_CLAUSE = regex(rf"{SOMEONE}(?: {OFTEN}(?:only |never )?{SETTLED}|{SETTLED})(?= )")
+WHEN_EXACTLY = regex(rf"(?<= )(?:{DAY_OF_YEAR}|{REGULAR})(?![\w'])")
+DAY_EXACTLY = regex(rf"(?<= )(?:(?:is|on|by|until|in|from) )?(?:the )?(?:{DATE}|{MONTH} \d{{4}}|{MONTH})(?![\w'])")
+WHERE_EXACTLY = regex(rf"(?<= ){NAMED_PLACE}(?![\w'])")
+
+
+OWN_WAY = regex(rf"\bthe night$|\b(?:my|our) {UP}|\b(?:my|your|his|her|our|their) (?:own )?(?:way|rules|best)\b")
+MOST_OPEN = 10
+"""Words after an everyday verb; more are a tale."""
+PASSING = regex(
+    r"\b(?:meeting|call|appointment|interview|question|problem|issue|trouble|date|lunch|dinner|breakfast|drink|coffee|"
+    r"flight|ticket|message|email|letter|deadline|exam|test|errand|errands|late|time|news|cold|headache)s?\b"
+)
+"""What somebody has for a day or an hour."""
+PREPOSITION = regex(
+    r" (?:when (?:I|we|it|the weather)|that (?:my|our|I|we)|in|at|with|for|from|near|about|around|outside|between|"
+    r"behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
+    r" (?=\w)"
+)
+TAKES_MORE = regex(
+    rf"{SOMEONE}(?:'m|'s| am| is| are) (?:an? {JOB}|(?:the )?head of)|{SOMEONE} {OFTEN}(?:teach(?:es)?|stud(?:y|"
+    rf"ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
+    r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep|get|eat|drink|wear|suffer)s?"
+)
+"""Of what somebody does with whom, where and about what is told in plain words."""
+
+
+def _has_landmark(text: str) -> bool:
+    """Return whether somebody does an everyday thing at a time or place that has a name, in plain words."""
+    for start, landmark in ((DATED_CLAUSE, WHEN_EXACTLY), (DATED_THING, DAY_EXACTLY), (PLACED_CLAUSE, WHERE_EXACTLY)):
+        begun = start.match(text)
+        rest = text[begun.end() :] if begun else ""
+        if begun and start is DATED_THING and not _is_open(begun[0]):
+            continue
+        if landmark.search(rest) and _is_open(DAY_EXACTLY.sub("", WHERE_EXACTLY.sub("", WHEN_EXACTLY.sub("", rest)))):
+            return (
+                not NO_NAMES.search(rest)
+                and not OWN_WAY.search(rest)
+                and (start is not PLACED_CLAUSE or not PASSING.search(rest))
+            )
+    return False
+
+
+def _is_open(words: str) -> bool:
+    """Return whether all words are plain, and none of a figure of speech."""
+    return all(OPEN_WORD.fullmatch(word) and word.lower().removesuffix("'s") not in ODD for word in words.split())
+
+
+LITERAL = regex(
+    rf"{MINE} (?:(?:new|current|next) )?(?:project|product|start-?up|app|thesis|dissertation|book|novel|business|"
+    rf"company|job) "
+    r"(?:is an?|is about|makes|sells|deals with|involves)(?= )|"
+    rf"{SOMEONE} {OFTEN}(?:only )?(?:translate|coach|restore|repair|knit|sew|brew|breed|attend|rent|wear|manage|"
+    rf"volunteer|edit|"
+    r"design|develop|supervise|mentor|represent|import|export|treat|research|illustrate|organi[sz]e|"
+    r"own|co-own|share|commute|compose|administer|chair|babysit|garden|forage|hike|"
+    r"bake|cook|sew|weld|carve|crochet|ferment|subscribe to|belong to|am enrolled in|"
+    r"is enrolled in|is studying|(?:named(?= .* after )|adopted|fostered|renovated|rented|studied|trained|"
+    r"apprenticed|qualified|"
+    r"emigrated|co-founded|translated|inherited|did (?:my|his|her) [a-z]+(?: service)? (?:in|at|with)|"
+    r"(?:was|were) (?:raised|brought up)(?= (?:by (?:my|our|his|her|an?)|in|on)\b)|grew up(?= (?:in|on|near|"
+    r"with) (?:an?|my|our|his|her)\b)|moved here|moved in|started (?:my|our|his|her)(?: own)?(?= (?:company|"
+    r"business|shop|studio|practice|firm|course|degree|blog|podcast|restaurant|café)\b)|"
+    r"got into (?:[a-z]+ )?(?:school|college|university)|majored in|minored in|taught (?:me|us|my|himself|herself)))"
+    r"(?:s|es)?(?= )|"
+    rf"{SOMEONE}'(?:m|re|s) (?:also )?(?:taking(?= (?:an? )?(?:[a-z]+ )?(?:class|classes|lessons|course|courses)\b)|"
+    rf"writing|building|restoring|renovating|learning|studying|researching|"
+    rf"developing|translating) (?=an? |my |our |the |his |her |their |[a-z]+ (?:classes|lessons))"
+)
+"""What people do that is seldom said of anything else."""
+
+
+def _goes_on_plainly(text: str) -> bool:
+    """Return whether a plain clause is followed by where, with whom, for whom or about what, in plain words."""
+    for joint in PREPOSITION.finditer(text):
+        begun, rest = text[: joint.start()], text[joint.end() :]
+        if not TAKES_MORE.match(begun) or not _is_open(rest) or NO_NAMES.search(rest):
+            continue
+        if any(_says(one, begun) for one in (I_OR_MANY, ANOTHER)):
+            return True
+    if KEPT_DAY.fullmatch(text) and _is_open(text):
+        return True
+    literal = LITERAL.match(text)
+    rest = text[literal.end() :] if literal else ""
+    plain = 0 < len(rest.split()) <= MOST_OPEN and _is_open(rest) and not NO_NAMES.search(rest)
+    return plain and not PASSING.search(rest) and not OWN_WAY.search(rest)

@@ -21,7 +21,7 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     (
         "lives in",
         r"(?:lives?|is living|resides?|am living|is based|am based|wohnt|lebt|woont) in|vive en|mora em|abita a"
-        r"|habite (?:à|en)|mieszka w|bor i|живёт в|живет в",
+        r"|habite (?:à|en)|mieszka w|bor i|живёт в|живет в|(?:(?:has|have|just) )*moved to(?!.*\b(?:in|since) \d{4})",
     ),
     ("works at", r"(?:works?|is working|am working|is employed|am employed) (?:at|for|by)"),
     ("works as", r"(?:works?|is employed) as"),
@@ -43,6 +43,9 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
         (f"{made} by", f"(?:is|was) {made} by")
         for made in ("founded", "written", "painted", "built", "designed", "led")
     ),
+    ("graduated", r"graduated in(?= \d{4}$)"),
+    ("goes to school", r"goes? to(?= \w+ school$)"),
+    ("studies", r"(?:studies|is studying|am studying)(?= \w+$)"),
     ("is based in", r"(?:is|are) (?:based|located|headquartered) in"),
 )
 """Relations that hold of one thing at a time."""
@@ -54,7 +57,8 @@ ATTRIBUTE = regex(
 )
 MY_ATTRIBUTE = regex(rf"^(?P<subject>my|our) (?P<attribute>[\w -]{{2,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}")
 ATTRIBUTE_OF = regex(
-    rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|=) {ADVERBS}{VALUE}"
+    rf"^the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) (?P<subject>[\w. -]{{1,40}}?) (?:is|is set to|"
+    rf"=) {ADVERBS}{VALUE}"
 )
 HELD_BY = regex(
     rf"^(?P<value>[\w.-]+(?: [\w.-]+){{0,2}}?) is {ADVERBS}the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) "
@@ -84,7 +88,8 @@ NAMED = regex(
 """What something is called or which one it is: the database is PostgreSQL. Needs the text with its capitals."""
 MEASURED = regex(
     r"^(?:the |our |my )?(?P<subject>[\w' -]{1,60}?) "
-    r"(?P<verb>is|(?:starts?|begins?|ends?) (?:at|in)|(?:opens?|closes?|leaves|arrives|gets? up|wakes? up) at|costs?"
+    r"(?P<verb>is|(?:starts?|begins?|ends?) (?:at|in)|(?:opens?|closes?|leaves|arrives|gets? up|wakes? up) at|"
+    r"expires? (?:in|on)|costs?"
     r"|weighs?|lasts?|earns?|requires?|has|have|holds|seats|employs|uses? \w+|(?:is|are) due in|within) "
     rf"{ADVERBS}(?P<value>[\w.,:/$€£% -]{{1,30}})$"
 )
@@ -104,6 +109,7 @@ RANKED = regex(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
 )
+PREFERRED = regex(rf"^{SUBJECT} {ADVERBS}prefers? (?P<more>[\w-]+)$")
 COMPARED = regex(r"^(?P<more>[^.;]+?) (?:is|are) (?P<subject>\w+er|more \w+) than (?P<less>[^.;]+)")
 RANKING = regex(r"(?i)\b(?:over|to|than)\b")
 COUNTED = regex(rf"^(?:only |about |exactly )*(?:\d|(?:one|{COUNT})\b)")
@@ -149,7 +155,8 @@ TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
 SELF = frozenset("""i me my our user""".split())
 MANY = regex(
     r"\b(?:one of|among|also|another|friend|colleague|sibling|brother|sister|child|son|daughter|hobby|language|cousin"
-    r"|aunt|uncle|niece|nephew|grandson|granddaughter|neighbou?r|member|student|employee|parent|player|partner|fan|engineer"
+    r"|aunt|uncle|niece|nephew|grandson|granddaughter|neighbou?r|member|student|employee|parent|player|partner|fan|"
+    r"engineer"
     r"|allergy)\b"
 )
 """Attributes of which a person may have several."""
@@ -181,8 +188,29 @@ HATES = regex(r"(?i)\bcan(?:no|['\u2019])t stand\b")
 ALWAYS_NEVER = {"always": False, "never": True}
 AUXILIARIES = frozenset(
     """must need needs yet with own owns do does did is am are was were will would can has have had be been
-    longer any anymore more""".split()
+    longer any anymore more fluent fluently""".split()
 )
+
+
+SHORT = (
+    ("i'm ", "i am "),
+    ("we're ", "we are "),
+    ("they're ", "they are "),
+    ("i've ", "i have "),
+    ("we've ", "we have "),
+)
+QUIT = regex(r"\b(?:quit|stopped|gave up) (?P<what>[a-z]+ing)(?: in \d{4}| (?:\w+ )?years? ago| last \w+)?$")
+"""What somebody does no more."""
+FILLED = regex(r"\b(?:glass|bottle|pint|cup|can|slice|piece)s? of (?=\w)")
+
+
+def _spelled_out(text: str) -> str:
+    """Return ``text`` as it reads, with "I'm" in two words."""
+    read = plain(text).strip(" .!")
+    for short, full in SHORT if "'" in read else ():
+        if read.startswith(short):
+            read = full + read[len(short) :]
+    return read
 
 
 @dataclass(frozen=True)
@@ -245,7 +273,7 @@ def grounds(text: str) -> set[tuple[str, ...]]:
 @lru_cache(maxsize=KEPT)
 def claim(text: str) -> StatedValue | None:
     """Return the single-valued relation that ``text`` states, if it is one."""
-    read = TITLES.sub(r"\1 ", plain(text)).strip(" .!")
+    read = TITLES.sub(r"\1 ", _spelled_out(text))
     if is_negated(read) or PAST.search(read):
         return None
     for pattern in (ATTRIBUTE, MY_ATTRIBUTE, ATTRIBUTE_OF, HELD_BY):
@@ -291,11 +319,13 @@ def _describes(match: re.Match[str], text: str) -> bool:
     """Return whether something is only described, or called so: my car is fast, my dog is called Rex."""
     value = match["value"]
     if re.match(r"(?:called|named) ", value):
-        return True
+        return match["attribute"] not in ONE_EACH
     is_thing = " " not in match["attribute"] and match["attribute"] not in VALUED
     return is_thing and not value.startswith(("a ", "an ")) and text.strip(" .!").endswith(value)
 
 
+ONE_EACH = frozenset("boss manager landlord landlady doctor dentist wife husband accountant lawyer therapist".split())
+"""Of whom somebody has one, so that a name says who it is: my boss is called Joost."""
 DENIED = 6
 """So many words a denial may have that what is said in more words contradicts: "I never play chess"."""
 
@@ -303,7 +333,7 @@ DENIED = 6
 @lru_cache(maxsize=KEPT)
 def exclusives(text: str) -> tuple[StatedValue, ...]:
     """Return what ``text`` says by words of which only one is true: open or closed, daily or weekly."""
-    said = plain(text).strip(" .!").split()
+    said = _spelled_out(text).split()
     if is_negated(text) or PAST.search(plain(text)) or len(said) > LONGEST_CHOICE:
         return ()
     found = []
@@ -337,6 +367,8 @@ HAD = {
     "meat": ("meat", "beef pork chicken steak ham bacon lamb turkey sausages"),
     "alcohol": ("alcohol", "wine beer whisky vodka gin"),
     "job": ("job", ""),
+    "instrument": ("instrument instruments", "piano guitar violin cello flute drums trumpet harp viola saxophone"),
+    "gluten": ("gluten", "bread pasta"),
 }
 """Words for what somebody has, eats or drinks, and for what are kinds of it: who has none of it has none of these."""
 ALL_OF = {word: kind for kind, (all_of, _) in HAD.items() for word in all_of.split()}
@@ -348,14 +380,18 @@ WITHOUT = {
     "debt-free": "debt", "free": "price",
 }  # fmt: skip
 """What somebody is who has, eats or drinks nothing of a kind; what is broken does not work."""
-_HAVING = r"(?:have|has|own|owns|eat|eats|drink|drinks|keep|keeps|drive|drives)"
+_HAVING = r"(?:have|has|own|owns|eat|eats|drink|drinks|keep|keeps|drive|drives|play|plays)"
 LACKS = regex(
-    rf"^{SUBJECT} (?:(?:has|have) no|(?:do|does)(?:n't| not) {_HAVING}(?: any| an?)?|never {_HAVING}) (?P<what>\w+)$"
+    rf"^{SUBJECT} (?:(?:has|have) no|(?:(?:do|does)(?:n't| not)|can(?:not|'t)) {_HAVING}(?: any| an?)?|"
+    rf"never {_HAVING}) (?P<what>\w+)$"
 )
 IS_WITHOUT = regex(rf"^{SUBJECT} (?:is|am|are) {ADVERBS}(?P<what>{'|'.join(WITHOUT)})$")
 SAYS_HAD = frozenset([*_HAVING[3:-1].split("|"), "work", "works", "cost", "costs"])
 SAYS_HAD |= {word.split()[-1] for word in WITHOUT}
-HAS = regex(rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?|costs?)\b.*)$")
+HAS = regex(
+    rf"^{SUBJECT} {ADVERBS}(?:{_HAVING} (?P<what>.+)|(?P<does>works?(?! (?:out|as a volunteer|(?:in|on) (?:my|"
+    rf"the) )\b)|costs?)\b.*)$"
+)
 BEHIND = regex(r" (?:in|at|of|with|on|for|from|and|every|each|who|that|named|called|since|to|as|by|before)\b.*")
 
 
@@ -366,7 +402,7 @@ def had(text: str) -> StatedValue | None:
     >>> had("Ada has a daughter in Rome"), had("Ada is childless").value
     (StatedValue(subject='ada', attribute='has child', value='some'), 'none')
     """
-    read = plain(text).strip(" .!")
+    read = FILLED.sub("", _spelled_out(text))
     if SAYS_HAD.isdisjoint(read.split()):
         return None  # a pattern takes milliseconds to compile, and most texts need none of these
     if match := LACKS.match(read):
@@ -390,8 +426,8 @@ def _reaches_on(subject: str) -> bool:
     return " " in subject and subject.partition(" ")[0] in ("i", "we", "you")
 
 
-ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)"
-NUMBER_LIKE = frozenset([*ORDINAL.split("|")[:10], *MONTHS, *WEEKDAYS])
+ORDINAL = r"ground|top|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)"
+NUMBER_LIKE = frozenset([*ORDINAL.split("|")[:12], *MONTHS, *WEEKDAYS])
 _NUMBER = rf"(?:{MEASURE.pattern}|\b(?:{ORDINAL})\b)"
 NUMBERED = regex(
     rf"^(?P<before>{SUBJECT} {ADVERBS}(?:(?:has|have|takes?|lasts?|needs?|speaks?|pays?|earns?|weighs?) "
@@ -409,7 +445,7 @@ def numbered(text: str) -> StatedValue | None:
     >>> numbered("I live on the third floor")
     StatedValue(subject='user live on', attribute='# floor', value='third')
     """
-    read = plain(text).strip(" .!")
+    read = _spelled_out(text)
     if not any(is_number(word) or word in NUMBER_LIKE for word in read.split()):
         return None
     match = None if is_negated(read) or PAST.search(read) else NUMBERED.match(read)
@@ -439,6 +475,12 @@ def _identity(text: str) -> StatedValue | None:
     return StatedValue(plain(match["subject"]), "is the one called", _levelled(match["value"]))
 
 
+STARTS = frozenset(
+    (("is", "at #"), *((verb, form) for verb in ("starts at", "begins at") for form in ("#", "half past #")))
+)
+"""Ways to say when something begins."""
+
+
 def _measurement(read: str) -> StatedValue | None:
     """Return what is measured and how much it is; the same thing may be 30 years old and 180 cm tall."""
     match = MEASURED.match(read)
@@ -446,8 +488,9 @@ def _measurement(read: str) -> StatedValue | None:
         return None
     if match["verb"] in COUNTING and not COUNTED.match(match["value"]):
         return None  # I have a meeting at three
-    unit = MEASURE.sub("#", match["value"])
-    return StatedValue(_subject(match["subject"]), f"{stem(match['verb'])} {unit}", match["value"])
+    unit = MEASURE.sub("#", match["value"]).removesuffix(" years old")
+    verb = "is at" if (match["verb"], unit) in STARTS else f"{stem(match['verb'])} {unit}"
+    return StatedValue(_subject(match["subject"]), verb, match["value"])
 
 
 def _home(read: str) -> StatedValue | None:
@@ -503,7 +546,11 @@ def _negates(one: str, other: str) -> bool:
         return False
     denied, said = (right, left) if positive else (left, right)
     # Who never plays chess does not play it every week either; the other way round both may be true.
-    return denied == said or (2 < len(denied) <= DENIED and said[: len(denied)] == denied)
+    if denied == said or not (2 < len(denied) <= DENIED and said[: len(denied)] == denied):
+        return denied == said
+    # Who hates olives may like olive oil.
+    mine, yours = (words(other), words(one)) if positive else (words(one), words(other))
+    return not any(stem(word) == denied[-1] and word.endswith("s") and word not in yours for word in mine)
 
 
 @lru_cache(maxsize=KEPT)
@@ -511,7 +558,7 @@ def _core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return what ``text`` asserts or denies, and which of the two it does."""
     kept: list[str] = []
     positive = True
-    for word in words(HATES.sub("hates", text)):
+    for word in words(QUIT.sub(r"never \g<what>", HATES.sub("hates", text))):
         base = stem(word)
         if word in ALWAYS_NEVER:
             positive ^= ALWAYS_NEVER[word]
@@ -527,6 +574,11 @@ def _core(text: str) -> tuple[tuple[str, ...], bool]:
 
 def _ranks_reversed(one: str, other: str) -> bool:
     left, right = _ranked(one), _ranked(other)
+    for ranked, text in ((left, other), (right, one)):
+        if ranked is not None and (liked := PREFERRED.match(plain(text).strip(" .!"))):
+            return _subject(liked["subject"]) == _subject(ranked["subject"]) and _levelled(liked["more"]) == _levelled(
+                ranked["less"]
+            )
     if left is None or right is None or _subject(left["subject"]) != _subject(right["subject"]):
         return False
     return _levelled(left["more"]) == _levelled(right["less"]) and _levelled(left["less"]) == _levelled(right["more"])

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..words.dates import dated
 from ..words.text import regex, stem
 from ..words.wording import hedged_wording, sentences, transient_wording
-from .clauses import apart, is_plain_clause
+from .clauses import ODD, apart, is_plain_clause
 from .facts import facts
 from .vocabulary import (
     ALLERGEN,
@@ -86,8 +86,8 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("origin", rf"{I}(?: come|{AM})(?: originally)? from {PLACE}"),
         ("origin", rf"{I} grew up in {PLACE}"),
         ("origin", rf"{I}{AM} (?P<v>{NATION})"),
-        ("birthday", rf"(?P<s>[Mm]y) birthday is (?:on )?(?P<v>{DATE})"),
-        ("birthday", rf"{PERSON}'s birthday is (?:on )?(?P<v>{DATE})"),
+        ("birthday", rf"(?P<s>[Mm]y) birthday(?: is|'s) (?:on )?(?P<v>{DATE})"),
+        ("birthday", rf"{PERSON}'s birthday(?: is|'s) (?:on )?(?P<v>{DATE})"),
         ("birthday", rf"{I} was born on (?P<v>{DATE})"),
         ("birthday", rf"{I} was born in (?P<v>(?:19|20)\d\d|{CITY})"),
         ("age", rf"{I}{AM} (?P<v>(?:1[01]\d|\d\d?) years old)"),
@@ -157,7 +157,8 @@ FIGURES = regex(
     + r"\b"
     rf"|\b(?:in|with|for|at|to|into|from|near|by|as|is|'s|are|am|was|were) (?:an? |the |our |my )?(?:[a-z]+ "
     rf")?{NO_NAME}\b"
-    r"|\b(?:live|lives|lived|moved|grew up|born) (?:in|to|near) (?:Excel|Word|PowerPoint|Outlook|Slack|Zoom|Jira|"
+    r"|\b(?:live|lives|lived|moved|grew up|born|married|engaged) (?:in|to|near) (?:Java|Excel|Word|PowerPoint|"
+    r"Outlook|Slack|Zoom|Jira|"
     r"GitHub|"
     r"Gmail|Vim|Emacs|Teams|Notion|Photoshop|Python|Minecraft|Facebook|Instagram|TikTok|Twitter|YouTube|Netflix)\b"
 )
@@ -173,8 +174,10 @@ DOUBTFUL = regex(
     r"\b(?:lol|lmao|rofl|jk|j/k|ha(?:ha)+\w*|hehe\w*|xd|kidding|joking|jokes?|sarcas\w+|irony|ironically|yeah,? right|"
     r"as if|hypothetical\w*|suppos(?:e|ing)|assum(?:e|ing)|lyrics|(?:a|the) (?:song|poem|joke|quote|film|movie|book)|"
     r"dream(?:s|t|ed|ing)?|nightmare|quot(?:e|ed|es|ing)|according to|"
-    r"sa(?:id|ys|ying)|told|tells|wrote|writes|claims?|claimed|thinks?|thought|believes?|heard|asks?|asked|"
-    r"example|for instance|translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|sentences?|"
+    r"sa(?:id|ys|ying)|told|tells|wrote(?! (?:my|his|her) (?:thesis|dissertation|PhD))|writes|claims?|claimed|"
+    r"thinks?|thought|believes?|heard|asks?|asked|"
+    r"example|for instance|(?<!\bI )(?<!\bi )(?<!\bwe )translat(?!ors?\b)\w+|rephrase|proofread\w*|rewrite|grammar|"
+    r"sentences?|"
     r"headline|caption|subject line|"
     r"draft|(?<!\bI )(?<!\bwe )(?<!\bWe )write|reply|how do (?:you|i) say|"
     r"changed? (?:my|our) minds?|never ?mind|scratch that|strike that|forget (?:it|that)|on second thought\w*|i lied|"
@@ -192,7 +195,7 @@ BY_NAME = regex(
 )
 """How a statement begins that is about somebody or something of a name, or about a part of a system."""
 DOUBTED = regex(
-    r"\b(?:if|unless|would|wish|maybe|perhaps|might|almost|nearly|(?<!get )(?<!got )(?<!getting )used to)\b",
+    r"\b(?:(?<!even )if|unless|would|wish|maybe|perhaps|might|almost|nearly)\b",
     re.IGNORECASE,
 )
 """What makes only the sentence doubtful in which it stands."""
@@ -208,7 +211,8 @@ MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-
 """How a correction begins."""
 OPENING = regex(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay|anyway|"
-    r"just so you know|for the record|for your information|one more thing|fun fact|quick note|in case it matters)"
+    r"just so you know|these days|nowadays|since then|before that|after that|for the record|for your information|"
+    r"one more thing|fun fact|quick note|in case it matters)"
     r"(?: there| again)?(?:\s*[,.!:]\s*|\s+)(?=(?:[Ii](?:'m|'ve)?|[Mm]y|[Ww]e|[Oo]ur|[Cc]all me)\s)",
     re.IGNORECASE,
 )
@@ -246,7 +250,8 @@ ASKING = regex(
     r"[?？]\s*$|^(?:(?:and|so|but|please|ok(?:ay)?|hey|hi|hello)[\s,]+)*(?:who|whose|whom|what|where|when(?! I "
     r"was\b[^?]*$)|why|which|how|do|"
     r"does|did|is|are|am|was|were|can|could|would|will|should|have i|has my|tell me|list|show me|any idea|"
-    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|where's|"
+    r"remind me (?:what|who|where|when|which|how|whether|if)|i forgot (?:what|who|where|when|which|how)|what's|"
+    r"where's|"
     r"who's|when's|how's|i wonder)(?![\w-])",
     re.IGNORECASE,
 )
@@ -347,6 +352,10 @@ def _is_thing(words: str) -> bool:
     return 0 < len(told) <= 7 and names and not loose and not VAGUE & {word.lower() for word in told}
 
 
+APPOSED = regex(rf"^(?P<who>(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?{KIN}), (?P<name>{NAME}),(?= [a-z])")
+"""Somebody's name between commas."""
+
+
 def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
     """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
 
@@ -359,7 +368,7 @@ def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
     """
     text = OPENING.sub("", CLOSING.sub("", sentence.strip().translate(STRAIGHT).rstrip(".! ")))
     marker = MARKER.match(text)
-    body = text[marker.end() :] if marker else text
+    body = APPOSED.sub(r"\g<who> \g<name>", text[marker.end() :] if marker else text)
     if wanted := REMEMBER.match(body):
         doubtful = is_question(sentence) or hedged_wording(wanted["what"]) or is_doubtful(wanted["what"])
         return [] if doubtful else [_statement(one, marker is not None) for one in facts(wanted["what"])]
@@ -386,7 +395,7 @@ def _is_named_relation(text: str) -> bool:
     """Return whether a clause begins with a name and says how it hangs together with something: "Galp makes fuel"."""
     from ..words.relations import relations
 
-    read = relations(text) if BY_NAME.match(text) else ()
+    read = relations(text) if BY_NAME.match(text) and " used to " not in text else ()
     return len(read) == 1 and text.lower().startswith(read[0].subject.lower())
 
 
@@ -449,11 +458,58 @@ def sentences_of(text: str) -> list[str]:
     >>> sentences_of("My name is Ada. What is yours?"), sentences_of("Hi! I'm Alice. I'm Confused.")
     (['My name is Ada.', 'What is yours?'], ['My name is Alice', "I'm Confused."])
     """
-    introduced = INTRODUCED.match(text.translate(STRAIGHT))
+    text = _without_haste(text.translate(STRAIGHT))
+    introduced = INTRODUCED.match(text)
     if introduced is not None and not FIGURES.search(introduced["v"]):
         rest = text[introduced.end() :].lstrip(" .!,").removeprefix("and ")
         return [f"My name is {introduced['v']}", *(sentences_of(rest) if rest else [])]
-    return [sentence.strip(" -*•") for sentence in sentences(text[: 4 * MOST_READ])][:40]
+    said = (part for sentence in sentences(text[: 4 * MOST_READ]) for part in sentence.split(";"))
+    return [part.strip(" -*•") for part in said if part.strip(" -*•")][:40]
+
+
+HASTE = {
+    "i": "I", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've", "dont": "don't", "doesnt": "doesn't",
+    "cant": "can't", "wont": "won't", "isnt": "isn't", "gf": "girlfriend", "bf": "boyfriend", "adhd": "ADHD",
+    "ocd": "OCD", "ptsd": "PTSD", "phd": "PhD", "uni": "university",
+}  # fmt: skip
+"""How words are typed in haste."""
+HASTY = regex(rf"(?<![\w'])(?:{'|'.join(HASTE)})(?![\w'])")
+CALENDAR = regex(rf"\b(?i:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LANGUAGE})\b")
+UNNAMED = (
+    r"(?!(?:an?|the|my|our|his|her|their|some|home|nights?|weekends|sea|school|work|college|university|dawn|and|who|"
+    r"also|"
+    r"still|just|never|only|now|always|usually|often|once|is|has|was|in|at|from|to|not|me|us|you|it|that|this|there|"
+    r"here|"
+    r"\w+ly|\w+ing)\b)"
+)
+LOWER_NAME = regex(
+    rf"\b(?:(?:live|lives|living|based|born|grew up|moved(?: here)?|i'm|come|comes|are|an? [a-z]+) (?:in|near|to|"
+    rf"from)|"
+    rf"(?:work|works|working) (?:at|for)|called|named|name is|name's|(?:my|our) (?:{KIN}|{PET})(?= \w+ (?:is|has|"
+    rf"works|"
+    rf"lives|was|plays|just)\b)) (?P<n>{UNNAMED}(?:(?:new|san|los|las|den|cape|saint|st) )?[a-z]{{3,}})"
+    rf"(?= (?:with|and|since|for|as|but|because|near|in|is|has|works|lives|was|plays|just)\b|[,.!]|$)",
+    re.IGNORECASE,
+)
+
+
+def _without_haste(text: str) -> str:
+    """Return a message with apostrophes and capitals as they are written at leisure.
+
+    >>> _without_haste("im from vienna and my dog is called rex")
+    "I'm from Vienna and my dog is called Rex"
+    """
+    leisurely = not text.islower()
+    text = HASTY.sub(lambda match: HASTE[match[0]], text)
+    if leisurely:
+        return text
+    text = CALENDAR.sub(lambda match: match[0].capitalize(), text)
+
+    def named(match: re.Match[str]) -> str:
+        odd = any(word in ODD for word in match["n"].split())
+        return match[0] if odd else match[0][: match.start("n") - match.start()] + match["n"].title()
+
+    return LOWER_NAME.sub(named, text)
 
 
 def corrected_by(statement: PlainStatement, others: list[tuple[str, str]]) -> str | None:

@@ -16,7 +16,7 @@ def any_of(words: str) -> str:
 
 
 UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
-PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}"
+PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}\.?"
 NAME = rf"(?:{PROPER})(?: (?:(?:de|da|do|del|la|van|von|der|di|of|am|upon) )*(?:{PROPER})){{0,3}}"
 NAMES = rf"[\"“]?{NAME}[\"”]?(?:(?:, {NAME}){{0,4}},? and {NAME})?"
 CITY = rf"(?:the )?{NAME}(?:, {NAME})?"
@@ -198,7 +198,12 @@ JOB = rf"(?:{STANDING} )?(?:{OCCUPATION}|" + any_of(
     mountaineer housewife househusband homemaker pensioner apprentice_electrician apprentice_carpenter
     apprentice_baker trainee_teacher PhD_candidate doctoral_student exchange_student nursing_student art_student
     music_student philosophy_student master's_student"""
-) + ")"  # fmt: skip
+) + (
+    r"|(?:[a-z]+ )?[a-z]+(?:ologist|ographer|otherapist|physicist|chemist)|(?!bad|good|great|real|"
+    r"rocket)[a-z]+ (?:engineer|"
+    r"officer|assistant|nurse|teacher|technician|designer|developer|instructor|researcher|coordinator|administrator|"
+    r"analyst|inspector|hygienist|therapist|scientist))"
+)  # fmt: skip
 WORKPLACE = any_of(
     """hospital clinic school university library museum theatre theater bank bakery restaurant café cafe bookshop
     pharmacy laboratory lab factory farm hotel kindergarten nursery college office studio gallery archive newspaper
@@ -252,7 +257,7 @@ ESTATE = any_of(
     roof_terrace conservatory wood_stove fireplace"""
 )
 VEHICLE = any_of(
-    """car van bike bicycle motorbike scooter moped caravan cargo_bike e-bike camper camper_van truck pickup
+    """car van lorry bike bicycle motorbike scooter moped caravan cargo_bike e-bike camper camper_van truck pickup
     convertible estate hybrid Vespa tandem recumbent unicycle tractor quad_bike minibus sports_car station_wagon
     racing_bike road_bike mountain_bike folding_bike electric_car electric_bike hatchback SUV jeep motorcycle
     sidecar wheelchair mobility_scooter tricycle"""
@@ -268,8 +273,10 @@ LOOK = any_of(
     one-bedroom furnished unfurnished spacious cosy sunny little cheap lovely nice great refurbished beautiful noisy
     quiet large wooden stone brick"""
 )
-ILLNESS = any_of(
-    """asthma diabetes migraines hay_fever eczema epilepsy dyslexia ADHD arthritis tinnitus coeliac_disease insomnia
+ILLNESS = (
+    "(?:"
+    + any_of(
+        """asthma diabetes migraines hay_fever eczema epilepsy dyslexia ADHD arthritis tinnitus coeliac_disease insomnia
     rosacea psoriasis high_blood_pressure low_blood_pressure type_1_diabetes type_2_diabetes chronic_migraines
     glaucoma endometriosis sleep_apnoea a_pacemaker a_bad_back a_bad_knee a_heart_condition a_slipped_disc
     an_underactive_thyroid a_hearing_aid hearing_aids braces perfect_pitch cancer breast_cancer Parkinson's
@@ -283,6 +290,11 @@ ILLNESS = any_of(
     poor_hearing diabetes_type_1 diabetes_type_2 high_cholesterol long_Covid chronic_fatigue chronic_pain back_pain
     back_problems rheumatism tennis_elbow flat_feet sleep_apnea a_thyroid_condition narcolepsy hives
     cluster_headaches"""
+    )
+    + (
+        r"|(?:(?:mild|severe|chronic) )?[a-z]+(?:itis|osis|aemia|emia|algia|opathy|phobia)|"
+        r"(?:(?:an?|mild|severe|chronic) )?(?:[a-z]+['’]?s? )?(?:disease|syndrome|intolerance))"
+    )
 )
 FOOD = any_of(
     """meat fish pork beef lamb chicken seafood shellfish dairy milk cheese eggs nuts peanuts gluten wheat bread sugar
@@ -311,8 +323,10 @@ DRINK = any_of(
 )
 TRAIT = any_of(
     """vegan vegans vegetarian vegetarians pescatarian teetotal coeliac celiac diabetic left-handed right-handed
-    colour-blind color-blind colourblind colorblind dyslexic lactose_intolerant gluten_intolerant deaf blind
-    short-sighted near-sighted asthmatic married divorced widowed single retired self-employed ambidextrous
+    colour-blind color-blind colourblind colorblind colour_blind color_blind
+    dyslexic lactose_intolerant gluten_intolerant deaf blind
+    short-sighted near-sighted short_sighted near_sighted left_handed
+    asthmatic married divorced widowed single retired self-employed ambidextrous
     epileptic bilingual an_only_child a_morning_person a_night_owl an_early_bird a_smoker a_non-smoker a_vegetarian
     a_vegan a_twin non-binary hard_of_hearing claustrophobic anaemic autistic Catholic Protestant Jewish Muslim
     Hindu Buddhist Orthodox an_atheist bald semi-retired sober celibate childless hearing-impaired visually_impaired
@@ -424,7 +438,7 @@ SUBJECT = rf"(?:{STUDY}|" + any_of(
     chemical_engineering aerospace_engineering naval_architecture bioinformatics applied_mathematics quantum_physics
     astrophysics library_science teaching primary_education early_childhood_education food_technology woodwork
     home_economics"""
-) + ")"  # fmt: skip
+) + r"|[a-z]+(?:ology|ography|onomics|omics|istics|ometry))"  # fmt: skip
 DEGREE = any_of(
     """PhD doctorate degree diploma MBA master's bachelor's master's_degree bachelor's_degree MSc BSc BA MA
     teaching_degree law_degree"""
@@ -502,7 +516,9 @@ WHEN = (
     r"year round|at night)"
 )
 SINCE = (
-    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood)|for a (?:year|decade)|all (?:my|our|his|her|"
+    rf"(?:since (?:(?:{MONTH} )?(?:19|20)\d\d|{MONTH}|birth|childhood|(?:I|he|she|they) (?:was|were) (?:{AGE}|"
+    rf"little|born|small|young|a (?:child|kid|teenager)))|for a (?:year|decade)|(?:all|for most of|most of) (?:my|"
+    rf"our|his|her|"
     rf"their) li(?:fe|ves)|"
     rf"for (?:over |about |almost |nearly )?{NUMBER} (?:years|months|weeks))(?: now)?"
 )
@@ -524,11 +540,19 @@ GOODS = any_of(
     songs"""
 )
 """What people make, mend, grow or sell for a living or for love."""
-REMEDY = any_of(
-    """insulin blood_thinners beta_blockers statins antidepressants antihistamines painkillers warfarin aspirin
+REMEDY = (
+    "(?:"
+    + any_of(
+        """insulin blood_thinners beta_blockers statins antidepressants antihistamines painkillers warfarin aspirin
     ibuprofen
     metformin cortisone iron iron_tablets vitamin_D vitamin_B12 folic_acid magnesium thyroid_tablets thyroxine
     blood_pressure_tablets sleeping_pills the_pill lithium methotrexate heart_tablets antacids creatine omega_3"""
+    )
+    + (
+        r"|[a-z]{2,}(?:traline|oxetine|pril|sartan|olol|statin|dipine|azole|idone|mab|cillin|mycin|prazole|azepam|"
+        r"thyroxine|"
+        r"triptan|apine|azine))"
+    )
 )
 BONE = any_of("arm leg wrist ankle hip collarbone nose foot hand elbow shoulder thumb toe finger knee rib")
 SURGERY = any_of(

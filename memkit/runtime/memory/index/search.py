@@ -168,7 +168,11 @@ def _with_related(
     scored: list[Scored] = []
     for hit in kept:
         if hit.id in weights and not hit.record.taint:
-            more = max(hit.parts["relevance"], weights[hit.id] * best)
+            more = (
+                weights[hit.id] * best
+                if hit.id in led.replaced
+                else max(hit.parts["relevance"], weights[hit.id] * best)
+            )
             parts = {**hit.parts, "relevance": more, "relation": weights[hit.id]}
             scored.append((FoundRecord(hit.id, "live", (), 0, partial(_record_of, hit), is_turn=False), parts))
     lost = []

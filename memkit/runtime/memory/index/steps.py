@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from ..words.dates import dated
-from ..words.relations import LEADS_TO, ROLE_OF, SAME_ROLE, relations
+from ..words.relations import ENDED, LEADS_TO, ROLE_OF, SAME_ROLE, relations
 from ..words.text import STOP_WORDS, query_terms, regex, tokens
 from ..words.text import words as spoken
 from .graph import SELF, MemoryGraph, Tie
@@ -30,6 +30,11 @@ MOST_WORDS = 200
 """Words of a question that are looked up; what is longer asks nothing that a step could answer."""
 EVERY = 1 << 40
 """Names of a thing, where none may be missed."""
+ONCE = frozenset(
+    ("did", "was", "were", "had", "former", "formerly", "previous", "previously", "ex", "used", "first", "last", "ever",
+     "before", "once", "old", "worked", "lived", "studied")
+)  # fmt: skip
+"""Words of a question that asks for what was."""
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
 HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
 """Roles that lead."""
@@ -50,6 +55,8 @@ class Steps(NamedTuple):
     records: tuple[Reached, ...] = ()
     past: frozenset[str] = frozenset()
     """Records that say what did not hold at the time that the question asks about."""
+    replaced: frozenset[str] = frozenset()
+    """Records that say what is asked for and is over, where another holds: their words count as much as theirs."""
 
 
 class SeveralCalled(Exception):
@@ -89,10 +96,12 @@ def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, m
                 share = len(content & set(held)) / (len(content) or 1)
                 count = weight * MENTIONED * (0.6 + 0.4 * share)
                 found[record_id] = max(found.get(record_id, 0.0), count)
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     past = walk.past - {id for tie in ties for id in tie.record_ids}
+    replaced = frozenset[str]() if not ONCE.isdisjoint(said) else walk.replaced()
+    found |= {id: min(found[id], PAST) for id in replaced}
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     kept = [Reached(id, round(weight, 6)) for id, weight in ranked if weight >= LEAST and id not in past]
-    return Steps(tuple(kept[:most]), frozenset(past))
+    return Steps(tuple(kept[:most]), frozenset(past), replaced)
 
 
 class _Walk:
@@ -101,6 +110,8 @@ class _Walk:
     def __init__(self, wanted: set[str], interval: tuple[str, str] | None, today: str) -> None:
         self.weights: dict[str, float] = {}
         self.past: set[str] = set()
+        self._asked: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
+        """By whom and what is asked of them: records of what is over, and of what holds."""
         self._wanted = wanted
         self._interval = interval
         self._today = today
@@ -123,6 +134,11 @@ class _Walk:
                 break
         return found
 
+    def replaced(self) -> frozenset[str]:
+        """Return the records that say what is asked for and is over, where others say what holds."""
+        told = [(over, holds) for over, holds in self._asked.values() if holds]
+        return frozenset(id for over, _ in told for id in over) - {id for _, holds in told for id in holds}
+
     def _counted(
         self, frontier: Mapping[str, float], graph: MemoryGraph, *, only_asked: bool
     ) -> Iterator[tuple[Tie, float]]:
@@ -132,11 +148,15 @@ class _Walk:
             if self._interval and not tie.holds(*self._interval):
                 self.past.update(tie.record_ids)
                 continue
-            is_over = not self._interval and (tie.valid_until or "9999") < self._today
+            is_over = (
+                not self._interval and (tie.valid_until or ("" if tie.relation in ENDED else "9999")) < self._today
+            )
             is_asked = self._asks(tie)
             for end in (tie.source, tie.target):
                 if end not in frontier or (not is_asked and (only_asked or end.startswith(SELF))):
                     continue
+                if is_asked:
+                    self._asked.setdefault((end, tie.family), (set(), set()))[not is_over].update(tie.record_ids)
                 yield tie, frontier[end] * (ASKED if is_asked else BESIDE) * (PAST if is_over else 1.0)
 
     def _asks(self, tie: Tie) -> bool:

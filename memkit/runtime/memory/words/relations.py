@@ -140,6 +140,8 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"supplies", Verb("supplies", "", (ORGANISATION, ""))),
     (r"is a (?:client|customer) of", Verb("is a customer of")),
 )  # fmt: skip
+ENDED = frozenset(verb.label for _, verb in VERBS if verb.ended)
+"""What is over, though nothing says since when."""
 OF_THINGS = frozenset(
     ("depends on", "runs on", "uses", "replaced", "is part of", "maintains", "works on", "leads", "owns", "created",
      "wrote", "is written in", "funds", "founded", "makes")

@@ -52,7 +52,7 @@ CONTRACTIONS = {
 """Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
 
-SHORTENED = regex(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$", re.IGNORECASE)
+SHORTENED = regex(r"\b(?i:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$|[A-Z][a-z]+ [A-Z]\.$")
 """What a full stop behind ends no sentence."""
 
 
