@@ -173,7 +173,7 @@ def test_a_plan_that_a_pooler_hides_is_done_without(open_at: OpenArchive, monkey
     """Unknown to one connection and there already on the next: the question is asked in full, and nothing is missed."""
     one, other = open_at("one"), open_at("other")
 
-    def hidden(connection: object, user: str = "", before: str = "") -> dict[str, int]:
+    def hidden(connection: object, user: str, before: str = "") -> dict[str, int]:
         error = psycopg.errors.DuplicatePreparedStatement if before else psycopg.errors.InvalidSqlStatementName
         raise error("as a pooler says it")
 

@@ -491,18 +491,19 @@ _PREPARED = f"memkit_{blake2b(_ONE.encode(), digest_size=8).hexdigest()}"
 
 def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict[str, int]:
     named = [user for user in users if user]
-    if len(named) < 2 and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+    one, query = "".join(named), f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
+    if len(named) > 1:
+        return dict(in_one(connection, LISTING, "on", query, [list(users)]))
+    if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
         with suppress(errors.InvalidSqlStatementName):
-            return _versions_of_one(connection, *named)
+            return _versions_of_one(connection, one)
         # The first of this connection; a pooler may have handed it to one that has it.
         with suppress(errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement):
-            return _versions_of_one(connection, *named, before=f"PREPARE {_PREPARED}(text) AS {_ONE}; ")
-    query = f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
-    seen = (SETTING, "".join(named) or "nobody") if len(named) < 2 else (LISTING, "on")
-    return dict(in_one(connection, *seen, query, [list(users)]))
+            return _versions_of_one(connection, one, f"PREPARE {_PREPARED}(text) AS {_ONE}; ")
+    return dict(in_one(connection, SETTING, one or "nobody", query, [list(users)]))
 
 
-def _versions_of_one(connection: psycopg.Connection[Any], user: str = "", before: str = "") -> dict[str, int]:
+def _versions_of_one(connection: psycopg.Connection[Any], user: str, before: str = "") -> dict[str, int]:
     """Return what every question of a user asks, by a plan that the server keeps: to make one takes it longer."""
     if "\0" in user:
         return {}
