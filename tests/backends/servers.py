@@ -7,11 +7,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -100,6 +102,48 @@ def running_redis(folder: Path, *options: str) -> Iterator[str]:
     finally:
         running.kill()
         running.wait()
+
+
+@contextmanager
+def running_pooler(url: str) -> Iterator[str]:
+    """Start a PgBouncer in transaction mode before a server that is reached by a socket, and give the URL through it.
+
+    It hands every transaction to another one of its connections; their startup options it drops.
+    """
+    program = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+    if program is None:
+        pytest.skip("pgbouncer is not installed (apt-get install pgbouncer)")
+    parts = urlsplit(url)
+    socket_folder = Path(parse_qs(parts.query)["host"][0])
+    folder, port = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp")), free_port()
+    (folder / "users").write_text(f'"{parts.username}" ""\n')
+    (folder / "pooler.ini").write_text(
+        f"""[databases]
+* = host={socket_folder}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = trust
+auth_file = {folder / "users"}
+pool_mode = transaction
+server_round_robin = 1
+ignore_startup_parameters = options, extra_float_digits
+"""
+    )
+    folder.chmod(0o755)
+    user = None if os.getuid() else socket_folder.stat().st_uid  # it will not run as root
+    running = subprocess.Popen([program, "-q", folder / "pooler.ini"], user=user)
+    try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+    finally:
+        running.terminate()
+        running.wait()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.errors import InvalidRecord, StoreLocked
 from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
+from tests.backends.servers import running_pooler
 
 ANN, BOB = Origin("person", "ann"), Origin("person", "bob")
 OpenArchive = Callable[..., ArchivalStore]
@@ -128,6 +129,59 @@ def test_a_write_asks_twice_and_a_question_once(open_at: OpenArchive, monkeypatc
     assert len(trips) == 2
     assert len(archive.search("cat", user_id="ann").hits) == 1
     assert len(trips) == 3
+
+
+PLANS = "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements"
+
+
+def test_what_every_question_asks_is_planned_once_a_connection(open_at: OpenArchive) -> None:
+    """Whether anything changed about a user is asked by one plan that the server keeps, never by a new one."""
+    archive = open_at()
+    archive.offer(Draft("Ann has a cat"), ANN)
+
+    for user in ("ann", "bob", "ann", "eve", "ann"):
+        archive.search("cat", user_id=user)
+    archive.search("cat", user_id="")
+
+    ((name, kept, new),) = log_of(archive).server.asked(lambda one: one.execute(PLANS).fetchall())
+    assert name.startswith("memkit_") and kept >= 6 and new == 0
+
+
+def test_instances_behind_a_pooler_find_what_others_wrote(url: str, tmp_path: Path) -> None:
+    """A pooler in transaction mode gives each message another connection, which may know the plan, or not yet."""
+    with running_pooler(url) as pooled:
+
+        def instance(name: str) -> ArchivalStore:
+            root = tmp_path / name
+            root.mkdir()
+            return ArchivalStore(root, log=open_archive(address(pooled, ARCHIVES), Instance(root, utc_now, print)))
+
+        def work(number: int) -> list[int]:
+            with instance(f"one{number}") as one, instance(f"other{number}") as other:
+                found = []
+                for fact in range(10):
+                    one.offer(Draft(f"Fact {fact} is about zebra{fact}x{number}"), Origin("person", f"user{number}"))
+                    hits = other.search(f"zebra{fact}x{number}", user_id=f"user{number}").hits
+                    found.append(sum(f"zebra{fact}x{number}" in hit.text for hit in hits))
+                return found
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(work, range(4))) == [[1] * 10] * 4
+
+
+def test_a_plan_that_a_pooler_hides_is_done_without(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unknown to one connection and there already on the next: the question is asked in full, and nothing is missed."""
+    one, other = open_at("one"), open_at("other")
+
+    def hidden(connection: object, user: str, before: str = "") -> dict[str, int]:
+        error = psycopg.errors.DuplicatePreparedStatement if before else psycopg.errors.InvalidSqlStatementName
+        raise error("as a pooler says it")
+
+    monkeypatch.setattr(postgres, "_versions_of_one", hidden)
+    one.search("cat", user_id="ann")
+    other.offer(Draft("Ann has a cat"), ANN)
+
+    assert [hit.text for hit in one.search("cat", user_id="ann").hits] == ["Ann has a cat"]
 
 
 # ---------------------------------------------------------------- what dies

@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 import psycopg
+from psycopg import errors
 
 from ..memory.log.clone import lock_file, state_folder
 from ..memory.log.files import locked
@@ -482,12 +483,39 @@ def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
     )
 
 
+_ONE = f"""SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = $1
+           UNION ALL SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ''"""
+_PREPARED = f"memkit_{blake2b(_ONE.encode(), digest_size=8).hexdigest()}"
+"""Named by what it asks: behind a pooler a connection may have one that somebody else prepared."""
+
+
 def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict[str, int]:
-    own = next((user for user in users if user), "nobody")
-    query = f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
-    if sum(map(bool, users)) < 2:
-        return dict(in_one(connection, SETTING, own, query, [list(users)]))
-    return dict(in_one(connection, LISTING, "on", query, [list(users)]))
+    named = [user for user in users if user]
+    one, query = "".join(named), f"SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ANY(%s)"
+    if len(named) > 1:
+        return dict(in_one(connection, LISTING, "on", query, [list(users)]))
+    if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+        with suppress(errors.InvalidSqlStatementName):
+            return _versions_of_one(connection, one)
+        # The first of this connection; a pooler may have handed it to one that has it.
+        with suppress(errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement):
+            return _versions_of_one(connection, one, f"PREPARE {_PREPARED}(text) AS {_ONE}; ")
+    return dict(in_one(connection, SETTING, one or "nobody", query, [list(users)]))
+
+
+def _versions_of_one(connection: psycopg.Connection[Any], user: str, before: str = "") -> dict[str, int]:
+    """Return what every question of a user asks, by a plan that the server keeps: to make one takes it longer."""
+    if "\0" in user:
+        return {}
+    cursor = psycopg.ClientCursor(connection)
+    cursor.execute(
+        f"""{before}SELECT set_config('{SETTING}', %s, true), set_config('plan_cache_mode', 'force_generic_plan', true);
+            EXECUTE {_PREPARED}(%s)""",
+        (user or "nobody", user),
+    )
+    for _ in range(2 if before else 1):
+        cursor.nextset()
+    return dict(cursor.fetchall())
 
 
 def _shards(connection: psycopg.Connection[Any], user: str) -> dict[str, ShardStat]:

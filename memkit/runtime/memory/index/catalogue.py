@@ -646,8 +646,10 @@ class AccessCounts:
                 database.close()
 
     def _exists(self, user_id: str) -> bool:
+        if (database := self._open.get(user_id)) is not None and database.is_current():
+            return True
         path = self._path(user_id)
-        return user_id in self._open if path is None else path.exists()
+        return path is not None and path.exists()
 
     def _database(self, user_id: str) -> Database:
         database = self._open.get(user_id)
@@ -663,6 +665,7 @@ class AccessCounts:
         if self._folder is None:
             return None
         path = self._folder / f"{file_stem(user_corpus(user_id))}.sqlite"
-        with suppress(OSError):  # as it was called when its name showed whose it is
-            path.with_name(f"{user_corpus(user_id).encode().hex()}.sqlite").rename(path)
+        if not path.exists():
+            with suppress(OSError):  # as it was called when its name showed whose it is
+                path.with_name(f"{user_corpus(user_id).encode().hex()}.sqlite").rename(path)
         return path

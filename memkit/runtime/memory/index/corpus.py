@@ -74,6 +74,12 @@ WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
 
+# One state at a time, so that the index has each in order and no more of them are read than are wanted.
+NEWEST_NOT_LIVE = " UNION ALL ".join(
+    f"""SELECT * FROM (SELECT id, status, tokens FROM records
+        WHERE status='{status}' AND (closed_at IS NULL OR closed_at >= :since) ORDER BY id DESC LIMIT :limit)"""
+    for status in NOT_LIVE
+)
 
 OWN_TABLES = (
     "corpus", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents", "pieces",
@@ -247,10 +253,7 @@ class CorpusIndex:
 
     def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""
-        # One state at a time, so that the index has each in order and no more of them are read than are wanted.
-        query = f"SELECT id, status, tokens FROM records WHERE status=? AND {REMEMBERED} ORDER BY id DESC LIMIT ?"
-        since = self._forgotten_before()
-        rows = [row for status in NOT_LIVE for row in self._sql.execute(query, (status, since, limit))]
+        rows = self._sql.execute(NEWEST_NOT_LIVE, {"since": self._forgotten_before(), "limit": limit})
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
     def superseded_after(self, moment: str) -> list[FoundRecord]:

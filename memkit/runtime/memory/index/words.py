@@ -15,9 +15,8 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
-from itertools import chain, combinations, groupby, islice, repeat
+from itertools import chain, combinations, groupby, islice
 from operator import itemgetter
-from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -151,6 +150,8 @@ Kind = tuple[int, int]
 """How often a word occurs in a document, and how many words that has."""
 Runs = dict[Kind, "array[int]"]
 """The documents of each kind, in ascending order."""
+Held = defaultdict[Kind, defaultdict[str, list[int]]]
+"""The same of each word, on the way into lists."""
 
 
 def packed(runs: Runs) -> bytes:
@@ -175,10 +176,6 @@ def unpacked(data: bytes) -> Runs:
         runs[count, length] = numbers[start : start + size]
         start += size
     return runs
-
-
-ONLY_ONE = Struct("5I")
-"""What ``packed`` makes of one document."""
 
 
 def joined(lists: Iterable[Runs]) -> Runs:
@@ -254,23 +251,27 @@ class WordIndex:
 
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
-        rows = (
-            (term, count, len(tokens), document)
-            for document, tokens in sorted(documents.items())
-            for term, count in _counted(tokens)
-        )
         if not any(documents.values()):
             return
         if self._usual:
             asked = Counter(chain.from_iterable(map(self._usual.keys().__and__, documents.values())))
             self._usual.update({term: self._usual[term] + many for term, many in asked.items()})
         if len(documents) >= FOLDED_AT_ONCE:
-            self._fold(rows)
+            self._fold(_held(documents), max(documents))
             return
+        rows = (
+            (term, count, len(tokens), document)
+            for document, tokens in documents.items()
+            for term, count in Counter(tokens).items()
+        )
         self._sql.executemany("INSERT INTO fresh(term, count, length, document) VALUES(?,?,?,?)", rows)
         folded = self._sql.execute("SELECT coalesce(max(newest), 0) FROM segments").fetchone()[0]
         if max(documents) - folded >= FOLDED_AT_ONCE:
-            self._fold(self._sql.execute(ALL_FRESH))
+            held: Held = defaultdict(lambda: defaultdict(list))
+            newest = 0
+            for term, count, length, newest in self._sql.execute(ALL_FRESH):
+                held[count, length][term].append(newest)
+            self._fold(held, newest)
             self._sql.execute("DELETE FROM fresh")
 
     def remove(self, document: int, tokens: Sequence[str]) -> None:
@@ -388,13 +389,18 @@ class WordIndex:
                 self._sql.execute("DELETE FROM words WHERE rowid=?", (row,))
             return
 
-    def _fold(self, rows: Iterable[tuple[str, int, int, int]]) -> None:
-        """Make a segment of the words of documents, which ascend, and merge those of which there are enough now."""
-        lists: defaultdict[str, list[tuple[str, int, int, int]]] = defaultdict(list)
-        for row in rows:
-            lists[row[0]].append(row)
-        newest = max(held[-1][3] for held in lists.values())
-        self._enter(((term, len(held), _listed(held)) for term, held in sorted(lists.items())), 0, newest)
+    def _fold(self, held: "Held", newest: int) -> None:
+        """Make a segment of the words of documents, and merge those of which there are enough now."""
+        heads, lists = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for (count, length), terms in sorted(held.items()):
+            for term, documents in terms.items():
+                heads[term] += (count, length, len(documents))
+                lists[term] += documents
+        rows = (
+            (term, len(lists[term]), array("I", [len(head) // 3, *head, *lists[term]]).tobytes())
+            for term, head in sorted(heads.items())
+        )
+        self._enter(rows, 0, newest)
         for level in range(HIGHEST):
             alike = "SELECT number, newest FROM segments WHERE level=? ORDER BY newest"
             segments = self._sql.execute(alike, (level,)).fetchall()
@@ -418,24 +424,19 @@ class WordIndex:
         self._sql.executemany(f"INSERT INTO words VALUES({number},?,?,?)", lists)
 
 
-def _counted(tokens: Sequence[str]) -> Iterable[tuple[str, int]]:
-    """Return how often a document holds each of its words; in a short one mostly once."""
-    return zip(tokens, repeat(1)) if len(set(tokens)) == len(tokens) else Counter(tokens).items()
-
-
-def _listed(rows: Sequence[tuple[str, int, int, int]]) -> bytes:
-    """Return the rows of one term, whose documents ascend, as ``packed`` does; most terms have one."""
-    if len(rows) == 1:
-        _, count, length, document = rows[0]
-        return ONLY_ONE.pack(1, count, length, 1, document)
-    kinds: dict[Kind, list[int]] = {}
-    for _, count, length, document in rows:
-        kinds.setdefault((count, length), []).append(document)
-    head, documents = [len(kinds)], list[int]()
-    for (count, length), held in sorted(kinds.items()):
-        head += (count, length, len(held))
-        documents += held
-    return array("I", head + documents).tobytes()
+def _held(documents: Mapping[int, Sequence[str]]) -> Held:
+    """Return the words of documents, in a short one of which every word mostly stands once."""
+    held: Held = defaultdict(lambda: defaultdict(list))
+    for document, tokens in sorted(documents.items()):
+        length = len(tokens)
+        once = held[1, length]
+        if len(set(tokens)) == length:
+            for term in tokens:
+                once[term].append(document)
+        else:
+            for term, count in Counter(tokens).items():
+                held[count, length][term].append(document)
+    return held
 
 
 def one_spelling(term: str) -> str:

@@ -32,7 +32,7 @@ def utc_now() -> datetime:
 def to_text(moment: datetime) -> str:
     """Return ``moment`` as the archive writes it; a time without a zone is taken as UTC."""
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return aware.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if aware.year >= 1000 else aware.isoformat()
+    return f"{aware.isoformat(timespec='microseconds')[:-6]}Z" if aware.year >= 1000 else aware.isoformat()
 
 
 def parse_time(value: str | datetime) -> datetime:

@@ -258,7 +258,7 @@ class Record(NamedTuple):
         known = {key: value for key, value in data.items() if key in FORM_OF and value is not None}
         for key in LABELS.intersection(known):
             known[key] = tuple(cast("Sequence[str]", known[key]))
-        extra = {key: value for key, value in data.items() if key not in FORM_OF}
+        extra = {} if len(known) == len(data) else {key: value for key, value in data.items() if key not in FORM_OF}
         return cls(**known, extra=extra)  # type: ignore[arg-type]
 
     @property
@@ -451,7 +451,10 @@ def field_problems(data: Mapping[str, JSON]) -> list[str]:
 
 def unplaced(data: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return what a line says, without its place."""
-    return {key: value for key, value in data.items() if key not in PLACE}
+    content = dict(data)  # every line that is read comes here: quicker than to look at each of its keys
+    for key in PLACE:
+        content.pop(key, None)
+    return content
 
 
 def is_to_hide(data: Mapping[str, JSON]) -> bool:
