@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from .interface import JSON, Path, Ternary
 from .needs import EQUAL, INSIDE, PREFIX, SUFFIX, UNKNOWN, Needs, of_all, of_any, of_texts
@@ -115,8 +115,13 @@ class Predicate:
     """For a condition on text alone: whether it holds for a text, without the reason."""
     joint: str = ""
     """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
-    needs: Needs = UNKNOWN
-    """What a value has on which it says more than ``NO``."""
+    tells_needs: Callable[[], Needs] = lambda: UNKNOWN
+    """Tells ``needs``, which small sets of policies never ask for."""
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What a value has on which it says more than ``NO``."""
+        return self.tells_needs()
 
     def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
@@ -152,7 +157,9 @@ def any_check(
     def test(value: JSON) -> Ternary:
         return first_of(part.test(value) for part in (asked(value) if asked else parts))
 
-    needs = of_any(part.needs for part in parts)
+    def needs() -> Needs:
+        return of_any(part.needs for part in parts)
+
     return _combined("any", test, " or ".join(part.says for part in parts), path, parts, needs)
 
 
@@ -170,7 +177,9 @@ def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
         state = None if any(outcome.state is None for outcome in outcomes) else True
         return Ternary(state, " and ".join(outcome.reason for outcome in outcomes))
 
-    needs = of_all(part.needs for part in parts)
+    def needs() -> Needs:
+        return of_all(part.needs for part in parts)
+
     return _combined("all", test, " and ".join(part.says for part in parts), path, parts, needs)
 
 
@@ -194,7 +203,7 @@ def surely_check(child: Predicate, path: Path) -> Predicate:
         outcome = child.test(value)
         return outcome if outcome.state else NO
 
-    return _combined("any", test, child.says, path, (child,), child.needs)
+    return _combined("any", test, child.says, path, (child,), lambda: child.needs)
 
 
 def _combined(
@@ -203,7 +212,7 @@ def _combined(
     says: str,
     path: Path,
     parts: tuple[Predicate, ...],
-    needs: Needs = UNKNOWN,
+    needs: Callable[[], Needs] = lambda: UNKNOWN,
 ) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, needs=needs)
+    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, tells_needs=needs)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .checks import NO, Predicate, any_check, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
 from .interface import JSON, Path, PolicySetError, Ternary, as_list
-from .needs import PROGRAM, STATEMENT, of_texts
+from .needs import PROGRAM, STATEMENT, Needs, of_texts
 
 if TYPE_CHECKING:
     from .shell import Command, ShellView
@@ -74,7 +74,7 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         found = first_of(on_command(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
-    return Predicate(test, says, path, whole=True, needs=of_texts(PROGRAM, named))
+    return Predicate(test, says, path, whole=True, tells_needs=lambda: of_texts(PROGRAM, named))
 
 
 _MANY = 8
@@ -365,8 +365,10 @@ def sql_check(data: JSON, path: Path) -> Predicate:
         doubt = next((view.doubts[0] for view in views if view.doubts), None)
         return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
 
-    needs = of_texts(STATEMENT, (statement.lower().split()[0] for statement in statements))
-    return Predicate(test, says, path, whole=True, needs=needs)
+    def needs() -> Needs:
+        return of_texts(STATEMENT, (statement.lower().split()[0] for statement in statements))
+
+    return Predicate(test, says, path, whole=True, tells_needs=needs)
 
 
 def _statement_test(statements: Sequence[str], tables: Sequence[str]) -> Callable[[SqlStatement], Ternary]:
