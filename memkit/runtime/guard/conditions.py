@@ -58,7 +58,7 @@ def _reader() -> Callable[[JSON], ShellView | None]:
 def shell_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``shell`` condition."""
     pattern = _read_pattern(data, path)
-    on_command = _compile(pattern)
+    on_command = cache(lambda: _compile(pattern))  # most of those in a set of policies never meet a command
     says = _describe(pattern)
     redirected = ">" in pattern.program
     lowered = [name.lower() for name in pattern.program]
@@ -71,7 +71,8 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
             return NO
         commands = (*view.commands, *view.redirections) if redirected else view.commands
-        found = first_of(on_command(command) for command in commands)
+        judge = on_command()
+        found = first_of(judge(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
     return Predicate(test, says, path, whole=True, tells_needs=lambda: of_texts(PROGRAM, named))
