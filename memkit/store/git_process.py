@@ -162,6 +162,10 @@ class GitProcess:
                 with suppress(BrokenPipeError):
                     stream.close()
 
+    def version(self) -> EndedGit:
+        """Run ``git --version``, for which the settings of no repository count."""
+        return self._finished(["--version"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ())
+
     def _settings(self, *, hooks: bool) -> dict[str, str]:
         """Return every setting that is given to a call, once it is known which ones the repository has."""
         if self._overruled is None:
@@ -239,6 +243,19 @@ def require_git() -> None:
     """Raise ``MissingExtra`` where there is no git on the PATH."""
     if shutil.which("git") is None:
         raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
+
+
+def git_version() -> str:
+    """Return what git calls itself, such as ``git version 2.39.5``; no repository is asked, so none has a say.
+
+    Raises:
+        MissingExtra: There is no git on the PATH.
+        EnvironmentFault: It does not say.
+    """
+    ended = GitProcess(Path(os.sep), dict).version()
+    if ended.status != 0:
+        raise EnvironmentFault(f"git --version failed: {ended.errors.decode('utf-8', 'replace').strip()}")
+    return ended.output.decode("utf-8", "replace").strip()
 
 
 def overruled(keys: Iterable[str]) -> dict[str, str]:
