@@ -12,9 +12,22 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from .checks import NO, Predicate, any_check, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
+from .checks import (
+    NO,
+    PROGRAM,
+    STATEMENT,
+    Needs,
+    Predicate,
+    any_check,
+    bracketed,
+    first_of,
+    glob_test,
+    has_wildcards,
+    literal_head,
+    of_texts,
+    shown,
+)
 from .interface import JSON, Path, PolicySetError, Ternary, as_list
-from .needs import PROGRAM, STATEMENT, Needs, of_texts
 
 if TYPE_CHECKING:
     from .shell import Command, ShellView

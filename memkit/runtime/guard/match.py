@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .checks import (
+    EQUAL,
+    INSIDE,
     NO,
+    PREFIX,
+    RANGE,
+    Need,
+    Needs,
     Predicate,
     all_check,
     bracketed,
@@ -18,6 +24,8 @@ from .checks import (
     glob_test,
     has_wildcards,
     not_check,
+    of_any,
+    of_texts,
     shown,
     surely_check,
     text_of,
@@ -25,7 +33,6 @@ from .checks import (
 from .conditions import any_condition, shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
 from .kinds import commands_in, kind_condition
-from .needs import EQUAL, INSIDE, PREFIX, RANGE, Need, Needs, of_any, of_texts
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
