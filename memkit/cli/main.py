@@ -104,12 +104,12 @@ def memory() -> None:
 
 
 SESSION_COMMANDS: Commands = {
-    "list": ("memkit.cli.sessions.commands:list_command", "List your conversations, the last one first."),
-    "search": ("memkit.cli.sessions.commands:search", "Search what was said in them."),
-    "show": ("memkit.cli.sessions.commands:show", "Print one: what was said, called and remembered."),
-    "rename": ("memkit.cli.sessions.commands:rename", "Give a session a name, or another one."),
-    "adopt": ("memkit.cli.sessions.commands:adopt", "Go on with sessions that another clone left here."),
-    "rm": ("memkit.cli.sessions.commands:remove", "Remove conversations from this machine."),
+    "list": ("memkit.cli.sessions:list_command", "List your conversations, the last one first."),
+    "search": ("memkit.cli.sessions:search", "Search what was said in them."),
+    "show": ("memkit.cli.sessions:show", "Print one: what was said, called and remembered."),
+    "rename": ("memkit.cli.sessions:rename", "Give a session a name, or another one."),
+    "adopt": ("memkit.cli.sessions:adopt", "Go on with sessions that another clone left here."),
+    "rm": ("memkit.cli.sessions:remove", "Remove conversations from this machine."),
 }
 
 

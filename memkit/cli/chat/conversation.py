@@ -374,9 +374,9 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():
-        from memkit.cli.sessions.picker import choose
+        from memkit.cli.session_picker import choose
 
         return choose(cards, front.workspace.clock())
-    from memkit.cli.sessions.picker import pick
+    from memkit.cli.session_picker import pick
 
     return pick(cards, front.workspace.clock())
