@@ -22,8 +22,7 @@ from unittest.mock import patch
 from corpus import USER
 from table import print_rows
 
-from memkit.bench.datasets import BenchQuestion, Dialogue
-from memkit.bench.measure import measure, ranker
+from memkit.bench import BenchQuestion, Dialogue, measure, ranker
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.index.corpus import CorpusIndex

@@ -20,8 +20,7 @@ from typing import Any
 
 from table import print_rows
 
-from memkit.bench.datasets import load_dataset
-from memkit.bench.measure import Measurement, measure, ranker
+from memkit.bench import Measurement, load_dataset, measure, ranker
 from memkit.runtime.embeddings.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]

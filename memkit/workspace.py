@@ -602,7 +602,7 @@ class Workspace:
             from memkit.store.chain_history import lines_of_others, require_whole, write_heads
             from memkit.store.git import require_untracked
 
-            require_untracked(self.root)
+            require_untracked(self.git)
             require_whole(self.archive, self.git)
             for one in lines_of_others(self.archive.log, self.git):
                 self.notice(f"{one.path}: {one.message} They go into this commit.")

@@ -104,12 +104,12 @@ def memory() -> None:
 
 
 SESSION_COMMANDS: Commands = {
-    "list": ("memkit.cli.sessions.commands:list_command", "List your conversations, the last one first."),
-    "search": ("memkit.cli.sessions.commands:search", "Search what was said in them."),
-    "show": ("memkit.cli.sessions.commands:show", "Print one: what was said, called and remembered."),
-    "rename": ("memkit.cli.sessions.commands:rename", "Give a session a name, or another one."),
-    "adopt": ("memkit.cli.sessions.commands:adopt", "Go on with sessions that another clone left here."),
-    "rm": ("memkit.cli.sessions.commands:remove", "Remove conversations from this machine."),
+    "list": ("memkit.cli.sessions:list_command", "List your conversations, the last one first."),
+    "search": ("memkit.cli.sessions:search", "Search what was said in them."),
+    "show": ("memkit.cli.sessions:show", "Print one: what was said, called and remembered."),
+    "rename": ("memkit.cli.sessions:rename", "Give a session a name, or another one."),
+    "adopt": ("memkit.cli.sessions:adopt", "Go on with sessions that another clone left here."),
+    "rm": ("memkit.cli.sessions:remove", "Remove conversations from this machine."),
 }
 
 
@@ -119,21 +119,21 @@ def sessions() -> None:
 
 
 SKILL_COMMANDS: Commands = {
-    "new": ("memkit.cli.skill.files:new", "Start a skill from an example, and commit it."),
-    "list": ("memkit.cli.skill.files:list_command", "List the store's skills."),
-    "show": ("memkit.cli.skill.files:show", "Show one skill."),
-    "search": ("memkit.cli.skill.files:search", "Search the skills, best first."),
-    "run": ("memkit.cli.skill.run:run", "Carry out a skill step by step, under policy."),
-    "stats": ("memkit.cli.skill.run:stats", "Say how skills did when they were run here."),
-    "history": ("memkit.cli.skill.files:history", "Show the commits that changed a skill."),
-    "diff": ("memkit.cli.skill.files:diff", "Say what changed in a skill, by meaning."),
-    "check": ("memkit.cli.skill.files:check", "Run the checks that skills carry."),
-    "commit": ("memkit.cli.skill.files:commit", "Commit a changed skill, if its checks pass."),
-    "rollback": ("memkit.cli.skill.files:rollback", "Bring a skill back to an earlier version."),
-    "propose": ("memkit.cli.skill.files:propose", "Draft a skill from a session, on a branch to review."),
-    "scan": ("memkit.cli.skill.files:scan", "Look through a skill from elsewhere for what is hostile."),
-    "import": ("memkit.cli.skill.files:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
-    "export": ("memkit.cli.skill.files:export", "Write a skill as an agent skill (SKILL.md)."),
+    "new": ("memkit.cli.skill:new", "Start a skill from an example, and commit it."),
+    "list": ("memkit.cli.skill:list_command", "List the store's skills."),
+    "show": ("memkit.cli.skill:show", "Show one skill."),
+    "search": ("memkit.cli.skill:search", "Search the skills, best first."),
+    "run": ("memkit.cli.skill_run:run", "Carry out a skill step by step, under policy."),
+    "stats": ("memkit.cli.skill_run:stats", "Say how skills did when they were run here."),
+    "history": ("memkit.cli.skill:history", "Show the commits that changed a skill."),
+    "diff": ("memkit.cli.skill:diff", "Say what changed in a skill, by meaning."),
+    "check": ("memkit.cli.skill:check", "Run the checks that skills carry."),
+    "commit": ("memkit.cli.skill:commit", "Commit a changed skill, if its checks pass."),
+    "rollback": ("memkit.cli.skill:rollback", "Bring a skill back to an earlier version."),
+    "propose": ("memkit.cli.skill:propose", "Draft a skill from a session, on a branch to review."),
+    "scan": ("memkit.cli.skill:scan", "Look through a skill from elsewhere for what is hostile."),
+    "import": ("memkit.cli.skill:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
+    "export": ("memkit.cli.skill:export", "Write a skill as an agent skill (SKILL.md)."),
 }
 
 
@@ -143,20 +143,20 @@ def skill() -> None:
 
 
 POLICY_COMMANDS: Commands = {
-    "list": ("memkit.cli.policy.files:list_command", "List the store's policies."),
-    "show": ("memkit.cli.policy.files:show", "Show one policy."),
-    "stats": ("memkit.cli.policy.files:stats", "Say how often each policy matched a call of an agent."),
-    "search": ("memkit.cli.policy.files:search", "Search the policies, best first."),
-    "new": ("memkit.cli.policy.files:new", "Start a policy from an example that passes its own tests."),
-    "check": ("memkit.cli.policy.files:check", "Say what the policies decide about a tool call, and why."),
-    "conflicts": ("memkit.cli.policy.proofs:conflicts", "Find what contradicts, covers or never applies."),
-    "coverage": ("memkit.cli.policy.proofs:coverage", "Say what the policies decide about a list of calls."),
-    "diff": ("memkit.cli.policy.proofs:diff", "Say which calls are decided differently, weakened policies first."),
-    "test": ("memkit.cli.policy.proofs:test", "Run the tests that the policies carry."),
-    "commit": ("memkit.cli.policy.files:commit", "Commit a changed policy, if it passes its own tests."),
-    "export": ("memkit.cli.policy.files:export", "Write the policies for another tool, and say what that loses."),
-    "history": ("memkit.cli.policy.files:history", "Show the commits that changed a policy."),
-    "rollback": ("memkit.cli.policy.files:rollback", "Bring a policy back to an earlier version."),
+    "list": ("memkit.cli.policy:list_command", "List the store's policies."),
+    "show": ("memkit.cli.policy:show", "Show one policy."),
+    "stats": ("memkit.cli.policy:stats", "Say how often each policy matched a call of an agent."),
+    "search": ("memkit.cli.policy:search", "Search the policies, best first."),
+    "new": ("memkit.cli.policy:new", "Start a policy from an example that passes its own tests."),
+    "check": ("memkit.cli.policy:check", "Say what the policies decide about a tool call, and why."),
+    "conflicts": ("memkit.cli.policy_proofs:conflicts", "Find what contradicts, covers or never applies."),
+    "coverage": ("memkit.cli.policy_proofs:coverage", "Say what the policies decide about a list of calls."),
+    "diff": ("memkit.cli.policy_proofs:diff", "Say which calls are decided differently, weakened policies first."),
+    "test": ("memkit.cli.policy_proofs:test", "Run the tests that the policies carry."),
+    "commit": ("memkit.cli.policy:commit", "Commit a changed policy, if it passes its own tests."),
+    "export": ("memkit.cli.policy:export", "Write the policies for another tool, and say what that loses."),
+    "history": ("memkit.cli.policy:history", "Show the commits that changed a policy."),
+    "rollback": ("memkit.cli.policy:rollback", "Bring a policy back to an earlier version."),
 }
 
 
@@ -166,19 +166,19 @@ def policy() -> None:
 
 
 DOMAIN_COMMANDS: Commands = {
-    "new": ("memkit.cli.domain.files:new", "Start a domain from an example, with a problem that tests it."),
-    "list": ("memkit.cli.domain.files:list_command", "List the store's planning domains."),
-    "show": ("memkit.cli.domain.files:show", "Show a domain's tasks, methods and steps."),
-    "check": ("memkit.cli.domain.files:check", "Check domains, their problems and what was learned, by lint's rules."),
-    "test": ("memkit.cli.domain.proofs:test", "Solve the problems recorded for domains, and say what none uses."),
-    "graph": ("memkit.cli.domain.files:graph", "Draw a domain's tasks, methods and steps."),
-    "commit": ("memkit.cli.domain.files:commit", "Commit a changed domain, if its recorded problems pass."),
-    "history": ("memkit.cli.domain.files:history", "Show the commits that changed a domain."),
-    "rollback": ("memkit.cli.domain.files:rollback", "Bring a domain back to what it was in a commit."),
-    "convert": ("memkit.cli.domain.files:convert", "Write a domain or a problem in HDDL, or in YAML."),
-    "learned": ("memkit.cli.domain.proofs:learned", "List methods that a model proposed and nobody promoted yet."),
-    "promote": ("memkit.cli.domain.proofs:promote", "Take a learned method over into the domain, after a check."),
-    "reject": ("memkit.cli.domain.proofs:reject", "Throw a learned method away, for good."),
+    "new": ("memkit.cli.domain:new", "Start a domain from an example, with a problem that tests it."),
+    "list": ("memkit.cli.domain:list_command", "List the store's planning domains."),
+    "show": ("memkit.cli.domain:show", "Show a domain's tasks, methods and steps."),
+    "check": ("memkit.cli.domain:check", "Check domains, their problems and what was learned, by lint's rules."),
+    "test": ("memkit.cli.domain:test", "Solve the problems recorded for domains, and say what none uses."),
+    "graph": ("memkit.cli.domain:graph", "Draw a domain's tasks, methods and steps."),
+    "commit": ("memkit.cli.domain:commit", "Commit a changed domain, if its recorded problems pass."),
+    "history": ("memkit.cli.domain:history", "Show the commits that changed a domain."),
+    "rollback": ("memkit.cli.domain:rollback", "Bring a domain back to what it was in a commit."),
+    "convert": ("memkit.cli.domain:convert", "Write a domain or a problem in HDDL, or in YAML."),
+    "learned": ("memkit.cli.domain:learned", "List methods that a model proposed and nobody promoted yet."),
+    "promote": ("memkit.cli.domain:promote", "Take a learned method over into the domain, after a check."),
+    "reject": ("memkit.cli.domain:reject", "Throw a learned method away, for good."),
 }
 
 

@@ -32,8 +32,6 @@ from memkit.generate.targets import (
     near_word,
     questions_of,
 )
-from memkit.store.schema import check, load_schema
-from memkit.store.yaml import load_yaml
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -180,6 +178,9 @@ def _folder_of(package: str) -> Path:
 
 def _problems_of(folder: Path) -> Iterator[str]:
     """Yield what keeps the files in ``folder`` from being a target; what follows relies on what came before."""
+    from memkit.store.schema import check, load_schema
+    from memkit.store.yaml import load_yaml
+
     document = load_yaml(folder / RECORD)
     for finding in check(document.data, load_schema("target")):
         line, column = finding.position(document)

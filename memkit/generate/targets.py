@@ -6,20 +6,20 @@ never written again. It is known by the digest of its files, so there is no inde
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.resources import resource
-from memkit.skills.sheet import SheetTarget
-from memkit.skills.skill import Skill
-from memkit.store.yaml import load_yaml
+
+if TYPE_CHECKING:
+    from memkit.skills.sheet import SheetTarget
+    from memkit.skills.skill import Skill
 
 UNRELEASED = "+unreleased"
 """Ends the version of templates that no release holds."""
@@ -231,16 +231,22 @@ class Target:
 def load_targets(source: Source | None = None) -> dict[str, Target]:
     """Return every target of memkit's own by name, in alphabetical order: what is installed, or those of ``source``."""
     chosen = source or installed_source()
-    folders = sorted(path.parent for path in chosen.templates.glob(f"*/{RECORD}"))
-    if not folders:
-        raise EnvironmentFault(
-            f"No target in {chosen.templates}. This installation is incomplete: install memkit-agent again."
-        )
-    return {folder.name: load_target(folder, chosen) for folder in folders}
+    return {name: load_target(chosen.templates / name, chosen) for name in target_names(chosen)}
+
+
+def target_names(source: Source | None = None) -> list[str]:
+    """Return the names of what ``load_targets`` reads."""
+    templates = (source or installed_source()).templates
+    names = sorted(path.parent.name for path in templates.glob(f"*/{RECORD}"))
+    if not names:
+        raise EnvironmentFault(f"No target in {templates}. The installation is incomplete: install memkit-agent again.")
+    return names
 
 
 def sheet_targets(skill: Skill) -> list[SheetTarget]:
     """Return what a sheet of ``skill`` says about each target that can wire what it generates."""
+    from memkit.skills.sheet import SheetTarget
+
     if skill.generates is None:
         return []
     fitting = [target for target in load_targets().values() if skill.generates.skill in target.skills]
@@ -265,6 +271,8 @@ def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
 
 def questions_of(folder: Path) -> dict[str, Any]:
     """Return the copier configuration of ``folder``, an empty one where there is none."""
+    from memkit.store.yaml import load_yaml
+
     path = folder / QUESTIONS
     data = load_yaml(path).data if path.is_file() else None
     return data if isinstance(data, dict) else {}
@@ -272,6 +280,8 @@ def questions_of(folder: Path) -> dict[str, Any]:
 
 def load_target(folder: Path, source: Source, *, name: str = "", origin: TargetOrigin | None = None) -> Target:
     """Return the target in ``folder``; layers are looked up in the templates of ``source``, then beside the folder."""
+    from memkit.store.yaml import load_yaml
+
     data = load_yaml(folder / RECORD).data
     named = [layer_folder(layer, folder, source.templates) for layer in (SHARED, *data.get("layers", ()))]
     layers = (*named, folder)
@@ -317,5 +327,7 @@ def layer_folder(layer: str, folder: Path, templates: Path) -> Path:
 
 def near_word(word: str, known: Iterable[str]) -> str:
     """Return a question for the nearest of the words that are known, with a space before it; nothing without one."""
+    import difflib  # for a word that nobody knows
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""

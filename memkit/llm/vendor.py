@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.providers import ModelAddress, Patience
@@ -122,6 +121,8 @@ class ModelVendor:
 
 def check_proxies() -> None:
     """Raise ``EnvironmentFault`` for a proxy in the environment that the HTTP library would stumble over."""
+    from urllib.request import getproxies  # with all of HTTP and TLS, which only a vendor's model needs
+
     for scheme, address in getproxies().items():
         if scheme not in ("http", "https", "all"):
             continue

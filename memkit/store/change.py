@@ -85,7 +85,7 @@ def change_files(
     git = Git(root)
     in_repository = git.is_repository()
     if in_repository:
-        require_untracked(root)
+        require_untracked(git)
         git.require_quiet()
         git.require_identity()
     before = {path: _content(root / path) for path in files}

@@ -389,21 +389,21 @@ _IN_INDEX = MACHINE[1:].encode() + b"/"
 """How a path below it shows in the bytes of an index, which may leave out how the path before it began."""
 
 
-def is_tracked(root: Path) -> bool:
+def is_tracked(git: Git) -> bool:
     """Return whether the index of git has something of the machine's folder; git is asked where that may be."""
-    folder = known_git_folder(root)
+    folder = known_git_folder(git.root)
     try:
         if folder is None or _IN_INDEX not in (folder.own / "index").read_bytes():
             return False
     except OSError:
         return False
-    return bool(Git(root).run("ls-files", "-z", "--", MACHINE, check=False))
+    return bool(git.run("ls-files", "-z", "--", MACHINE, check=False))
 
 
-def require_untracked(root: Path) -> None:
+def require_untracked(git: Git) -> None:
     """Raise ``StoreFault`` where git keeps the machine's folder: a commit more would go on as if nothing were wrong."""
-    if is_tracked(root):
-        raise StoreFault(f"Git tracks {root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
+    if is_tracked(git):
+        raise StoreFault(f"Git tracks {git.root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
 
 
 OF_A_COMMIT = (

@@ -162,6 +162,10 @@ class GitProcess:
                 with suppress(BrokenPipeError):
                     stream.close()
 
+    def version(self) -> EndedGit:
+        """Run ``git --version``, for which the settings of no repository count."""
+        return self._finished(["--version"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ())
+
     def _settings(self, *, hooks: bool) -> dict[str, str]:
         """Return every setting that is given to a call, once it is known which ones the repository has."""
         if self._overruled is None:
@@ -187,11 +191,8 @@ class GitProcess:
         seconds: float | None,
         inherited: Sequence[int],
     ) -> EndedGit:
-        """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
-
-        GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here.
-        """
-        import subprocess  # with GitPython, which needs it as well: a search needs neither
+        """Run git and wait for it; before an interrupt or a time-out goes on, git is told to stop and unlock."""
+        import subprocess  # a search needs none
 
         child = self._started(arguments, settings, variables, inherited)
         try:
@@ -223,28 +224,38 @@ class GitProcess:
         variables: Mapping[str, str],
         inherited: Sequence[int],
     ) -> subprocess.Popen[bytes]:
-        os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
         require_git()
         import subprocess
 
-        from git.cmd import Git  # costs more than a whole search
-
-        environment = {**_SET, **self._named, **_configuration(settings), **variables}
-        forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
-        handle = Git(str(self.folder)).execute(
-            ["env", *forgotten, "git", *arguments],
-            istream=subprocess.PIPE, as_process=True, env=environment, pass_fds=inherited,
-        )  # fmt: skip
-        child: subprocess.Popen[bytes] | None
-        child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
-        assert child is not None
-        return child
+        kept = {name: value for name, value in os.environ.items() if not _is_left_behind(name)}
+        try:
+            return subprocess.Popen(
+                ["git", *arguments],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=self.folder, pass_fds=inherited,
+                env={**kept, **_SET, **self._named, **_configuration(settings), **variables},
+            )  # fmt: skip
+        except OSError as error:
+            raise EnvironmentFault(f"git cannot be started in {self.folder}: {error.strerror or error}.") from None
 
 
 def require_git() -> None:
     """Raise ``MissingExtra`` where there is no git on the PATH."""
     if shutil.which("git") is None:
         raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
+
+
+def git_version() -> str:
+    """Return what git calls itself, such as ``git version 2.39.5``; no repository is asked, so none has a say.
+
+    Raises:
+        MissingExtra: There is no git on the PATH.
+        EnvironmentFault: It does not say.
+    """
+    ended = GitProcess(Path(os.sep), dict).version()
+    if ended.status != 0:
+        raise EnvironmentFault(f"git --version failed: {ended.errors.decode('utf-8', 'replace').strip()}")
+    return ended.output.decode("utf-8", "replace").strip()
 
 
 def overruled(keys: Iterable[str]) -> dict[str, str]:

@@ -387,12 +387,12 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
             if not _is_session(path):
                 yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
-        from memkit.runtime.loop.journal import open_turn  # the whole agent loop, and most stores have no open turn
-
         try:
             entries = read_entries(path)
             is_over = bool(entries) and entries[-1]["op"] == "closed"
             if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
+                from memkit.runtime.loop.journal import open_turn  # the whole loop, and few stores have an open turn
+
                 open_turn(entries)
         except (JournalError, ValueError):
             yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)

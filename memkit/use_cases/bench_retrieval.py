@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from memkit.bench.datasets import Dialogue, load_dataset
-from memkit.bench.measure import MEANING, MODES, Measurement, measure, ranker
+from memkit.bench import MEANING, MODES, Dialogue, Measurement, load_dataset, measure, ranker
 from memkit.errors import UsageError
 from memkit.runtime.embeddings.interface import Embedder
 

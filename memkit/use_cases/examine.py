@@ -19,6 +19,7 @@ from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked
+from memkit.store.git_process import git_version
 from memkit.store.layout import find_store
 from memkit.store.repair import damaged_sessions
 from memkit.terminal import counted
@@ -56,7 +57,7 @@ def _machine(*, deep: bool) -> Iterator[DoctorCheck]:
     version = platform.python_version()
     yield DoctorCheck("memkit", True, __version__)
     yield DoctorCheck("python", sys.version_info >= (3, 11), version)
-    yield _tried("git", lambda: Git(Path.cwd()).run("--version").strip())
+    yield _tried("git", git_version)
     tokens = counter()
     more = EXACT if tokens.name == "estimate" else ""
     yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound}){more}")
@@ -86,10 +87,10 @@ def _container() -> str:
 def _targets() -> DoctorCheck:
     """Return what can be rendered here; a plug-in that cannot be used is a fault of this machine."""
     from memkit.generate.plugins import load_plugins
-    from memkit.generate.targets import load_targets
+    from memkit.generate.targets import target_names
 
     try:
-        own = load_targets()
+        own = target_names()
         plugins = load_plugins(own)
     except FAILURES as error:
         return DoctorCheck("targets", False, _why(error))
@@ -147,7 +148,7 @@ def _repository(git: Git) -> str:
     top = git.top()
     if top is None:
         raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
-    require_untracked(git.root)
+    require_untracked(git)
     return str(top)
 
 
@@ -195,9 +196,9 @@ def _sessions(root: Path) -> str:
 
 
 def _domains(root: Path) -> str:
-    from memkit.domains.files import load_domains  # costs as much as all else where nobody keeps a domain
+    from memkit.domains.files import store_domains
 
-    return _loaded(lambda: load_domains(root))
+    return _loaded(lambda: store_domains(root, lambda name, domain: ()))
 
 
 def _loaded(load: Callable[[], object]) -> str:

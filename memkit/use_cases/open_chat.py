@@ -66,8 +66,8 @@ def open_chat(
 def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting:
     """Return the setting with the ids that its words stand for, within the bounds of the store."""
     user, settings = setting.user, workspace.settings
+    _check_names(user, setting.session or "", setting.agent_id)  # an id that is made here is a date and four digits
     session = _session(workspace, setting, resume=resume)
-    _check_names(user, session, setting.agent_id)
     if user and setting.name is not None:
         from memkit.use_cases.sessions import require_name
 

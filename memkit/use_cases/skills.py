@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.generate.targets import sheet_targets
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
 from memkit.skills.checks import CheckResult, run_checks
-from memkit.skills.package import files_beside
+from memkit.skills.package import Package, files_beside, open_package
 from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
 from memkit.skills.sheet_import import read_sheet, skill_of
-from memkit.skills.signature import SIGNATURE
+from memkit.skills.signature import SIGNATURE, read_keys, why_not_signed
 from memkit.skills.skill import (
     FOLDER,
     SKILL,
@@ -33,6 +35,9 @@ from memkit.store.layout import checked_name, require_writable_inside, schema_co
 from memkit.store.schema import suggestion
 from memkit.terminal import one_line
 from memkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memkit.lint.package_scan import PackageFinding
 
 # List the skills of a store.
 
@@ -250,3 +255,44 @@ def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatist
         raise NotFound(f"There is no skill {name!r}, and none was run.{suggestion(name, known)}")
     wanted = known if name is None else [name]
     return [statistics(each, workspace.skill_runs.runs(each)) for each in wanted]
+
+
+# Look through a skill that comes from somewhere, before an agent gets it; nothing of it is unpacked or run.
+
+
+@dataclass(frozen=True)
+class SkillScan:
+    """What was found in a package."""
+
+    files: int
+    findings: tuple[PackageFinding, ...]
+
+    @property
+    def flagged(self) -> bool:
+        """Return whether a person must look before an agent gets it."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+
+def scan_skill(place: Path, keys: Path | None = None) -> SkillScan:
+    """Return what in the package at ``place`` a person must look at; no store is needed.
+
+    With ``keys``, a file of public keys, it must be signed by one of them, too.
+
+    Raises:
+        UsageError: There is nothing at the place, it cannot be read, or the file of keys cannot.
+        EnvironmentFault: What verifies signatures is not installed.
+    """
+    from memkit.lint.package_scan import scan_package  # a hundred patterns, which no other verb needs
+
+    known = read_keys(keys) if keys else []
+    package = open_package(place)
+    found = scan_package(package)
+    return SkillScan(len(package.files), (*(_unsigned(package, known) if keys else ()), *found))
+
+
+def _unsigned(package: Package, keys: list[bytes]) -> Iterator[PackageFinding]:
+    why = why_not_signed(package, keys)
+    if why:
+        from memkit.lint.package_scan import PackageFinding
+
+        yield PackageFinding("MKS121", "error", SIGNATURE, 1, f"The skill is not vouched for: {why}")

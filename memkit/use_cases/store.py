@@ -119,7 +119,7 @@ def make_store(
         git.require_identity()
         if outer is not None:
             git.require_quiet()
-            require_untracked(root)
+            require_untracked(git)
         require_private(root)
         _write_all(root, {path: wanted[path] for path in plan.added}, made)
         for change in plan.changed:

@@ -13,8 +13,17 @@ from typing import Any
 import pytest
 from conversations import conversations
 
-from memkit.bench.datasets import BenchQuestion, Dialogue, load_dataset
-from memkit.bench.measure import MEANING, MODES, RECIPES, RECORDS, measure, ranker
+from memkit.bench import (
+    MEANING,
+    MODES,
+    RECIPES,
+    RECORDS,
+    BenchQuestion,
+    Dialogue,
+    load_dataset,
+    measure,
+    ranker,
+)
 from memkit.cli import bench as command
 from memkit.cli.main import run
 from memkit.runtime.memory.tiers.conversation import Recipe, Utterance

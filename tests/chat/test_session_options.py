@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from memkit.cli.main import run
-from memkit.cli.sessions.picker import PAGE, pick
+from memkit.cli.session_picker import PAGE, pick
 from memkit.errors import NegativeAnswer
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.sessions import SessionCard

@@ -13,7 +13,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.cli.output import MEANT
-from memkit.cli.skill.files import _PROFILES
+from memkit.cli.skill import _PROFILES
 from memkit.library import open_store
 from memkit.runtime.memory.interface import Origin
 from memkit.skills.sheet import PROFILES

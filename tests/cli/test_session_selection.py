@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.cli.sessions.picker import Selection
+from memkit.cli.session_picker import Selection
 from memkit.store.sessions import SessionCard
 
 AT = "2026-03-01T10:00:00Z"

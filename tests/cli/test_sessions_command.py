@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.cli.sessions.commands import card_line
+from memkit.cli.sessions import card_line
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import Kept, SessionFile, session_digest

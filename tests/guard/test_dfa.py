@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from test_regex import patterns
 
 from memkit.runtime.guard import dfa
+from memkit.runtime.guard.checks import folded
 from memkit.runtime.guard.dfa import Dfa, required_literals
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.runtime.guard.needs import folded
 from memkit.runtime.guard.regex import compile_regex, parse_regex
 
 texts = st.text(alphabet="ab1 -_.\nAKſıK", max_size=12)

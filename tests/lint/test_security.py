@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
+from memkit.lint.families.exfiltration import SENDS, SENDS_WITH
 from memkit.lint.families.hostile import _KEYWORDS, _ORDERS, _possible_orders, skill_dangers
 from memkit.lint.families.readings import is_order
 from memkit.lint.rules import RULES
@@ -232,3 +233,11 @@ def test_one_pass_finds_the_orders_that_each_text_may_hold(readings: list[str]) 
     for reading, possible in zip(readings, _possible_orders(readings), strict=True):
         may = {(code, order) for code, (_, known) in _ORDERS.items() for order in known if order.may_match(reading)}
         assert may <= set(possible)
+
+
+@given(st.from_regex(SENDS))
+def test_whatever_sends_holds_a_word_that_it_is_looked_for_by(text: str) -> None:
+    """A text with none of the words is not searched, and nothing is missed in it."""
+    sent = [match[0] for match in SENDS.finditer(text)]
+
+    assert sent and all(any(word in found for word in SENDS_WITH) for found in sent)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
-from memkit.runtime.loop.session_context import SessionContext
+from memkit.runtime.loop.virtual_context import SessionContext
 
 
 @dataclass(frozen=True)

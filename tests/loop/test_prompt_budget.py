@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, PromptTooLarge, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
-from memkit.runtime.loop.session_context import SessionContext
 from memkit.runtime.loop.session_tools import SessionTools
+from memkit.runtime.loop.virtual_context import SessionContext
 from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext

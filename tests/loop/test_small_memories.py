@@ -15,9 +15,9 @@ from memkit.runtime.loop.bound import problems, read_arguments
 from memkit.runtime.loop.consent import AGREES, DECLINES, SPOKEN_OF, asks_to_forget, consent_in
 from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
 from memkit.runtime.loop.interface import LoopError
-from memkit.runtime.loop.session_context import SHORTENED, SessionContext
 from memkit.runtime.loop.taint import excerpt, fence
 from memkit.runtime.loop.tasks import EXCERPT, MOST_ERRORS, MOST_STEPS, Episode
+from memkit.runtime.loop.virtual_context import SHORTENED, SessionContext
 
 texts = st.text(max_size=60)
 

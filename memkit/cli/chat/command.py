@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import click
 
@@ -22,13 +22,16 @@ from memkit.cli.chat.conversation import (
     beginning_options,
 )
 from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
+from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
+    GOES_ON,
     Front,
     MemkitCommand,
     diagnostic,
     envelope,
     harmless_json,
     read_pairs,
+    typed_line,
     user_option,
     with_trust,
 )
@@ -42,9 +45,6 @@ from memkit.runtime.loop.taint import with_brought
 from memkit.runtime.memory.record.errors import ArchiveError
 from memkit.terminal import fitted, harmless, one_line
 from memkit.use_cases.open_chat import open_chat
-
-if TYPE_CHECKING:
-    from memkit.cli.chat.editor import Editor
 
 
 @click.command("chat", cls=MemkitCommand)
@@ -274,8 +274,6 @@ def _finish(front: Front, conversation: TerminalConversation, page: Page) -> Non
 
 
 def _converse(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
-    from memkit.cli.chat.editor import open_editor
-
     editor, interrupted = open_editor(conversation), False
     while True:
         text = _read(editor, conversation, page, interrupted, leaving)
@@ -378,3 +376,33 @@ def print_event(event: Event) -> None:
 def _print(line: str) -> None:
     click.echo(line)
     sys.stdout.flush()
+
+
+# How a person types on a terminal: with history, completion and several lines where the terminal can.
+
+
+class Editor(Protocol):
+    """Reads what a person types."""
+
+    def read(self, prompt: str) -> str:
+        """Return the next message; raises ``EOFError`` at the end, ``KeyboardInterrupt`` at Ctrl-C."""
+
+
+class PlainEditor:
+    """Reads lines as the terminal itself edits them."""
+
+    def read(self, prompt: str) -> str:
+        """Return a line, and those that follow it after a backslash."""
+        line = typed_line(prompt)
+        while line.endswith(GOES_ON):
+            line = f"{line.removesuffix(GOES_ON)}\n{typed_line('… ')}"
+        return line
+
+
+def open_editor(conversation: TerminalConversation) -> Editor:
+    """Return the editor that fits the terminal."""
+    if is_able_terminal():
+        from memkit.cli.chat.line_editor import LineEditor
+
+        return LineEditor(conversation)
+    return PlainEditor()

@@ -27,7 +27,6 @@ from memkit.cli.output import (
     forget_typed_ahead,
     typed_line,
 )
-from memkit.cli.trust import STRANGERS
 from memkit.errors import MemkitError, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
@@ -108,7 +107,11 @@ class TerminalConversation:
         """
         if self.user == NOBODY:
             return []
-        notes = [diagnostic("strangers", STRANGERS, severity="info")] if self.workspace.has_strangers() else []
+        notes = []
+        if self.workspace.has_strangers():
+            from memkit.cli.trust import STRANGERS
+
+            notes = [diagnostic("strangers", STRANGERS, severity="info")]
         if asked := self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT):
             count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
             message = f"{count} open about what is remembered of you. /memory shows what it is about."
@@ -371,9 +374,9 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():
-        from memkit.cli.sessions.picker import choose
+        from memkit.cli.session_picker import choose
 
         return choose(cards, front.workspace.clock())
-    from memkit.cli.sessions.picker import pick
+    from memkit.cli.session_picker import pick
 
     return pick(cards, front.workspace.clock())

@@ -20,7 +20,7 @@ from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import JSON, decode_line
 from memkit.runtime.memory.record.record import Record
-from memkit.store.git import HOW_TO_CLEAN, is_tracked
+from memkit.store.git import HOW_TO_CLEAN, Git, is_tracked
 from memkit.store.layout import MANIFEST
 
 _PLACE = "archive/2026-11/writer.jsonl"
@@ -153,7 +153,7 @@ def tampered_lines(root: Path, damage: Iterable[ShardProblem]) -> Iterator[Findi
 
 def tracked_machine_folder(root: Path) -> Iterator[Finding]:
     """Yield that git tracks the machine's folder of the store at ``root``; asked of git each time, and never kept."""
-    if is_tracked(root):
+    if is_tracked(Git(root)):
         message = f"Git tracks {MACHINE}/, which holds sessions in clear text. {HOW_TO_CLEAN}"
         yield Finding("MKA008", message, root / MANIFEST, 1)
 

@@ -13,18 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.domains.files import document_problem, domain_file, load_domain
-from memkit.domains.learned import read_method
-from memkit.domains.proofs import expectation_of, require_domain
 from memkit.errors import MemkitError, NotFound, UsageError
 from memkit.lint.families.policies import MEMORY_TOOLS, named_nowhere, nearest
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit, value_at
-from memkit.runtime.htn.core import Domain, HtnError, Problem
-from memkit.runtime.htn.language.domain import check_domain
+from memkit.runtime.htn.errors import HtnError
 from memkit.store.schema import check, load_schema
 
 if TYPE_CHECKING:
     from memkit.lint.families.dead_ends import Fault
+    from memkit.runtime.htn.core import Domain, Problem
 
 
 _ORIGIN = ("task", "provider", "at")
@@ -46,6 +44,8 @@ def learned_methods(file: Checked) -> Iterator[Finding]:
 
 
 def _entry_rules(file: Checked, entry: Mapping[str, Any], number: int) -> Iterator[Finding]:
+    from memkit.domains.learned import read_method
+
     try:
         read_method(entry)
     except HtnError as error:
@@ -85,6 +85,9 @@ def _domain(name: str, root: Path) -> Domain | NotFound | None:
 
 
 def _unfit_methods(file: Checked, domain: Domain) -> Iterator[Finding]:
+    from memkit.domains.learned import read_method
+    from memkit.runtime.htn.language.domain import check_domain
+
     for number, entry in enumerate(file.data.get("methods") or ()):
         try:
             method = read_method(entry)
@@ -97,6 +100,8 @@ def _unfit_methods(file: Checked, domain: Domain) -> Iterator[Finding]:
 
 
 def _unfit_problem(file: Checked, domain: Domain) -> Iterator[Finding]:
+    from memkit.domains.proofs import expectation_of, require_domain
+
     path = file.source.path
     try:
         problem: Problem = document_problem(file.document, domain)

@@ -32,6 +32,12 @@ SENDS = re.compile(
     rf"|!\[[^\]\n]{{0,200}}\]\(https?://[^)\s]{{1,200}}(?:[?&][\w-]{{1,40}}=|/)(?:\)|\{{|\$|%7b|<|\[)|{URL}[?&][\w-]{{1,40}}=(?:<|\{{|\$|\[)"
 )
 
+SENDS_WITH = (
+    "curl", "wget", "http", "ftp://", "nc", "netcat", "socat", "telnet", "/dev/tcp/", "@", "$", "`", ".post", ".put",
+    "urlopen", "method", "sendbeacon", "gist", "acl", "subdomain",
+)  # fmt: skip
+"""One of these stands in whatever ``SENDS`` finds; most texts have none, and need not be searched."""
+
 _SENDING = re.compile(
     r"\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync"
     r"|attach|embed|put|append|include|encode|smuggle|pass)(?:s|ing)?\s+(?=[\w`'\"~$<.])"
@@ -86,8 +92,8 @@ def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]
 
 def _ways_out(reading: str) -> Iterator[tuple[int, int]]:
     """Yield where something is sent to an address, as a command or in words."""
-    for match in SENDS.finditer(reading):
-        yield match.span()
+    if any(map(reading.__contains__, SENDS_WITH)):
+        yield from (match.span() for match in SENDS.finditer(reading))
     for verb in _SENDING.finditer(reading):
         line = reading.find("\n", verb.end())
         place = _OUTSIDE.search(reading, verb.end(), min(verb.end() + _REACH, len(reading) if line < 0 else line))

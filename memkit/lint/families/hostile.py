@@ -46,7 +46,7 @@ _ORDERS: Mapping[str, tuple[str, tuple[HostileOrder, ...]]] = {
     "MKS112": ("change what decides about its own calls", GOVERNED),
 }
 """By rule, with what most of them order."""
-_KEYWORDS = tuple(dict.fromkeys(word for _, known in _ORDERS.values() for order in known for word in order.words))
+_KEYWORDS = tuple(dict.fromkeys(word for _, known in _ORDERS.values() for order in known for word in order.landmarks))
 _PACKED = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/_-]{24,8000}={0,2})(?![\w+/-])")
 
 _UNPACKED_IS_HOSTILE = re.compile(
@@ -113,12 +113,10 @@ def _possible_orders(readings: Sequence[str]) -> list[list[tuple[str, HostileOrd
     """Return for each text the orders of which a keyword stands in it, found in one pass over all of them."""
     ends = list(accumulate(len(reading) + 1 for reading in readings))
     marks = Landmarks("\n".join(readings), _KEYWORDS, in_words=True)
-    scripts = [number for number, reading in enumerate(readings) if not reading.isascii()]
     possible: list[list[tuple[str, HostileOrder]]] = [[] for _ in readings]
     for code, (_, known) in _ORDERS.items():
         for order in known:
-            having = {bisect_right(ends, place) for place in marks.of(order.words)}
-            for number in having.union(scripts) if order.any_script else having:
+            for number in {bisect_right(ends, place) for place in marks.of(order.landmarks)}:
                 possible[number].append((code, order))
     return possible
 
@@ -133,8 +131,9 @@ def hidden_dangers(document: Document, code: str) -> list[Danger]:
         value = value_at(document.data, path)
         if not isinstance(value, str) or value.isascii():
             continue
-        offsets = document.offsets(path)
-        for start, end, what in invisible_runs(value):
+        runs = list(invisible_runs(value))
+        offsets = document.offsets(path) if runs else []
+        for start, end, what in runs:
             if offsets[start] not in seen:
                 last = _last(document, offsets, end)
                 written.append(Danger(code, f"Invisible once it is read: {what}.", offsets[start], last, path))

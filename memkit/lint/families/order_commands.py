@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from memkit.runtime.memory.gate.landmarks import Words, folded
+
 
 @dataclass(frozen=True)
 class HostileOrder:
@@ -22,17 +24,20 @@ class HostileOrder:
     """What the matched words order, where that is not what most of their rule do."""
     unless: str = ""
     """What makes the matched words ordinary."""
-    any_script: bool = False
-    """Whether other scripts than Latin say it without a keyword."""
 
     def may_match(self, reading: str) -> bool:
         """Return whether one of the keywords stands in a text."""
-        return any(word in reading for word in self.words) or (self.any_script and not reading.isascii())
+        return any(map(reading.__contains__, self.words))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Return the keywords one by one."""
         return tuple(self.keywords.split("|")) if self.keywords != "|" else ("|",)
+
+    @cached_property
+    def landmarks(self) -> Words:
+        """Return the keywords as they stand in a folded text."""
+        return tuple(map(folded, self.words))
 
     @cached_property
     def regex(self) -> re.Pattern[str]:

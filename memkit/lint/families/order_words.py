@@ -4,16 +4,7 @@
 from __future__ import annotations
 
 from memkit.lint.families.order_commands import CHANGE, FOLLOW, URL, WEAKEN, WRITE, HostileOrder
-from memkit.runtime.memory.gate.hostile import CLAUSE, DIRECTIVES, DROP, RULES, WHOSE
-
-_DROPS = (
-    "ignor|disregard|forget|overrid|overrul|bypass|neglect|abandon|follow|obey|set aside|attention|"
-    "delete|skip|discard|instruction|prompt|directive|void|obsolete|superseded|mode|you are now|"
-    "you are no longer|from now on|act as|pretend|behave|roleplay|role-play|respond|jailbr|anything now|"
-    "oubli|olvid|esque|vergeet|verg|missacht|dimentica|negeer|abaikan|command|rules"
-)
-"""What no order to drop instructions does without, in the languages that need no other letters than English."""
-
+from memkit.runtime.memory.gate.hostile import CLAUSE, DIRECTIVES, DROP, NEEDED, RULES, WHOSE
 
 _PERSON = r"(?:user|human|operator|owner|reviewer)"
 _LAPSED = r"(?:void|cancell?ed|revoked|obsolete|null|superseded|invalid|irrelevant|forgotten|gone)"
@@ -25,8 +16,8 @@ _AROUND = r"(?:retry|try|do|run|repeat|use|call|carry on|go on|continue|rename|r
 
 OVERRIDE = (
     *(
-        HostileOrder(_DROPS, order.pattern, any_script=True)
-        for kind, order in DIRECTIVES
+        HostileOrder("|".join(needed), order.pattern)
+        for (kind, order), needed in zip(DIRECTIVES, NEEDED, strict=True)
         if kind in ("override", "role")
     ),
     HostileOrder(

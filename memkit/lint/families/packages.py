@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memkit.lint.interface import Finding, Rule
-from memkit.lint.package_scan import scan_package
-from memkit.skills.package import open_package
 
 _BESIDE = (
     " An agent runs the files of a package as readily as the commands of its text, so `skill scan`, `skill import` and "
@@ -18,6 +16,9 @@ _SKILL = "name: walk\ndescription: Walks the dog.\nwhen_to_use: The dog is at th
 
 def package_findings(folder: Path) -> Iterator[Finding]:
     """Yield what is found in the files beside a skill of a store; what a scan only mentions of a rule is no finding."""
+    from memkit.lint.package_scan import scan_package  # a hundred patterns, for skills with files beside them alone
+    from memkit.skills.package import open_package
+
     for found in scan_package(open_package(folder)):
         if found.severity != "error" and found.code != "MKS118":
             continue

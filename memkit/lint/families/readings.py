@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from memkit.lint.interface import value_at
@@ -72,11 +73,20 @@ def read_text(path: KeyPath, value: str, *, is_told: bool = True) -> Text:
     for place, char in enumerate(value):
         if place in breaks:
             continue
-        for shown in unicodedata.normalize("NFKC", char).casefold().translate(APOSTROPHES):
-            if shown in "\n\t" or "\u0900" <= shown <= "\u0eff" or unicodedata.category(shown) not in _UNSEEN:
-                letters.append(shown)
-                origin.append(place)
+        shown = _letters(char)
+        letters.append(shown)
+        origin += [place] * len(shown)
     return Text(path, value, _latin("".join(letters)), tuple(origin), is_told)
+
+
+@lru_cache(maxsize=4096)
+def _letters(char: str) -> str:
+    """Return what a reader sees of a character, in small letters; nothing of what nobody sees."""
+    return "".join(
+        shown
+        for shown in unicodedata.normalize("NFKC", char).casefold().translate(APOSTROPHES)
+        if shown in "\n\t" or "\u0900" <= shown <= "\u0eff" or unicodedata.category(shown) not in _UNSEEN
+    )
 
 
 def _latin(text: str) -> str:

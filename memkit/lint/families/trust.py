@@ -32,9 +32,10 @@ def manifest_demands(file: Checked) -> Iterator[Finding]:
 
 def skill_demands(file: Checked) -> Iterator[Finding]:
     """Yield the commands that check a valid skill."""
-    if any(skill_findings(file.document, file.name)):
+    data = file.document.data
+    if not isinstance(data, dict) or not data.get("checks") or any(skill_findings(file.document, file.name)):
         return
-    for number, given in enumerate(file.document.data.get("checks") or ()):
+    for number, given in enumerate(data["checks"]):
         if given.get("run"):
             yield _found(file, check_allowance(file.name, given["run"]), ("checks", number, "run"))
 

@@ -7,14 +7,15 @@ Answers are three-valued: a view that cannot read its text answers "unknown", an
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from .interface import JSON, Path, Ternary
-from .needs import EQUAL, INSIDE, PREFIX, SUFFIX, UNKNOWN, Needs, of_all, of_any, of_texts
 
 _SHOWN = 60
 _LISTED = 6
@@ -115,8 +116,13 @@ class Predicate:
     """For a condition on text alone: whether it holds for a text, without the reason."""
     joint: str = ""
     """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
-    needs: Needs = UNKNOWN
-    """What a value has on which it says more than ``NO``."""
+    tells_needs: Callable[[], Needs] = lambda: UNKNOWN
+    """Tells ``needs``, which small sets of policies never ask for."""
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What a value has on which it says more than ``NO``."""
+        return self.tells_needs()
 
     def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
@@ -152,7 +158,9 @@ def any_check(
     def test(value: JSON) -> Ternary:
         return first_of(part.test(value) for part in (asked(value) if asked else parts))
 
-    needs = of_any(part.needs for part in parts)
+    def needs() -> Needs:
+        return of_any(part.needs for part in parts)
+
     return _combined("any", test, " or ".join(part.says for part in parts), path, parts, needs)
 
 
@@ -170,7 +178,9 @@ def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
         state = None if any(outcome.state is None for outcome in outcomes) else True
         return Ternary(state, " and ".join(outcome.reason for outcome in outcomes))
 
-    needs = of_all(part.needs for part in parts)
+    def needs() -> Needs:
+        return of_all(part.needs for part in parts)
+
     return _combined("all", test, " and ".join(part.says for part in parts), path, parts, needs)
 
 
@@ -194,7 +204,7 @@ def surely_check(child: Predicate, path: Path) -> Predicate:
         outcome = child.test(value)
         return outcome if outcome.state else NO
 
-    return _combined("any", test, child.says, path, (child,), child.needs)
+    return _combined("any", test, child.says, path, (child,), lambda: child.needs)
 
 
 def _combined(
@@ -203,7 +213,74 @@ def _combined(
     says: str,
     path: Path,
     parts: tuple[Predicate, ...],
-    needs: Needs = UNKNOWN,
+    needs: Callable[[], Needs] = lambda: UNKNOWN,
 ) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, needs=needs)
+    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, tells_needs=needs)
+
+
+# What a value cannot do without where a condition is to hold: which policies of many are worth asking.
+
+
+EQUAL, PREFIX, SUFFIX, INSIDE, RANGE, PROGRAM, STATEMENT = (
+    "equal",
+    "prefix",
+    "suffix",
+    "inside",
+    "range",
+    "program",
+    "statement",
+)
+
+
+class Need(NamedTuple):
+    """One thing that a value can have."""
+
+    kind: str
+    """How ``text`` stands in the text of the value: the whole of it, at its start or end, or anywhere in any case; a
+    range of numbers; a program that it would run as shell; the first word of a statement that it would run as SQL."""
+    text: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    """Both ends belong to the range; a value that is no number may meet every range."""
+
+
+Needs = frozenset[Need]
+"""Of which a value must meet one; empty where nothing is known, so that the condition is always asked."""
+
+UNKNOWN: Needs = frozenset()
+
+_RARITY = {EQUAL: 60, PROGRAM: 50, STATEMENT: 30, RANGE: 4}
+"""How much a need tells; a part of a text tells as much as it has characters."""
+
+
+def of_texts(kind: str, texts: Iterable[str]) -> Needs:
+    """Return the needs of what wants one of the texts; unknown where one is empty, which every value meets."""
+    found = frozenset(Need(kind, folded(text) if kind == INSIDE else text) for text in texts)
+    return found if all(need.text or kind == EQUAL for need in found) else UNKNOWN
+
+
+def of_any(parts: Iterable[Needs]) -> Needs:
+    """Return the needs of what holds where one of its parts does."""
+    known = list(parts)
+    return frozenset().union(*known) if known and all(known) else UNKNOWN
+
+
+def of_all(parts: Iterable[Needs]) -> Needs:
+    """Return the needs of what holds where all of its parts do: those of the part that says most."""
+    return max(parts, key=telling, default=UNKNOWN)
+
+
+def telling(needs: Needs) -> int:
+    """Return how few values meet the needs, as a number to compare."""
+    return min((_RARITY.get(need.kind) or len(need.text) for need in needs), default=0)
+
+
+_ODD = {0x131: "i", 0x17F: "s", 0x212A: "k"}
+"""The characters beyond ASCII of which ``lower`` or ``upper`` is one letter of it."""
+_FOLDS = {**{code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}, **_ODD}
+
+
+def folded(text: str) -> str:
+    """Return a text in which letters that differ in case alone are the same, as far as they are those of ASCII."""
+    return text.lower() if text.isascii() else text.translate(_FOLDS)

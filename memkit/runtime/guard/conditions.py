@@ -12,9 +12,22 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from .checks import NO, Predicate, any_check, bracketed, first_of, glob_test, has_wildcards, literal_head, shown
+from .checks import (
+    NO,
+    PROGRAM,
+    STATEMENT,
+    Needs,
+    Predicate,
+    any_check,
+    bracketed,
+    first_of,
+    glob_test,
+    has_wildcards,
+    literal_head,
+    of_texts,
+    shown,
+)
 from .interface import JSON, Path, PolicySetError, Ternary, as_list
-from .needs import PROGRAM, STATEMENT, of_texts
 
 if TYPE_CHECKING:
     from .shell import Command, ShellView
@@ -58,7 +71,7 @@ def _reader() -> Callable[[JSON], ShellView | None]:
 def shell_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``shell`` condition."""
     pattern = _read_pattern(data, path)
-    on_command = _compile(pattern)
+    on_command = cache(lambda: _compile(pattern))  # most of those in a set of policies never meet a command
     says = _describe(pattern)
     redirected = ">" in pattern.program
     lowered = [name.lower() for name in pattern.program]
@@ -71,10 +84,11 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
             return NO
         commands = (*view.commands, *view.redirections) if redirected else view.commands
-        found = first_of(on_command(command) for command in commands)
+        judge = on_command()
+        found = first_of(judge(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
-    return Predicate(test, says, path, whole=True, needs=of_texts(PROGRAM, named))
+    return Predicate(test, says, path, whole=True, tells_needs=lambda: of_texts(PROGRAM, named))
 
 
 _MANY = 8
@@ -365,8 +379,10 @@ def sql_check(data: JSON, path: Path) -> Predicate:
         doubt = next((view.doubts[0] for view in views if view.doubts), None)
         return found if found.state or doubt is None else Ternary(None, f"cannot be read as SQL: {doubt}")
 
-    needs = of_texts(STATEMENT, (statement.lower().split()[0] for statement in statements))
-    return Predicate(test, says, path, whole=True, needs=needs)
+    def needs() -> Needs:
+        return of_texts(STATEMENT, (statement.lower().split()[0] for statement in statements))
+
+    return Predicate(test, says, path, whole=True, tells_needs=needs)
 
 
 def _statement_test(statements: Sequence[str], tables: Sequence[str]) -> Callable[[SqlStatement], Ternary]:

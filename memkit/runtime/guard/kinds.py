@@ -163,11 +163,10 @@ _INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "sou
 _BESIDE = frozenset(["args", "arguments", "argv", "params", "parameters"])
 """Arguments that hold the rest of the words where the command is the program alone."""
 _DEEPEST = 6
-_NAMED_CLIENT = re.compile(
+_NAMED_CLIENT = (
     rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})"
     r"(?:[-_](?:cli|generic|command|cmd|exec|run|tool))?$"
 )
-_RUNS_CODE = re.compile(_CODE)
 _INTERPRETERS: Mapping[str, str] = {
     **dict.fromkeys(("py", "python", "python3", "ipython", "jupyter", "notebook"), "python3"),
     **dict.fromkeys(("js", "javascript", "ts", "typescript", "node", "nodejs", "deno"), "node"),
@@ -224,7 +223,7 @@ def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
 @lru_cache(maxsize=1024)
 def _client_of(tool: str) -> str:
     """Return the program that a tool is named after, or nothing."""
-    found = _NAMED_CLIENT.match(tool)
+    found = re.match(_NAMED_CLIENT, tool)
     return found.group(1).lower() if found else ""
 
 
@@ -238,7 +237,7 @@ def _told(client: str, value: JSON) -> JSON:
 @lru_cache(maxsize=1024)
 def _languages_named(tool: str) -> tuple[str, ...]:
     """Return the interpreters of the code that a tool runs; none for a tool that runs none."""
-    if not _RUNS_CODE.search(tool):
+    if not re.search(_CODE, tool):
         return ()
     named = tuple(program for word, program in _INTERPRETERS.items() if word in re.split(r"[^a-z0-9]+", tool.lower()))
     return named or ("python3", "node")

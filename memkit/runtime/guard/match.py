@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .checks import (
+    EQUAL,
+    INSIDE,
     NO,
+    PREFIX,
+    RANGE,
+    Need,
+    Needs,
     Predicate,
     all_check,
     bracketed,
@@ -18,6 +24,8 @@ from .checks import (
     glob_test,
     has_wildcards,
     not_check,
+    of_any,
+    of_texts,
     shown,
     surely_check,
     text_of,
@@ -25,7 +33,6 @@ from .checks import (
 from .conditions import any_condition, shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
 from .kinds import commands_in, kind_condition
-from .needs import EQUAL, INSIDE, PREFIX, RANGE, Need, Needs, of_any, of_texts
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
@@ -73,23 +80,25 @@ def _glob(pattern: JSON, path: Path) -> Predicate:
         return _globs(pattern, path)
     matches = glob_test(_text(pattern, path))
     says = f"like {pattern}" if has_wildcards(pattern) else f"equal to {pattern}"
-    return _text_leaf(matches, says, path, glob_needs(pattern))
+    return _text_leaf(matches, says, path, lambda: glob_needs(pattern))
 
 
 def _globs(patterns: list[JSON], path: Path) -> Predicate:
     tests = [glob_test(_text(pattern, (*path, index))) for index, pattern in enumerate(patterns)]
-    needs = of_any(map(glob_needs, patterns))
-    return _text_leaf(lambda text: any(test(text) for test in tests), f"in {bracketed(patterns)}", path, needs)
+    return _text_leaf(
+        lambda text: any(test(text) for test in tests),
+        f"in {bracketed(patterns)}", path, lambda: of_any(map(glob_needs, patterns)),
+    )  # fmt: skip
 
 
-def _text_leaf(matches: Callable[[str], bool], says: str, path: Path, needs: Needs) -> Predicate:
+def _text_leaf(matches: Callable[[str], bool], says: str, path: Path, needs: Callable[[], Needs]) -> Predicate:
     def test(value: JSON) -> Ternary:
         text = value if isinstance(value, str) else text_of(value)
         if text is None or not matches(text):
             return NO
         return Ternary(True, f"{shown(text)} {says}")
 
-    return Predicate(test, says, path, accepts=matches, needs=needs)
+    return Predicate(test, says, path, accepts=matches, tells_needs=needs)
 
 
 def _text(data: JSON, path: Path) -> str:
@@ -106,14 +115,14 @@ def _scalar(data: JSON, path: Path) -> JSON:
 
 def _equals(data: JSON, path: Path) -> Predicate:
     expected = text_of(_scalar(data, path)) or ""
-    return _text_leaf(expected.__eq__, f"equal to {expected}", path, of_texts(EQUAL, [expected]))
+    return _text_leaf(expected.__eq__, f"equal to {expected}", path, lambda: of_texts(EQUAL, [expected]))
 
 
 def _in(data: JSON, path: Path) -> Predicate:
     if not isinstance(data, list) or not data:
         raise PolicySetError("needs a list of values", path=path)
     members = {text_of(_scalar(item, (*path, index))) or "" for index, item in enumerate(data)}
-    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path, of_texts(EQUAL, members))
+    return _text_leaf(members.__contains__, f"in {bracketed(data)}", path, lambda: of_texts(EQUAL, members))
 
 
 def _prefix(data: JSON, path: Path) -> Predicate:
@@ -121,7 +130,7 @@ def _prefix(data: JSON, path: Path) -> Predicate:
     for prefix in prefixes:
         _text(prefix, path)
     says = f"starts with {bracketed(prefixes)}"
-    return _text_leaf(lambda text: text.startswith(prefixes), says, path, of_texts(PREFIX, prefixes))
+    return _text_leaf(lambda text: text.startswith(prefixes), says, path, lambda: of_texts(PREFIX, prefixes))
 
 
 def _regex(data: JSON, path: Path) -> Predicate:
@@ -129,7 +138,7 @@ def _regex(data: JSON, path: Path) -> Predicate:
         search, needs = _pattern(_text(data, path))
     except PolicySetError as fault:
         raise PolicySetError(fault.message, path=path) from None
-    return _text_leaf(search, f"matches /{shown(data)}/", path, needs)
+    return _text_leaf(search, f"matches /{shown(data)}/", path, lambda: needs)
 
 
 @lru_cache(maxsize=4096)
@@ -142,9 +151,20 @@ def _pattern(pattern: str) -> tuple[Callable[[str], bool], Needs]:
 
 
 def _kind(data: JSON, path: Path) -> Predicate:
-    named = compile_condition(kind_condition(data, path), path)
-    matches = named.accepts or (lambda text: named.on(text).state is True)
-    return _text_leaf(matches, f"of the kind {bracketed(as_list(data))}", path, named.needs)
+    kind_condition(data, path)
+    kinds = tuple(as_list(data))
+
+    def matches(text: str) -> bool:
+        named = _of_kinds(kinds)
+        return named.accepts(text) if named.accepts else named.on(text).state is True
+
+    return _text_leaf(matches, f"of the kind {bracketed(kinds)}", path, lambda: _of_kinds(kinds).needs)
+
+
+@lru_cache(maxsize=64)
+def _of_kinds(kinds: tuple[str, ...]) -> Predicate:
+    """Return the condition on a tool's name, made when the first call is judged: of many patterns, for all policies."""
+    return compile_condition(kind_condition([*kinds], ()), ())
 
 
 def _range(data: JSON, path: Path) -> Predicate:
@@ -160,7 +180,7 @@ def _range(data: JSON, path: Path) -> Predicate:
 
     low = max(bounds.get("min", -math.inf), bounds.get("above", -math.inf))
     high = min(bounds.get("max", math.inf), bounds.get("below", math.inf))
-    return Predicate(test, f"within {says}", path, needs=frozenset([Need(RANGE, low=low, high=high)]))
+    return Predicate(test, f"within {says}", path, tells_needs=lambda: frozenset([Need(RANGE, low=low, high=high)]))
 
 
 def _read_bounds(data: JSON, path: Path) -> dict[str, float]:

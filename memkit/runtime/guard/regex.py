@@ -100,6 +100,7 @@ def in_class(letter: str, char: str) -> bool:
     return found == letter.islower()
 
 
+@lru_cache(maxsize=256)
 def parse_regex(pattern: str, path: Path = ()) -> Node:
     """Return the tree of a pattern; an unsupported construct is an error that names its place."""
     return _Parser(pattern, path).parse()

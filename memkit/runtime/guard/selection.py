@@ -12,10 +12,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from .checks import Predicate, text_of
+from .checks import EQUAL, INSIDE, PREFIX, PROGRAM, RANGE, STATEMENT, SUFFIX, Need, Predicate, folded, telling, text_of
 from .interface import JSON, Call
 from .match import Alternative, Clause, is_searching, number_of, values_under
-from .needs import EQUAL, INSIDE, PREFIX, PROGRAM, RANGE, STATEMENT, SUFFIX, Need, folded, telling
 
 Places = set[int]
 """Numbers of policies in their set."""

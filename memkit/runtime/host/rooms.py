@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Collection, Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,15 +26,18 @@ from ..loop.core import (
     HybridPlanner,
     Persona,
     Proposals,
+    Tools,
     VirtualContextMemory,
 )
+from ..loop.interface import CallKey, Completion, Settle, ToolCall, TurnJournal
+from ..loop.journal import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN, OpenTurn, Resumed
 from ..loop.plan_run import PlanningTools
+from ..loop.taint import excerpt
 from ..loop.tools import working_memory_tool
 from ..memory.archive.reader import unobserved
 from ..memory.log.clone import cache_folder
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .endpoints import OPENAI, Vendor
-from .journal import JournalledTools, account_of
 from .persons import speaker
 from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
@@ -350,3 +355,65 @@ def _searcher(pairs: list[tuple[float, float]], seed_program: str | None = None)
 
     fitness = partial(fitness_mean_squared_error, target=pairs)
     return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
+
+
+# What a session's journal keeps where an SDK decides when a tool runs, and what is told of a turn that was cut off.
+
+
+RESULT = 1000
+"""Characters of a call's result that are told."""
+WANTED = "Outcome unknown: the program was cut off in this call. The user wants it run once more."
+
+
+class JournalledTools(Tools):
+    """For a loop whose SDK decides when a tool runs; the loop of the rooms keeps its calls itself."""
+
+    journal: TurnJournal | None = None
+    """None where somebody else keeps the calls."""
+    _number = 0
+    """Of calls that began in this turn."""
+
+    def __init__(self, *parts: Any, **more: Any) -> None:
+        super().__init__(*parts, **more)
+        self._keeping = threading.Lock()
+
+    def begin_turn(self, user_text: str | None, turn_id: int | None, *, all_said: bool = False) -> None:
+        """Open the books of a new turn."""
+        self._number = 0
+        super().begin_turn(user_text, turn_id, all_said=all_said)
+
+    def carry_out(
+        self, name: str, args: Mapping[str, Any] | str, decision: str, key: CallKey | None = None
+    ) -> tuple[str, bool]:
+        """Run a call between two lines of the journal; it does not begin before the first is on the disk."""
+        if self.journal is None:
+            return super().carry_out(name, args, decision, key)
+        may_repeat = self.may_repeat(name)
+        with self._keeping:  # an SDK may run several calls at a time
+            self._number += 1
+            call = ToolCall(f"call-{self.books.turn_id}-{self._number}", name, args)
+            self.journal.answered(Completion("", (call,)))
+            given = {} if isinstance(args, str) else dict(args)
+            self.journal.started({"id": call.id, "name": name, "args": given}, may_repeat=may_repeat)
+        text, error = super().carry_out(name, args, decision, key)
+        with self._keeping:
+            self.journal.finished(call.id, text, error, may_repeat=may_repeat)
+        return text, error
+
+
+def account_of(turn: OpenTurn, settle: Settle | None) -> str:
+    """Return what is known of a turn and each call in it; a person, where one is there, is asked about the others."""
+    return "\n".join([Resumed(turn).line, f"It began with: {turn.text or '(nobody spoke)'}", *_calls(turn, settle)])
+
+
+def _calls(turn: OpenTurn, settle: Settle | None) -> Iterator[str]:
+    for call in (call for answer in turn.answers for call in answer.tool_calls):
+        given = call.args if isinstance(call.args, str) else json.dumps(dict(call.args), ensure_ascii=False)
+        yield f"- {call.name} {given}: {_outcome(turn, call, settle)}"
+
+
+def _outcome(turn: OpenTurn, call: ToolCall, settle: Settle | None) -> str:
+    if call.id in turn.finished:
+        return excerpt(str(turn.finished[call.id]["result"]), RESULT)
+    answer = settle(call) if settle is not None else None
+    return {DONE: TOLD_DONE, LEAVE: LEFT, RUN: WANTED}.get(answer or "", UNKNOWN)

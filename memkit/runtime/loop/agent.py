@@ -5,8 +5,14 @@ Packer et al., "MemGPT: Towards LLMs as Operating Systems", 2023.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import asyncio
+import contextvars
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Protocol
 
 from .agent_loop import AgentLoop
 from .bound import declared_tools
@@ -15,7 +21,7 @@ from .interface import DeclaredTool, LoopError
 from .plan_run import PlanningTools
 from .planner import as_hybrid
 from .prompt import Persona
-from .reply import AgentResponse
+from .reply import AgentResponse, Event, Listener
 from .session_tools import SessionTools
 from .taint import check_words
 from .tools import Tools
@@ -100,3 +106,118 @@ def _memory_tools(given: Any, config: AgentConfig) -> Any:
     if not hasattr(given, "tools"):
         raise LoopError(f"archival_store is a {type(given).__name__}. Hand in ArchivalStore(path).")
     return given.tools(max_tokens=config.max_tokens, user_id=config.user_id, session_id=config.session_id)
+
+
+# An agent for asynchronous code: the same synchronous core, one turn at a time, in a thread of its own.
+
+
+class Agent(Protocol):
+    """What the edge needs of an agent; ``MemGPTAgent`` is one."""
+
+    def step(self, text: str) -> AgentResponse:
+        """Answer one message."""
+        ...
+
+    def heartbeat(self) -> AgentResponse:
+        """Act without user input."""
+        ...
+
+    def interrupt(self) -> None:
+        """End the running turn as soon as that leaves the session whole; called from another thread."""
+        ...
+
+    def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
+        """Tell ``listen`` of what happens, as long as the block lasts."""
+        ...
+
+
+class AsyncAgent:
+    """Awaits the turns of an agent.
+
+    Turns that are asked for at the same time run one after another, in the order in which they were asked for. A turn
+    that is cancelled ends as if its user had interrupted it: what was said and done until then stays in the session,
+    and the next turn begins when that is so.
+
+    >>> import asyncio
+    >>> async def talk():
+    ...     async with AsyncAgent(MemGPTAgent(llm_client=lambda messages: "It is noon.")) as agent:
+    ...         return [event.kind async for event in agent.stream("What time is it?")]
+    >>> asyncio.run(talk())
+    ['turn_opened', 'recalled', 'model_asked', 'text', 'model_answered', 'turn_closed']
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="agent")
+
+    async def step(self, text: str) -> AgentResponse:
+        """Answer one message of the user."""
+        return await self._turn(lambda: self._agent.step(text))
+
+    async def heartbeat(self) -> AgentResponse:
+        """Act without user input; bounded like any turn."""
+        return await self._turn(self._agent.heartbeat)
+
+    async def stream(self, text: str) -> AsyncIterator[Event]:
+        """Yield what happens in the turn that answers ``text``, from ``turn_opened`` to ``turn_closed``.
+
+        Whoever stops listening cancels the turn. An error of the turn is raised after its last event.
+        """
+        here = asyncio.get_running_loop()
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+        def tell(event: Event) -> None:
+            here.call_soon_threadsafe(events.put_nowait, event)
+
+        turn = asyncio.ensure_future(self._turn(lambda: self._agent.step(text), tell))
+        turn.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await turn
+        finally:
+            turn.cancel()
+            await asyncio.wait([turn])  # until the thread knows; not until it is done
+
+    async def aclose(self) -> None:
+        """Wait until no turn runs any more; the agent takes no further ones."""
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def __aenter__(self) -> AsyncAgent:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _turn(self, work: Callable[[], AgentResponse], tell: Listener | None = None) -> AgentResponse:
+        cancelled = threading.Event()
+
+        def heard(event: Event) -> None:
+            if cancelled.is_set():
+                self._agent.interrupt()
+            elif tell is not None:
+                tell(event)
+
+        def turn() -> AgentResponse:
+            with self._agent.heard_by(heard):
+                return work()
+
+        context = contextvars.copy_context()
+        running: Future[Any] = self._thread.submit(context.run, turn)
+        waiting = asyncio.wrap_future(running)
+        waiting.add_done_callback(_look_at)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            if not running.cancel():
+                cancelled.set()
+                self._agent.interrupt()
+            raise
+
+
+def _look_at(turn: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody waits for any more."""
+    if not turn.cancelled():
+        turn.exception()

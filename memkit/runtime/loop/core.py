@@ -1,8 +1,7 @@
 """The loop room's public names."""
 
-from .agent import MemGPTAgent
+from .agent import AsyncAgent, MemGPTAgent
 from .agent_loop import AgentLoop
-from .asynchronous import AsyncAgent
 from .chores import Chores, Outcome
 from .config import AgentConfig, Host
 from .consent import RecordedConsent

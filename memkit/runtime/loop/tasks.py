@@ -150,7 +150,8 @@ class TaskMemory:
             cited: Ids of the records that its answer cites.
         """
         self.use(cited)
-        verdict = said_to_work(said) if said else None
+        something_tried = self.episode is not None or self.attempt is not None
+        verdict = said_to_work(said) if said and something_tried else None
         if self.episode is not None and said is not None:
             self._note_calls(calls)
         with AnsweredErrors():  # without the user's consent, or past the session's quota, nothing is kept

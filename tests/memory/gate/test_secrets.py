@@ -335,7 +335,9 @@ def test_a_long_text_is_searched_quickly() -> None:
     assert [part for part in parts if not grows_with_its_length(find_secrets, part, 24_000)] == []
 
 
-PIECES = st.text("abcxyz ABZ 0123 ?.,'", max_size=15) | st.sampled_from([*TOKENS.values(), "pin", "password", "key"])
+PIECES = st.text("abcxyz ABZ 0123 ?.,:;'()`", max_size=15) | st.sampled_from(
+    [*TOKENS.values(), "pin", "password", "key", "user", "secret"]
+)
 
 
 @given(st.lists(PIECES, max_size=12))

@@ -157,6 +157,7 @@ WRAPPED = regex(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}(?![A-Za-z0-9+/_-]
 """What may be base64 of some words."""
 URL_SAFE = str.maketrans("-_", "+/")
 
+NOT_ASCII = regex(r"[^\x00-\x7f]")
 ALWAYS_HIDDEN = frozenset(
     "\u200b\u2060\u2061\u2062\u2063\u2064\u206a\u206b\u206c\u206d\u206e\u206f\u180e\u3164\uffa0\u115f\u1160\ufff9\ufffa\ufffb\u2800"
 )
@@ -202,9 +203,7 @@ def hidden_characters(text: str) -> str:
 
 def hidden_places(text: str) -> list[int]:
     """Return where in ``text`` characters stand that hide or rearrange it."""
-    if text.isascii():
-        return []
-    return [place for place, char in enumerate(text) if ord(char) > 127 and _hides(text, place)]
+    return [match.start() for match in NOT_ASCII.finditer(text) if _hides(text, match.start())]
 
 
 def _name(char: str) -> str:

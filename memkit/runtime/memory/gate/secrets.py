@@ -153,11 +153,14 @@ def is_plain(text: str) -> bool:
 def _is_plain(text: str) -> bool:
     if not text.isascii():
         return False
-    pieces = [piece.strip("?!.,'") for piece in text.split()]
-    short = all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces)
+    pieces = [piece.strip("?!.,:;'()`").replace("'", "") for piece in text.split()]
+    if not all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces):
+        return False
+    if text.isalpha() and text.islower():  # "user" tells of a secret and gives none
+        return True
     lowered = text.lower()
     few_digits = sum(map(str.isdigit, text)) <= MOST_PLAIN_DIGITS
-    return short and few_digits and not any(map(lowered.__contains__, _TELLING_OR_SPEAKING))
+    return few_digits and not any(map(lowered.__contains__, _TELLING_OR_SPEAKING))
 
 
 _is_plain_before = lru_cache(maxsize=256)(_is_plain)
@@ -235,17 +238,20 @@ _SHOWN = _Shown()
 
 def _raw_findings(text: str, groups: frozenset[str]) -> Iterator[SecretFinding]:
     from .credentials import CREDENTIAL_WORDS, in_context, is_harmless, shaped
-    from .landmarks import Landmarks, LongWords
+    from .landmarks import Landmarks, LongWords, folded
     from .personal import contacts, personal_numbers
-    from .surroundings import SPOKEN_WORDS, spoken
 
     if SECRET in groups:
-        marks, long_words = Landmarks(text, CREDENTIAL_WORDS + SPOKEN_WORDS), LongWords(text)
+        small, long_words = folded(text), LongWords(text)
         yield from (SecretFinding(*span) for span in shaped(text, long_words))
-        if any(word in marks.folded for word in TELLING):
-            yield from (SecretFinding(*span) for span in in_context(marks))
-        if not text.isascii() or any(word in marks.folded for word in SPEAKING):
-            yield from (SecretFinding(*span) for span in spoken(marks, long_words, is_harmless))
+        tells = any(map(small.__contains__, TELLING))
+        speaks = not text.isascii() or any(map(small.__contains__, SPEAKING))
+        if tells or speaks:
+            from .surroundings import SPOKEN_WORDS, spoken
+
+            marks = Landmarks(text, CREDENTIAL_WORDS + SPOKEN_WORDS)
+            yield from (SecretFinding(*span) for span in in_context(marks) if tells)
+            yield from (SecretFinding(*span) for span in spoken(marks, long_words, is_harmless) if speaks)
     if PERSONAL in groups:
         yield from (SecretFinding(*span, PERSONAL) for span in personal_numbers(text))
     if CONTACT in groups:

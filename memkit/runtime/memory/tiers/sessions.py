@@ -167,7 +167,8 @@ class TurnFiles:
 
 KNOWN = 500
 """Ids of records that a session may still cite; the newest ones."""
-TITLE = ("name", "parent", "agent_id", "started_at")
+STARTED = "started_at"
+TITLE = ("name", "parent", "agent_id", STARTED)
 """What tells one session from another for its user; absent where nobody said it."""
 BESIDE = 4
 """So many lines of a summary before its new ones are searched for secrets again."""
@@ -234,7 +235,8 @@ class SessionFile:
         data |= {"usage": dict(kept.usage)} if kept.usage else {}
         data |= {"taint": list(map(mask, kept.taint))} if kept.taint else {}
         data |= {"drawn": kept.drawn} if kept.drawn else {}
-        data |= {key: mask(value) for key in TITLE if (value := getattr(kept, key)) is not None}
+        told = {key: value for key in TITLE if (value := getattr(kept, key)) is not None}
+        data |= {key: value if key == STARTED else mask(value) for key, value in told.items()}
         if kept.working is not None:
             data["working"] = masked_tree(kept.working)
         if main is not None:

@@ -322,7 +322,7 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
 
     Every file is read and none is run; no store is needed. Exit code 1 when something has to be looked at.
     """
-    from memkit.use_cases.scan_skill import scan_skill
+    from memkit.use_cases.skills import scan_skill
 
     found = scan_skill(path, keys)
     verdict = "flagged" if found.flagged else "clean"

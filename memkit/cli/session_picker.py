@@ -14,7 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.layout.processors import BeforeInput
 
-from memkit.cli.sessions.commands import card_line
+from memkit.cli.sessions import card_line
 from memkit.errors import NegativeAnswer
 from memkit.terminal import harmless
 

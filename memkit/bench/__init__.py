@@ -1,1 +1,0 @@
-"""Measure retrieval on conversations with known answers."""

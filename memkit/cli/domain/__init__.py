@@ -1,1 +1,0 @@
-"""The domain commands, one file each."""

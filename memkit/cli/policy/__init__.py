@@ -1,1 +1,0 @@
-"""``memkit policy``: one family of commands a file."""

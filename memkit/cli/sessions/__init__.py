@@ -1,1 +1,0 @@
-"""``memkit sessions``: the conversations that this machine keeps."""

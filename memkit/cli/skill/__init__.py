@@ -1,1 +1,0 @@
-"""``memkit skill``: procedural memory, one family of commands a file."""
