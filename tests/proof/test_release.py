@@ -114,7 +114,7 @@ def test_what_is_handed_out_is_all_there(dist: Path) -> None:
     bill = json.loads((dist / BILL).read_text(encoding="utf-8"))
     assert bill["bomFormat"] == "CycloneDX" and bill["metadata"]["component"]["name"] == "memkit-agent"
     listed = {one["name"].lower() for one in bill["components"]}
-    assert {"click", "rich", "ruamel.yaml", "tiktoken"} <= listed
+    assert {"click", "gitpython", "rich", "ruamel.yaml", "tiktoken"} <= listed
     assert not {"pip", "pytest", "cyclonedx-bom"} & listed, "only what the wheel brings"
     assert all(one.get("version") for one in bill["components"])
 
