@@ -191,8 +191,11 @@ class GitProcess:
         seconds: float | None,
         inherited: Sequence[int],
     ) -> EndedGit:
-        """Run git and wait for it; before an interrupt or a time-out goes on, git is told to stop and unlock."""
-        import subprocess  # a search needs none
+        """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
+
+        GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here.
+        """
+        import subprocess  # with GitPython, which needs it as well: a search needs neither
 
         child = self._started(arguments, settings, variables, inherited)
         try:
@@ -224,19 +227,22 @@ class GitProcess:
         variables: Mapping[str, str],
         inherited: Sequence[int],
     ) -> subprocess.Popen[bytes]:
+        os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
         require_git()
         import subprocess
 
-        kept = {name: value for name, value in os.environ.items() if not _is_left_behind(name)}
-        try:
-            return subprocess.Popen(
-                ["git", *arguments],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                cwd=self.folder, pass_fds=inherited,
-                env={**kept, **_SET, **self._named, **_configuration(settings), **variables},
-            )  # fmt: skip
-        except OSError as error:
-            raise EnvironmentFault(f"git cannot be started in {self.folder}: {error.strerror or error}.") from None
+        from git.cmd import Git  # costs more than a whole search
+
+        environment = {**_SET, **self._named, **_configuration(settings), **variables}
+        forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
+        handle = Git(str(self.folder)).execute(
+            ["env", *forgotten, "git", *arguments],
+            istream=subprocess.PIPE, as_process=True, env=environment, pass_fds=inherited,
+        )  # fmt: skip
+        child: subprocess.Popen[bytes] | None
+        child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
+        assert child is not None
+        return child
 
 
 def require_git() -> None:
