@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -320,7 +321,10 @@ def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
 def _spelled(digests: Iterable[str]) -> str:
     """Return digests, each once, one behind the other: of a long memory there are tens of millions."""
     numbers = array("Q", (int(digest, 16) for digest in digests))
-    return "".join(f"{number:016x}" for number, _ in groupby(sorted(numbers)))
+    once = array("Q", (number for number, _ in groupby(sorted(numbers))))
+    if sys.byteorder == "little":
+        once.byteswap()
+    return once.tobytes().hex()
 
 
 def _read(digests: str | Iterable[str]) -> Iterable[str]:
