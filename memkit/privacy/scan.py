@@ -392,6 +392,7 @@ NOT_SCANNED = (
     "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
     "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
     "who wrote commits and tags: names of authors are kept, unless they quote a text",
+    "the keyed digests that this clone keeps of what is still to be proven, until it is",
 )
 
 
