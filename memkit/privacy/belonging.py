@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memkit.privacy.filed import Lately
 from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.runtime.memory.record.record import PLACE
@@ -75,7 +76,7 @@ class Belonging:
         self.ids = frozenset(ids)
         self.relinked: Mapping[str, str] = {}
         """Lines of others that stood after one that goes, as they are linked anew."""
-        self._decided: dict[tuple[bytes, bool], bytes] = {}
+        self._rest_of = Lately(self._decide)
 
     def owns(self, data: Mapping[str, Any]) -> bool:
         """Return whether an object of the archive is the person's, or is about a record of theirs."""
@@ -92,7 +93,8 @@ class Belonging:
                 torn line nobody can tell whose they are.
         """
         lines = content.split(b"\n")
-        kept = [rest for line in lines if (rest := self._rest_of(line, torn)) or not line.strip()]
+        rests = ((line, self._rest_of(line, torn)) for line in lines)
+        kept = [line if rest is None else rest for line, rest in rests if rest is None or rest]
         if kept == lines:
             return content
         if not any(line.strip() for line in kept):
@@ -100,19 +102,14 @@ class Belonging:
         # Where the end of the file went, the line before it is the last one and keeps its own end.
         return b"\n".join(kept) + (b"\n" if kept[-1] else b"")
 
-    def _rest_of(self, line: bytes, torn: bool) -> bytes:
-        known = self._decided.get((line, torn))
-        if known is None:
-            known = self._decided[line, torn] = self._decide(line, torn)
-        return known
-
-    def _decide(self, line: bytes, torn: bool) -> bytes:
+    def _decide(self, line: bytes, torn: bool) -> bytes | None:
+        """Return what stays of a line; None where it stays as it is."""
         objects = objects_in(line)
         if not objects:
-            return b"" if self._is_remains(line, torn) else line
+            return b"" if self._is_remains(line, torn) else None
         foreign = [self.relinked.get(text, text) for text, data in objects if not self.owns(data)]
         if foreign == [text for text, _ in objects]:
-            return line
+            return None
         return "".join(foreign).encode("utf-8", "surrogateescape")
 
     def _is_remains(self, line: bytes, torn: bool) -> bool:

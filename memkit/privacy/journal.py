@@ -251,7 +251,7 @@ class Unproven:
     def of(self, digest: str) -> Mapping[str, Any] | None:
         """Return what is owed of the person whom a keyed digest stands for, or None."""
         try:
-            owed = json.loads(self._path(digest).read_bytes())
+            owed = json.loads(self.place(digest).read_bytes())
         except (OSError, ValueError):
             return None
         return owed if isinstance(owed, dict) and owed.get("digest") == digest else None
@@ -260,15 +260,16 @@ class Unproven:
         """Keep what is owed until it is proven."""
         if owed:
             make_user_only(self.folder)
-            write_whole(self._path(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
+            write_whole(self.place(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
 
     def settle(self, digest: str) -> None:
         """Forget what is proven."""
-        self._path(digest).unlink(missing_ok=True)
+        self.place(digest).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
-    def _path(self, digest: str) -> Path:
+    def place(self, digest: str) -> Path:
+        """Return the file of what is owed of one person."""
         return self.folder / f"{digest[:32]}.json"
 
 

@@ -10,11 +10,15 @@ A run that goes on where an earlier one ended has no text left. For it the piece
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain, groupby
 from typing import Any
 from unicodedata import normalize
 
@@ -27,6 +31,7 @@ from memkit.privacy.belonging import (
     relinked_around,
     said,
 )
+from memkit.privacy.filed import FiledLines, set_of
 from memkit.runtime.memory.record.record import is_in_clear
 
 RUN = 16
@@ -66,8 +71,8 @@ class KeptNeedles:
 
     def __init__(self, key: bytes, data: Mapping[str, Any]) -> None:
         self._key = key
-        self.pieces, self.words = set(data["pieces"]), set(data["words"])
-        self.beginnings = frozenset(data["beginnings"])
+        self.pieces, self.words = set(_read(data["pieces"])), set(_read(data["words"]))
+        self.beginnings = frozenset(_read(data["beginnings"]))
         self._digests: dict[str, str] = {}
 
     def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
@@ -108,16 +113,20 @@ class Needles:
         self._said = texts = list(texts)
         self.texts = frozenset(filter(None, map(flat, texts)))
         self.ids = frozenset(id for id in map(flat, ids) if len(id) >= SHORTEST_TEXT)
-        self._beginnings: dict[str, list[str]] = {}
+        self._lengths: dict[str, tuple[int, ...]] = {}
+        """How long the texts are that begin with a run: many may begin alike."""
         for text in self.texts:
-            if len(text) >= RUN:
-                self._beginnings.setdefault(text[:RUN], []).append(text)
-        self.runs = {run for text in self.texts for run in _runs(text)}
+            known = self._lengths.get(text[:RUN], ())
+            if len(text) >= RUN and len(text) not in known:
+                self._lengths[text[:RUN]] = (*known, len(text))
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
-        self.runs |= {run for id in self.ids for run in _runs(id[-DISTINCT_END:])}
+        whole = [self.texts, (id[-DISTINCT_END:] for id in self.ids)]
+        most = len(self.ids) + sum(max(0, len(text) - RUN + 1) for text in self.texts)
+        self.runs = set_of((run for text in chain.from_iterable(whole) for run in _runs(text)), most)
         self.values = {value for text in texts for value in _values(text)} | self.ids
         self.values |= {flat(text) for text in texts if _is_short_text(text)}
-        self._begun = {value[:end] for value in self.values for end in range(1, len(value) + 1)}
+        joined = (value for value in self.values if value not in self.ids or len(value) < RUN)  # an id ends in a run
+        self._begun = {value[:end] for value in joined for end in range(1, len(value) + 1)}
         """How a value may begin: what begins otherwise is not looked at any further."""
         own = set(_words(user_id))
         """The name is looked for by itself, because others may use the word as well."""
@@ -145,12 +154,17 @@ class Needles:
 
     def to_keep(self, key: bytes) -> dict[str, Any]:
         """Return the pieces as ``KeptNeedles`` takes them; of runs those at the beginning of a word are enough."""
-        runs = {run for text in self._said for run, _, _ in _runs_of_words(text)} & self.runs
-        pieces, words = ({_digest(key, piece) for piece in found} for found in (runs | self.values, self.words))
-        begun = {_digest(key, beginning) for text in self._said for beginning in _beginnings(text)}
-        if earlier := self._kept:
-            pieces, words, begun = pieces | earlier.pieces, words | earlier.words, begun | earlier.beginnings
-        return {"pieces": sorted(pieces), "words": sorted(words), "beginnings": sorted(begun)}
+        earlier = self._kept or KeptNeedles(key, {"pieces": (), "words": (), "beginnings": ()})
+        runs = (run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
+        begun = (beginning for text in self._said for beginning in _beginnings(text))
+        kept = {
+            "pieces": (chain(runs, self.values), earlier.pieces),
+            "words": (self.words, earlier.words),
+            "beginnings": (begun, earlier.beginnings),
+        }
+        return {
+            name: _spelled(chain((_digest(key, piece) for piece in found), old)) for name, (found, old) in kept.items()
+        }
 
     def spare_shipped(self, path: str, text: str) -> None:
         """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
@@ -192,7 +206,8 @@ class Needles:
     def repeated_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
         letters = flat(text)
-        return any(whole in letters for run in _runs(letters) for whole in self._beginnings.get(run, ()))
+        begun = ((start, self._lengths.get(run, ())) for start, run in enumerate(_runs(letters)))
+        return any(letters[start : start + length] in self.texts for start, lengths in begun for length in lengths)
 
     def redacted(self, text: str, *, name: bool = True, words: bool = True) -> str:
         """Return ``text`` with every piece replaced.
@@ -218,7 +233,10 @@ class Needles:
 
     def _joined(self, text: str) -> Iterator[tuple[str, int, int]]:
         """Yield what may be a value; most texts hold no word with which one begins."""
-        if self.values and not self._begun.isdisjoint(map(flat, set(_WORD.findall(text)))):
+        if not self.values:
+            return
+        words = set(map(flat, set(_WORD.findall(text))))
+        if not (self._begun.isdisjoint(words) and self.ids.isdisjoint(words)):
             yield from _joined(text, self._begun.__contains__)
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -300,6 +318,20 @@ def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
             yield letters[start : start + RUN], place, places[start + RUN - 1][1] + 1
 
 
+def _spelled(digests: Iterable[str]) -> str:
+    """Return digests, each once, one behind the other: of a long memory there are tens of millions."""
+    numbers = array("Q", (int(digest, 16) for digest in digests))
+    once = array("Q", (number for number, _ in groupby(sorted(numbers))))
+    if sys.byteorder == "little":
+        once.byteswap()
+    return once.tobytes().hex()
+
+
+def _read(digests: str | Iterable[str]) -> Iterable[str]:
+    """Return digests as they were spelled; an erasure begun by an older memkit left a list of them."""
+    return (digests[at : at + 16] for at in range(0, len(digests), 16)) if isinstance(digests, str) else digests
+
+
 def _digest(key: bytes, piece: str) -> str:
     return blake2b(piece.encode("utf-8", "surrogatepass"), key=key, digest_size=8, person=b"memkit needles").hexdigest()
 
@@ -363,46 +395,59 @@ class Census:
     """What their records state, whose return a tombstone bars."""
     told: set[str] = field(default_factory=set)
     """What else speaks of them in lines that go: messages, notes, sections of core memory."""
+    quotes: set[str] = field(default_factory=set)
+    """Ids of others' lines that repeat a whole text of the person's; they are theirs, and stay."""
     in_clear: bool = False
     """Whether a text of theirs was ever written without a seal."""
-    _lines: set[bytes] = field(default_factory=set)
+    lines: FiledLines = field(default_factory=FiledLines)
+    """Everybody's, until nobody asks for them any more."""
 
     def take(self, content: bytes) -> None:
         """Note the lines of a file; which of them belong to the person is decided when all ids are known."""
         if b"user_id" in content:
-            self._lines.update(line for line in content.split(b"\n") if b"user_id" in line)
+            for line in content.split(b"\n"):
+                if b"user_id" in line:
+                    self.lines.add(line)
 
     def close(self) -> Belonging:
         """Return what decides about every line, after counting the person's own."""
-        parsed = [objects for line in self._lines if (objects := [data for _, data in objects_in(line)])]
         user_id = self.subject.user_id
-        own = [data for objects in parsed for data in objects if data.get("user_id") == user_id]
-        records = [data for data in own if "op" not in data and data.get("id")]
-        self.ids = {str(data["id"]) for data in records if self.subject.has(data)}
+        self.ids = {str(data["id"]) for data in self._records() if self.subject.has(data)}
         # What follows one of them, or was drawn from it, goes too, and what was drawn from that.
         grown = 0 if self.subject.called else len(self.ids)
         while len(self.ids) > grown:
             grown = len(self.ids)
-            self.ids |= {str(data["id"]) for data in records if names_any(data, self.ids)}
+            self.ids |= {str(data["id"]) for data in self._records() if names_any(data, self.ids)}
         belonging = Belonging(self.subject, self.ids)
-        counted = [data for objects in parsed for data in objects if belonging.owns(data)]
-        self.events = len({str(data.get("id", data)) for data in counted if "op" in data})
-        self.records = len({str(data.get("id", data)) for data in counted if "op" not in data})
-        for data in counted:
-            self._note(data)
-        touched = {str(data.get("user_id")) for data in counted} - (set() if self.subject.called else {user_id})
-        if touched:  # what others said of the person's records goes out of their chains
-            spelled = (found for line in self._lines for found in objects_in(line))
-            chained = ((text, data) for text, data in spelled if data.get("user_id") in touched)
+        counted: dict[bool, set[str]] = {True: set(), False: set()}
+        touched = set()
+        for _, data in self._objects():
+            if belonging.owns(data):
+                counted["op" in data].add(str(data.get("id", data)))
+                touched.add(str(data.get("user_id")))
+                self._note(data)
+        self.events, self.records = len(counted[True]), len(counted[False])
+        if touched := touched - (set() if self.subject.called else {user_id}):
+            # What others said of the person's records goes out of their chains.
+            chained = ((text, data) for text, data in self._objects() if data.get("user_id") in touched)
             belonging.relinked = relinked_around(chained, belonging.owns, self.key)
         return belonging
 
     def of_others(self, belonging: Belonging) -> Iterator[str]:
         """Yield the lines of everybody else."""
-        for line in self._lines:
-            for text, data in objects_in(line):
-                if not belonging.owns(data):
-                    yield text
+        return (text for text, data in self._objects() if not belonging.owns(data))
+
+    def _objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return (found for line in self.lines for found in objects_in(line))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Yield the user's records; most lines of a store of many users are not even read as JSON."""
+        user_id = self.subject.user_id
+        for line in self.lines:
+            if b"\\" in line or user_id in line.decode("utf-8", "surrogateescape"):
+                for _, data in objects_in(line):
+                    if data.get("user_id") == user_id and "op" not in data and data.get("id"):
+                        yield data
 
     def _note(self, data: Mapping[str, Any]) -> None:
         self.in_clear = self.in_clear or is_in_clear(data)
@@ -437,6 +482,9 @@ def needles_of(
         needles.name_nobody()  # the user stays
     for text in census.of_others(belonging):
         needles.spare(text)
+        if needles.repeated_in(text):
+            census.quotes.add(str(json.loads(text).get("id")))
+    census.lines.close()
     for text in spared:
         needles.spare(text)
     for path, text in shipped.starters.items():

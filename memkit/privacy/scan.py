@@ -23,6 +23,7 @@ from urllib.parse import unquote_to_bytes
 
 from memkit.errors import UsageError
 from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, objects_in, owners_named
+from memkit.privacy.filed import Lately
 from memkit.privacy.needles import REDACTED, RUN, Needles
 from memkit.resources import resource
 from memkit.store.git_process import GitObject, Plumbing, tree_entries
@@ -280,7 +281,7 @@ class Scanner:
 
     def __init__(self, needles: Needles) -> None:
         self.needles = needles
-        self._lines: dict[tuple[bytes, bool], bool] = {}
+        self._found_lately = Lately(self._found_in)
 
     def finds(self, data: bytes, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether ``data`` holds a trace, however it is encoded."""
@@ -338,11 +339,7 @@ class Scanner:
 
     def _line(self, line: bytes, words: WordTraces) -> bool:
         of_others = words is WordTraces.OWN and owners_named(line) - {self.needles.user_id}
-        key = line, words is not WordTraces.NONE and not of_others
-        known = self._lines.get(key)
-        if known is None:
-            known = self._lines[key] = self._found_in(*key)
-        return known
+        return self._found_lately(line, words is not WordTraces.NONE and not of_others)
 
     def _found_in(self, data: bytes, words: bool) -> bool:
         return any(self.needles.found_in(text, words=words) for text in readings(data))
@@ -395,6 +392,7 @@ NOT_SCANNED = (
     "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
     "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
     "who wrote commits and tags: names of authors are kept, unless they quote a text",
+    "the keyed digests that this clone keeps of what is still to be proven, until it is",
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +9,12 @@ from itertools import chain
 from pathlib import Path
 
 from memkit.privacy.belonging import ARCHIVE, Belonging, Subject, holds_lines
+from memkit.privacy.filed import FiledLines
 from memkit.privacy.local_state import LocalState, StateChange
 from memkit.privacy.needles import Census, KeptNeedles, Needles, Shipped, needles_of
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
-from memkit.runtime.memory.log.clone import CACHE, cache_folder
+from memkit.runtime.memory.log.clone import CACHE, cache_folder, state_folder
 from memkit.runtime.memory.log.files import MACHINE
 from memkit.runtime.memory.log.witness import Witness
 from memkit.store.layout import MANIFEST
@@ -30,8 +30,8 @@ class FileChange:
     """One file of the work tree that changes."""
 
     path: Path
-    content: bytes | None
-    """None to remove it."""
+    content: Callable[[], bytes] | None
+    """Makes what it will hold, which of all files together may be more than memory takes; None to remove it."""
 
 
 class Survey:
@@ -47,7 +47,9 @@ class Survey:
         self.stores = [store, *stores_inside(store, self.top)]
         """This one, and those inside of it, such as projects that were generated there."""
         self.states = [LocalState(each, subject) for each in self.stores]
-        self.census = Census(subject, Witness(store).relinking_key)
+        own_state = state_folder(store)
+        lines = FiledLines(own_state if own_state.is_dir() else None)
+        self.census = Census(subject, Witness(store).relinking_key, lines=lines)
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         self.census.take(shipped.served)
@@ -102,12 +104,6 @@ class Survey:
         """Return the files that git knows."""
         entries = self.repository.index() if self.repository else []
         return [self.top / entry.path for entry in entries if entry.mode != "160000"]
-
-    @cached_property
-    def quotes(self) -> list[str]:
-        """Return the ids of others' lines that repeat a whole text of the person's; they are theirs, and stay."""
-        lines = self.census.of_others(self.belonging)
-        return sorted(str(json.loads(line).get("id")) for line in lines if self.needles.repeated_in(line))
 
     @cached_property
     def quoting(self) -> list[str]:
@@ -180,7 +176,7 @@ class Survey:
         if new_path != path or is_gone:
             yield FileChange(path, None)
         if not is_gone:
-            yield FileChange(new_path, rest)
+            yield FileChange(new_path, lambda: self.remainder.content(path.read_bytes(), relative))
 
 
 def stores_inside(store: Path, top: Path) -> list[Path]:

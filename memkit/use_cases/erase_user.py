@@ -157,7 +157,7 @@ def erase_user(
         assert key is not None
         rebuilt: Rebuilt | None = None
         owed: Mapping[str, Any] = _owes(survey, key, earlier)
-        if not survey.is_empty() or any(place.traces for place in _scan(survey)):
+        if not survey.is_empty() or any(place.traces for place in _scan(survey, owed)):
             rebuilt, owed = _change(workspace, survey, key, owed, was_sealed=plan.was_sealed)
         if about is None:
             workspace.keys.destroy(user)
@@ -274,7 +274,7 @@ def _plan(survey: Survey, *, only_key: bool) -> ErasurePlan:
     is_part = bool(survey.subject.called)
     plan = ErasurePlan(
         survey.user_id, survey.removed(), told=survey.told(),
-        quotes=() if is_part else tuple(survey.quotes), quoting=tuple(survey.quoting),
+        quotes=() if is_part else tuple(sorted(survey.census.quotes)), quoting=tuple(survey.quoting),
         was_sealed=only_key and not (survey.census.in_clear or survey.redacts_files),
     )  # fmt: skip
     if repository is None:
@@ -327,7 +327,7 @@ def _change(
         }  # fmt: skip
         wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
         replacements = [
-            (path, None if content is None else journal.stage(number, content, like=path))
+            (path, None if content is None else journal.stage(number, _made(content), like=path))
             for number, (path, content) in enumerate(wanted)
         ]
         journal.commit(journal.meant(top, replacements, owed))
@@ -350,19 +350,27 @@ def _change(
     return rebuilt, owed
 
 
+Content = bytes | Callable[[], bytes] | None
+"""Of a file, as it will be; None where there will be none."""
+
+
+def _made(content: Content) -> bytes:
+    return content() if callable(content) else content or b""
+
+
 def _with_tombstones(
     workspace: Workspace, changes: Sequence[FileChange], writer: str, lines: bytes
-) -> list[tuple[Path, bytes | None]]:
+) -> list[tuple[Path, Content]]:
     """Return the changes with the tombstones at the end of this clone's shard."""
-    wanted = {change.path: change.content for change in changes}
+    wanted: dict[Path, Content] = {change.path: change.content for change in changes}
     if lines:
         shard = _open_shard(workspace, writer, len(lines))
-        present = wanted[shard] if shard in wanted else shard.read_bytes() if shard.exists() else b""
-        wanted[shard] = (present or b"") + lines
+        present = _made(wanted[shard]) if shard in wanted else shard.read_bytes() if shard.exists() else b""
+        wanted[shard] = present + lines
     links = set[str]()
     for change in changes:
         if holds_lines(change.path.name) and change.path.is_file():
-            links |= _links_in(change.path.read_bytes()) - _links_in(change.content or b"")
+            links |= _links_in(change.path.read_bytes()) - _links_in(_made(change.content))
     wanted |= heads_without(workspace.root, links)
     for path in wanted:
         require_writable_inside(workspace.root, path)
@@ -389,7 +397,8 @@ def _proven(
 ) -> Erasure:  # fmt: skip
     """Scan every place again, write the certificate, and keep what a later run needs unless all is proven."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
-    scanned = [*_scan(survey), *_scan_server(workspace, survey)]
+    workspace.archive.drop_index()  # made anew from what is left; among digests of a million values stands any word
+    scanned = [*_scan(survey, owed), *_scan_server(workspace, survey)]
     sealed_copies = tuple(plan.remotes) if owed.get("went_with_key") else ()
     unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey), *_left_to_server(workspace)]
     for project in plan.projects:
@@ -457,12 +466,13 @@ def _left_elsewhere(survey: Survey) -> Iterator[Mapping[str, str]]:
             yield {"place": f"{path}, {what}", "owner": "whoever keeps it: take the person out, or delete it"}
 
 
-def _scan(survey: Survey) -> Iterator[Place]:
+def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
     scanner = Scanner(survey.needles)
     store, repository = survey.store, survey.repository
     yield scanner.files(Place("working tree"), survey.top, survey.files(), survey.is_own)
     # Where was exported to is said with the exports; it may name the person as long as they are there.
-    without = [cache_folder(store), WrittenPlaces(store).file]
+    # What is owed is keyed digests of what is looked for: of a long memory so many that words stand there by chance.
+    without = [cache_folder(store), WrittenPlaces(store).file, Unproven(store).place(owed["digest"])]
     yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=without))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
     if repository:

@@ -340,7 +340,7 @@ class ArchivalStore(ArchiveReader):
         from ..record.lines import encode_line
 
         with self._reading():
-            chains, tails, written = self._index.catalogue.chains, dict[str, bytes](), b""
+            chains, tails, written = self._index.catalogue.chains, dict[str, bytes](), bytearray()
             writer = getattr(self._log, "writer", "memory")
             writer += BESIDE_UNLINKED if chains.holds_unlinked(writer) else ""
             for data in lines:
@@ -349,7 +349,7 @@ class ArchivalStore(ArchiveReader):
                 placed, link = linked(data, parent, key=chains.key_for(writer))
                 tails[owner] = link.own
                 written += encode_line(placed)
-        return writer, written
+        return writer, bytes(written)
 
     def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""

@@ -302,7 +302,7 @@ class WordIndex:
         """
         if len(self._usual) > MOST_USUAL:
             self._usual.clear()
-        fresh = {one for term in terms for one in spellings(term)} - self._usual.keys()
+        fresh = {one for term in terms for one in spellings(term) if one not in self._usual}
         self._usual |= dict.fromkeys(fresh, 0) | self.frequencies(fresh)
         usual = {term: sum(map(self._usual.__getitem__, spellings(term))) for term in terms}
         ordered = sorted(terms, key=lambda term: (usual[term], -len(term)))
