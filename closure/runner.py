@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from closure import environments, servers
 from closure.interface import CannotError
@@ -57,6 +59,8 @@ class Plan:
     """Only the cells of these ids, where there are any."""
     data: Path | None = None
     """Where data sets lie that whoever runs it has fetched."""
+    until: float = float("inf")
+    """The moment, by ``time.monotonic``, after which nothing more is asked."""
 
     def command_of(self, cell: str) -> str:
         """Return the command that repeats one cell."""
@@ -73,6 +77,7 @@ class Kept:
         if fresh:
             self._path.unlink(missing_ok=True)
         self._lock = threading.Lock()
+        self._note({"begins": now()})
         self._sources = {
             (system.name, suite.name): _digest_of_sources(system, suite.name)
             for system in plan.systems for suite in plan.suites
@@ -97,9 +102,16 @@ class Kept:
     def add(self, cell: Cell, manners: Manners) -> None:
         """Keep an answer, and where the system wanted to go until then."""
         seen = [manners.asked, manners.outside]
-        row = {**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen}
+        self._note({**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen})
+
+    def _note(self, row: Mapping[str, Any]) -> None:
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+
+    def begins(self) -> list[str]:
+        """Return when the run was begun and gone on with."""
+        lines = self._path.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["begins"] for line in lines if line.startswith('{"begins"')]
 
     def finish(self) -> None:
         """Forget them: the run is whole, and the next one begins anew."""
@@ -130,6 +142,15 @@ def _digest_of_sources(system: System, suite: str) -> str:
     return found.hexdigest()[:16]
 
 
+LONG = ("poisoning", "crash", "cost")
+UNASKED = "not asked: the time of the run was over; the command asks it"
+
+
+def now() -> str:
+    """Return the time, in minutes."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+
+
 def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell]:
     """Return every cell of the plan, in the order of systems and suites."""
     manners = {system.name: Manners() for system in plan.systems}
@@ -138,7 +159,7 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     def ask(system: System, suite: Suite) -> list[Cell]:
         cells = []
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
-            if kept and cell.id not in known:
+            if kept and cell.id not in known and cell.reason != UNASKED:
                 kept.add(cell, manners[system.name])
             cells.append(cell)
             tell(f"{cell.result:8}{cell.id}: {cell.reason}")
@@ -146,8 +167,11 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
 
     done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
-        asked = [(one, pool.submit(ask, one, suite)) for one in plan.systems for suite in plan.suites]
-        for system, cells in asked:
+        # A run whose time is over has asked everybody what is asked soonest.
+        suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
+        asked = [(one, suite, pool.submit(ask, one, suite)) for suite in suites for one in plan.systems]
+        order = [suite.name for suite in plan.suites]
+        for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
             done[system.name] += cells.result()
     for system in plan.systems:
         done[system.name] += _environment(system, plan, manners[system.name])
@@ -165,7 +189,10 @@ def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell
         return
     for case in wanted:
         cell = _cell(plan, system, suite.name, case.id)
-        yield known[cell.id] if cell.id in known else _asked(cell, case, system, plan, manners)
+        if cell.id not in known and time.monotonic() > plan.until:
+            yield replace(cell, reason=UNASKED)
+        else:
+            yield known.get(cell.id) or _asked(cell, case, system, plan, manners)
 
 
 def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]:

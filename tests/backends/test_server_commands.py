@@ -263,7 +263,7 @@ def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url
 def test_a_database_that_was_set_back_with_the_folder_is_said(
     memkit: Memkit, store: Path, url: str, owner: str, tmp_path: Path
 ) -> None:
-    """An older copy of folder and tables together lacks a line that this clone knows to have written, until accepted."""
+    """An older copy of folder and tables together lacks the newest line of this clone: said, until it is accepted."""
     tables = ("lines", "chains", "changes")
     remembered(memkit)
     assert move(memkit, url)[0] == 0
