@@ -22,7 +22,7 @@ from typing import Any
 
 from closure import environments, servers
 from closure.interface import CannotError
-from closure.subject import Subject, SystemFailedError
+from closure.subject import Subject, SystemFailedError, on_this_machine
 from closure.systems import System
 from closure.trial import Case, Suite, Trial, Verdict
 from tests.proof.enclosure import is_possible
@@ -281,7 +281,7 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
     @contextmanager
     def opened() -> Iterator[Subject]:
         with Subject(system.adapter, python, dict(variables)) as subject:
-            subject.patience = float("inf") if system.is_ours else began + PATIENCE - time.monotonic()
+            subject.patience = float("inf") if system.is_ours else began + on_this_machine(PATIENCE) - time.monotonic()
             yield subject
         manners.note(subject.asked, subject.outside)
 
