@@ -36,7 +36,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"There is no cell {', '.join(sorted(unknown))}; closure/report.json names all.", file=sys.stderr)
         return 2
     if kept and not options.suite:
-        runs, whole = _beside(report.run_of(plan, kept, found), found, systems, options.out / "report.json")
+        run_now = report.run_of(plan, kept, found)
+        runs, whole = report.beside(run_now, found, options.out / "report.json", list(systems))
         report.write(runs, whole, systems, suites, options.out)
         if not any(cell.reason == UNASKED for cell in found):
             kept.finish()
@@ -47,18 +48,6 @@ def _is_asked(system: System, options: argparse.Namespace) -> bool:
     if options.memkit:
         return system.is_ours or system.is_control
     return not options.system or system.name in options.system
-
-
-def _beside(
-    run: report.Run, found: list[Cell], systems: dict[str, System], path: Path
-) -> tuple[list[report.Run], list[Cell]]:
-    """Return the new cells and their run, and of systems that were not asked those that stand in the report."""
-    new = {cell.system for cell in found}
-    kept = [cell for cell in report.read(path) if cell.system in systems and cell.system not in new]
-    before = [one.without(new) for one in report.read_runs(path)]
-    order = list(systems)
-    cells = sorted([*found, *kept], key=lambda cell: order.index(cell.system))
-    return [run, *(one for one in before if one.systems)], cells
 
 
 def _ended(cells: Sequence[Cell], systems: dict[str, System], owned: frozenset[str]) -> int:

@@ -43,22 +43,15 @@ class Run:
     seed: int
     share: float
     jobs: int
-    unasked: int
-    """Cells for which its time did not last."""
-    systems: tuple[str, ...]
 
-    def without(self, systems: Collection[str]) -> Run:
-        """Return the run as it stands beside a newer one of some of its systems."""
-        return replace(self, systems=tuple(name for name in self.systems if name not in systems))
-
-    def told(self, everybody: Collection[str]) -> str:
-        """Return it in a sentence."""
-        whom = "every system" if set(self.systems) == set(everybody) else ", ".join(self.systems)
+    def told(self, cells: Iterable[Cell], systems: Collection[str]) -> str:
+        """Return it in a sentence, with how many of the cells it asked."""
+        asked = [cell for cell in cells if cell.run == self.begins[0]]
+        names = list(dict.fromkeys(cell.system for cell in asked))
+        whom = "every system" if set(names) == set(systems) else ", ".join(names)
         more = f", gone on with {', '.join(self.begins[1:])}" if self.begins[1:] else ""
-        ended = f"{self.begins[0]} to {self.ended} UTC{more}; commit {self.commit}"
         how = f"seed {self.seed}, share {self.share:g}, {self.jobs} side by side, {self.machine}"
-        unasked = f"; its time did not last for {self.unasked} cells, which say so" if self.unasked else ""
-        return f"{ended}; {whom}; {how}{unasked}."
+        return f"{self.begins[0]} to {self.ended} UTC{more}; commit {self.commit}; {how}; {len(asked)} rows, of {whom}."
 
 
 def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
@@ -66,10 +59,25 @@ def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
     asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
     commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     machine = f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} processors"
-    unasked = sum(cell.reason == UNASKED for cell in cells)
-    systems = tuple(system.name for system in plan.systems)
-    begins = tuple(kept.begins())
-    return Run(begins, now(), commit, machine, plan.seed, plan.share, plan.jobs, unasked, systems)
+    return Run(tuple(kept.begins()), now(), commit, machine, plan.seed, plan.share, plan.jobs)
+
+
+def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) -> tuple[list[Run], list[Cell]]:
+    """Return runs and rows with those of a new run, which does not take the place of what it did not ask.
+
+    Args:
+        run: The new run.
+        found: Its cells.
+        path: The report as it is.
+        order: The systems by name.
+    """
+    before = {cell.id: cell for cell in read(path) if cell.system in order}
+    new = [before.get(cell.id, cell) if cell.reason == UNASKED else replace(cell, run=run.begins[0]) for cell in found]
+    systems = {cell.system for cell in found}
+    cells = [*new, *(cell for cell in before.values() if cell.system not in systems)]
+    named = {cell.run for cell in cells}
+    runs = [one for one in (run, *read_runs(path)) if one.begins[0] in named]
+    return runs, sorted(cells, key=lambda cell: order.index(cell.system))
 
 
 def write(
@@ -97,14 +105,14 @@ def read(path: Path) -> list[Cell]:
 def read_runs(path: Path) -> list[Run]:
     """Return the runs of a report, none where there is no file."""
     found = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
-    return [Run(**{**run, "begins": tuple(run["begins"]), "systems": tuple(run["systems"])}) for run in found]
+    return [Run(**{**run, "begins": tuple(run["begins"])}) for run in found]
 
 
 def markdown(
     runs: Sequence[Run], cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]
 ) -> str:
     """Return the report: how it was made, where memkit loses, the sums, the systems, then every cell."""
-    made = ["## How it was made\n", *(f"- {run.told(systems)}" for run in runs), ""]
+    made = ["## How it was made\n", *(f"- {run.told(cells, systems)}" for run in runs), ""]
     parts = [HEAD, *made, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
     for suite in suites.values():
         parts += _suite(cells, suite, systems)

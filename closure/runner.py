@@ -44,6 +44,8 @@ class Cell:
     reason: str
     command: str
     """What repeats this answer alone."""
+    run: str = ""
+    """When the run began that asked it, which the report tells more of."""
 
 
 @dataclass(frozen=True)
@@ -156,13 +158,17 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     manners = {system.name: Manners() for system in plan.systems}
     known = kept.cells(manners) if kept else {}
 
+    stopped = threading.Event()
+
     def ask(system: System, suite: Suite) -> list[Cell]:
-        cells = []
+        cells: list[Cell] = []
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
             if kept and cell.id not in known and cell.reason != UNASKED:
                 kept.add(cell, manners[system.name])
             cells.append(cell)
             tell(f"{cell.result:8}{cell.id}: {cell.reason}")
+            if stopped.is_set():
+                break
         return cells
 
     done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}
@@ -171,8 +177,13 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
         suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
         asked = [(one, suite, pool.submit(ask, one, suite)) for suite in suites for one in plan.systems]
         order = [suite.name for suite in plan.suites]
-        for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
-            done[system.name] += cells.result()
+        try:
+            for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
+                done[system.name] += cells.result()
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for system in plan.systems:
         done[system.name] += _environment(system, plan, manners[system.name])
     return [cell for system in plan.systems for cell in done[system.name]]
@@ -185,20 +196,25 @@ def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell
         if (not case.only or system.name in case.only)
         and (not plan.cases or f"{system.name}/{suite.name}/{case.id}" in plan.cases)
     ]  # fmt: skip
-    if not wanted or manners.absence(system):
-        return
     for case in wanted:
         cell = _cell(plan, system, suite.name, case.id)
-        if cell.id not in known and time.monotonic() > plan.until:
+        if cell.id in known:
+            yield known[cell.id]
+        elif time.monotonic() > plan.until:
             yield replace(cell, reason=UNASKED)
+        elif manners.absence(system):
+            return
         else:
-            yield known.get(cell.id) or _asked(cell, case, system, plan, manners)
+            yield _asked(cell, case, system, plan, manners)
 
 
 def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]:
     """Yield how a system was set up and where it went, or why it is not run here."""
     here = _cell(plan, system, "environment", "set-up")
     if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
+        return
+    if time.monotonic() > plan.until and not manners.is_looked_at:
+        yield replace(here, reason=UNASKED)
         return
     if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")
@@ -216,6 +232,11 @@ class Manners:
         self.outside: list[str] = []
         self._absence: str | None = None
         self._lock = threading.Lock()
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Return whether somebody asked already whether it runs here."""
+        return self._absence is not None
 
     def absence(self, system: System) -> str:
         """Return why a system is not run here, nothing where it is; looked at once."""
