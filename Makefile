@@ -33,7 +33,7 @@ rivals: $(STAMPS)/prove ## Let other tools write the files that memkit imports, 
 	$(BIN)/python -m pytest -m rivals tests/proof -n 2 --timeout 900
 
 closure: $(STAMPS)/closure ## Put the same questions to memkit and to other memories, each installed apart; write the report
-	$(BIN)/python -m closure --share $(or $(SHARE),1)
+	$(BIN)/python -m closure --share $(or $(SHARE),1) --minutes $(or $(MINUTES),inf)
 
 closure-memkit: $(STAMPS)/closure ## The same for memkit's columns alone, with a tenth of the counts
 	$(BIN)/python -m closure --memkit --jobs 3 --share $(or $(SHARE),0.1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from closure import report
-from closure.runner import FAIL, Cell, Kept, Plan, faults, run
+from closure.runner import FAIL, UNASKED, Cell, Kept, Plan, faults, run
 from closure.suites import load_suites
 from closure.systems import System, load_systems
 
@@ -24,7 +25,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if cells:
         chosen = [system for system in systems.values() if any(cell.startswith(f"{system.name}/") for cell in cells)]
     asked = [suite for name, suite in suites.items() if not options.suite or name in options.suite]
-    plan = Plan(chosen, asked, options.seed, options.share, options.jobs, cells, options.gatemem)
+    until = time.monotonic() + 60 * options.minutes
+    plan = Plan(chosen, asked, options.seed, options.share, options.jobs, cells, options.gatemem, until)
     print(f"seed {plan.seed}, share {plan.share:g}", file=sys.stderr)
     owned = frozenset(cell.id for cell in report.read(ROOT / "closure" / "report.json") if cell.result == FAIL)
     kept = None if cells else Kept(plan, options.fresh)
@@ -34,9 +36,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"There is no cell {', '.join(sorted(unknown))}; closure/report.json names all.", file=sys.stderr)
         return 2
     if kept and not options.suite:
-        whole = _beside(found, systems, options.out / "report.json")
-        report.write(whole, systems, suites, options.out)
-        kept.finish()
+        run_now = report.run_of(plan, kept, found)
+        runs, whole = report.beside(run_now, found, options.out / "report.json", list(systems))
+        report.write(runs, whole, systems, suites, options.out)
+        if not any(cell.reason == UNASKED for cell in found):
+            kept.finish()
     return _ended(found, systems, owned)
 
 
@@ -44,14 +48,6 @@ def _is_asked(system: System, options: argparse.Namespace) -> bool:
     if options.memkit:
         return system.is_ours or system.is_control
     return not options.system or system.name in options.system
-
-
-def _beside(found: list[Cell], systems: dict[str, System], path: Path) -> list[Cell]:
-    """Return the new cells, and of systems that were not asked those that stand in the report."""
-    new = {cell.system for cell in found}
-    kept = [cell for cell in report.read(path) if cell.system in systems and cell.system not in new]
-    order = list(systems)
-    return sorted([*found, *kept], key=lambda cell: order.index(cell.system))
 
 
 def _ended(cells: Sequence[Cell], systems: dict[str, System], owned: frozenset[str]) -> int:
@@ -62,6 +58,10 @@ def _ended(cells: Sequence[Cell], systems: dict[str, System], owned: frozenset[s
     for cell in lost:
         known = ", as the report says" if cell.id in owned else ""
         print(f"memkit fails {cell.id}{known}: {cell.reason}. Repeat it: {cell.command}", file=sys.stderr)
+    if unasked := sum(cell.reason == UNASKED for cell in cells):
+        print(
+            f"{unasked} cells were not asked: the time was over. The same command goes on with them.", file=sys.stderr
+        )
     return 2 if faults(cells) else 1 if any(cell.id not in owned for cell in lost) else 0
 
 
@@ -80,6 +80,9 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
     parser.add_argument("--seed", type=int, default=1, help="what the generated texts and kills are drawn from; 1")
     parser.add_argument("--share", type=float, default=1.0, help="how much of the counts: 1 is all of them")
     parser.add_argument("--jobs", type=int, default=2, help="pieces of work side by side; 2")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="ask nothing more after so long; the next run goes on"
+    )
     parser.add_argument("--fresh", action="store_true", help="ask everything again, whatever a cut-off run answered")
     parser.add_argument(
         "--gatemem", type=Path, metavar="FOLDER", help="GateMem's bench/data, fetched by you, to ask its checkpoints"

@@ -30,7 +30,8 @@ def python_of(packages: list[str], python: str = "") -> Path:
     """
     if not packages:
         return Path(sys.executable)
-    interpreter = sys.executable if not python else _newer(python)
+    # Not the link to it in an environment of ours: every checkout has the same use of what is made.
+    interpreter = os.path.realpath(sys.executable) if not python else _newer(python)
     name = hashlib.sha256("\n".join([interpreter, *packages]).encode()).hexdigest()[:16]
     kept = folder() / "environments" / name
     kept.parent.mkdir(parents=True, exist_ok=True)

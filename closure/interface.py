@@ -106,3 +106,5 @@ class Memory:
 
     entries: tuple[str, ...] = ("user",)
     """The ways by which text of strangers comes in; ``("user",)`` where the system has one way for all."""
+    keeps_files: bool = True
+    """Whether what it holds lies on a disk at all."""

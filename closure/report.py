@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+import os
+import platform
+import subprocess
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from closure.runner import FAIL, PASS, SKIPPED, Cell
+from closure.runner import FAIL, PASS, SKIPPED, UNASKED, Cell, Kept, Plan, now
 from closure.systems import System
 from closure.trial import Suite
 
@@ -28,11 +31,67 @@ thrown out.
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def write(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite], folder: Path) -> None:
+@dataclass(frozen=True)
+class Run:
+    """When and how rows were made."""
+
+    begins: tuple[str, ...]
+    """When it was begun, and each time that it was gone on with."""
+    ended: str
+    commit: str
+    machine: str
+    seed: int
+    share: float
+    jobs: int
+
+    def told(self, cells: Iterable[Cell], systems: Collection[str]) -> str:
+        """Return it in a sentence, with how many of the cells it asked."""
+        asked = [cell for cell in cells if cell.run == self.begins[0]]
+        names = list(dict.fromkeys(cell.system for cell in asked))
+        whom = "every system" if set(names) == set(systems) else ", ".join(names)
+        more = f", gone on with {', '.join(self.begins[1:])}" if self.begins[1:] else ""
+        how = f"seed {self.seed}, share {self.share:g}, {self.jobs} side by side, {self.machine}"
+        return f"{self.begins[0]} to {self.ended} UTC{more}; commit {self.commit}; {how}; {len(asked)} rows, of {whom}."
+
+
+def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
+    """Return how the cells of a run that ends now were made."""
+    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    machine = f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} processors"
+    return Run(tuple(kept.begins()), now(), commit, machine, plan.seed, plan.share, plan.jobs)
+
+
+def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) -> tuple[list[Run], list[Cell]]:
+    """Return runs and rows with those of a new run, which does not take the place of what it did not ask.
+
+    Args:
+        run: The new run.
+        found: Its cells.
+        path: The report as it is.
+        order: The systems by name.
+    """
+    before = {cell.id: cell for cell in read(path) if cell.system in order}
+    new = [before.get(cell.id, cell) if cell.reason == UNASKED else replace(cell, run=run.begins[0]) for cell in found]
+    systems = {cell.system for cell in found}
+    cells = [*new, *(cell for cell in before.values() if cell.system not in systems)]
+    named = {cell.run for cell in cells}
+    runs = [one for one in (run, *read_runs(path)) if one.begins[0] in named]
+    return runs, sorted(cells, key=lambda cell: order.index(cell.system))
+
+
+def write(
+    runs: Sequence[Run],
+    cells: Sequence[Cell],
+    systems: Mapping[str, System],
+    suites: Mapping[str, Suite],
+    folder: Path,
+) -> None:
     """Write ``report.json`` and ``report.html`` in ``folder``, and the text beside them, or as ``docs/closure.md``."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = json.dumps([asdict(cell) for cell in cells], indent=1, ensure_ascii=False)
-    text = markdown(cells, systems, suites)
+    whole = {"runs": [asdict(run) for run in runs], "rows": [asdict(cell) for cell in cells]}
+    rows = json.dumps(whole, indent=1, ensure_ascii=False)
+    text = markdown(runs, cells, systems, suites)
     pages = ROOT / "docs" / "closure.md" if folder.resolve() == ROOT / "closure" else folder / "report.md"
     for path, content in ((folder / "report.json", f"{rows}\n"), (pages, text), (folder / "report.html", page(text))):
         path.write_text(content, encoding="utf-8")
@@ -40,12 +99,21 @@ def write(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[
 
 def read(path: Path) -> list[Cell]:
     """Return the rows of a report, none where there is no file."""
-    return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]] if path.exists() else []
 
 
-def markdown(cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]) -> str:
-    """Return the report: where memkit loses, the sums, the systems, then every cell."""
-    parts = [HEAD, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
+def read_runs(path: Path) -> list[Run]:
+    """Return the runs of a report, none where there is no file."""
+    found = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    return [Run(**{**run, "begins": tuple(run["begins"])}) for run in found]
+
+
+def markdown(
+    runs: Sequence[Run], cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]
+) -> str:
+    """Return the report: how it was made, where memkit loses, the sums, the systems, then every cell."""
+    made = ["## How it was made\n", *(f"- {run.told(cells, systems)}" for run in runs), ""]
+    parts = [HEAD, *made, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
     for suite in suites.values():
         parts += _suite(cells, suite, systems)
     parts += _suite(cells, Suite("environment", "How it was set up, and where it went while it was asked."), systems)

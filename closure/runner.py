@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from closure import environments, servers
 from closure.interface import CannotError
-from closure.subject import Subject, SystemFailedError
+from closure.subject import Subject, SystemFailedError, on_this_machine
 from closure.systems import System
 from closure.trial import Case, Suite, Trial, Verdict
 from tests.proof.enclosure import is_possible
@@ -42,6 +44,8 @@ class Cell:
     reason: str
     command: str
     """What repeats this answer alone."""
+    run: str = ""
+    """When the run began that asked it, which the report tells more of."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Plan:
     """Only the cells of these ids, where there are any."""
     data: Path | None = None
     """Where data sets lie that whoever runs it has fetched."""
+    until: float = float("inf")
+    """The moment, by ``time.monotonic``, after which nothing more is asked."""
 
     def command_of(self, cell: str) -> str:
         """Return the command that repeats one cell."""
@@ -73,6 +79,7 @@ class Kept:
         if fresh:
             self._path.unlink(missing_ok=True)
         self._lock = threading.Lock()
+        self._note({"begins": now()})
         self._sources = {
             (system.name, suite.name): _digest_of_sources(system, suite.name)
             for system in plan.systems for suite in plan.suites
@@ -97,9 +104,16 @@ class Kept:
     def add(self, cell: Cell, manners: Manners) -> None:
         """Keep an answer, and where the system wanted to go until then."""
         seen = [manners.asked, manners.outside]
-        row = {**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen}
+        self._note({**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen})
+
+    def _note(self, row: Mapping[str, Any]) -> None:
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+
+    def begins(self) -> list[str]:
+        """Return when the run was begun and gone on with."""
+        lines = self._path.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["begins"] for line in lines if line.startswith('{"begins"')]
 
     def finish(self) -> None:
         """Forget them: the run is whole, and the next one begins anew."""
@@ -130,25 +144,46 @@ def _digest_of_sources(system: System, suite: str) -> str:
     return found.hexdigest()[:16]
 
 
+LONG = ("poisoning", "crash", "cost")
+UNASKED = "not asked: the time of the run was over; the command asks it"
+
+
+def now() -> str:
+    """Return the time, in minutes."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+
+
 def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell]:
     """Return every cell of the plan, in the order of systems and suites."""
     manners = {system.name: Manners() for system in plan.systems}
     known = kept.cells(manners) if kept else {}
 
+    stopped = threading.Event()
+
     def ask(system: System, suite: Suite) -> list[Cell]:
-        cells = []
+        cells: list[Cell] = []
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
-            if kept and cell.id not in known:
+            if kept and cell.id not in known and cell.reason != UNASKED:
                 kept.add(cell, manners[system.name])
             cells.append(cell)
             tell(f"{cell.result:8}{cell.id}: {cell.reason}")
+            if stopped.is_set():
+                break
         return cells
 
     done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
-        asked = [(one, pool.submit(ask, one, suite)) for one in plan.systems for suite in plan.suites]
-        for system, cells in asked:
-            done[system.name] += cells.result()
+        # A run whose time is over has asked everybody what is asked soonest.
+        suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
+        asked = [(one, suite, pool.submit(ask, one, suite)) for suite in suites for one in plan.systems]
+        order = [suite.name for suite in plan.suites]
+        try:
+            for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
+                done[system.name] += cells.result()
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for system in plan.systems:
         done[system.name] += _environment(system, plan, manners[system.name])
     return [cell for system in plan.systems for cell in done[system.name]]
@@ -161,17 +196,25 @@ def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell
         if (not case.only or system.name in case.only)
         and (not plan.cases or f"{system.name}/{suite.name}/{case.id}" in plan.cases)
     ]  # fmt: skip
-    if not wanted or manners.absence(system):
-        return
     for case in wanted:
         cell = _cell(plan, system, suite.name, case.id)
-        yield known[cell.id] if cell.id in known else _asked(cell, case, system, plan, manners)
+        if cell.id in known:
+            yield known[cell.id]
+        elif time.monotonic() > plan.until:
+            yield replace(cell, reason=UNASKED)
+        elif manners.absence(system):
+            return
+        else:
+            yield _asked(cell, case, system, plan, manners)
 
 
 def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]:
     """Yield how a system was set up and where it went, or why it is not run here."""
     here = _cell(plan, system, "environment", "set-up")
     if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
+        return
+    if time.monotonic() > plan.until and not manners.is_looked_at:
+        yield replace(here, reason=UNASKED)
         return
     if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")
@@ -189,6 +232,11 @@ class Manners:
         self.outside: list[str] = []
         self._absence: str | None = None
         self._lock = threading.Lock()
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Return whether somebody asked already whether it runs here."""
+        return self._absence is not None
 
     def absence(self, system: System) -> str:
         """Return why a system is not run here, nothing where it is; looked at once."""
@@ -254,7 +302,7 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
     @contextmanager
     def opened() -> Iterator[Subject]:
         with Subject(system.adapter, python, dict(variables)) as subject:
-            subject.patience = float("inf") if system.is_ours else began + PATIENCE - time.monotonic()
+            subject.patience = float("inf") if system.is_ours else began + on_this_machine(PATIENCE) - time.monotonic()
             yield subject
         manners.note(subject.asked, subject.outside)
 

@@ -15,6 +15,8 @@ from closure.interface import CannotError, Memory
 class Store(Memory):
     """A ``BaseStore`` with a namespace a user, as its documentation has it."""
 
+    keeps_files = False
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.store: Any = self._opened()
@@ -81,6 +83,8 @@ class Store(Memory):
 class Sqlite(Store):
     """``SqliteStore`` on a file; without an index, which needs extensions of SQLite that this Python may lack."""
 
+    keeps_files = True
+
     def _opened(self) -> Any:
         from langgraph.store.sqlite import SqliteStore
 
@@ -103,6 +107,8 @@ class Sqlite(Store):
 
 class Postgres(Store):
     """``PostgresStore`` on a database of its own; without an index, which needs pgvector."""
+
+    keeps_files = True
 
     def _opened(self) -> Any:
         import psycopg

@@ -157,6 +157,8 @@ def _refuses(subject: Subject, given: Step, names: dict[str, str]) -> str:
 
 def _scan(subject: Subject, given: Step, names: dict[str, str]) -> str:
     """Look through everything on the disk; of a server first as it is, then after what is left to who runs it."""
+    if not subject.call("keeps_files"):
+        raise CannotError("it keeps nothing on a disk")
     subject.restart()
     found = traces(subject.folder, given["word"])
     if subject.server:

@@ -260,6 +260,40 @@ def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url
     assert "blue" not in memkit("memory", "search", "bicycle", "--user", "bob")[1]
 
 
+def test_a_database_that_was_set_back_with_the_folder_is_said(
+    memkit: Memkit, store: Path, url: str, owner: str, tmp_path: Path
+) -> None:
+    """An older copy of folder and tables together lacks the newest line of this clone: said, until it is accepted."""
+    tables = ("lines", "chains", "changes")
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    memkit("memory", "add", "Bob has a boat", "--user", "bob")
+    before = shutil.copytree(store, tmp_path / "before", symlinks=True)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        held = {table: connection.execute(f"SELECT * FROM memkit.{table}").fetchall() for table in tables}
+        memkit("memory", "add", "Bob sold the boat", "--user", "bob")
+        assert not codes(memkit, "ann")
+        shutil.rmtree(store)
+        shutil.copytree(before, store, symlinks=True)
+        for table, rows in held.items():
+            connection.execute(f"DELETE FROM memkit.{table}")
+            for row in rows:
+                connection.execute(f"INSERT INTO memkit.{table} VALUES ({', '.join(['%s'] * len(row))})", row)
+
+    assert codes(memkit, "ann") == {"missing"}
+    assert memkit("fsck")[0] == 1
+    assert memkit("fsck", "--accept", "--yes")[0] == 0
+    assert memkit("fsck")[0] == 0
+    assert not codes(memkit, "bob")
+    memkit("memory", "add", "Bob has a canoe", "--user", "bob")
+    assert not codes(memkit, "bob")
+
+
+def codes(memkit: Memkit, user: str) -> set[str]:
+    """Return what is said when a user's memory is listed."""
+    return {one["code"] for one in memkit("memory", "list", "--user", user, "--json")[1]["diagnostics"]}
+
+
 @pytest.mark.parametrize(
     ("harm", "said"),
     [

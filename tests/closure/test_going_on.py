@@ -10,7 +10,7 @@ import pytest
 
 from closure import __main__ as command
 from closure import report
-from closure.runner import FAIL, PASS, SKIPPED, Cell, Kept, Plan, run
+from closure.runner import FAIL, PASS, SKIPPED, UNASKED, Cell, Kept, Plan, run
 from closure.suites import load_suites
 from closure.systems import load_systems
 from closure.trial import Case, Suite, Trial, Verdict
@@ -76,8 +76,8 @@ def test_an_answer_of_other_sources_is_asked_again(tmp_path: Path, monkeypatch: 
     """The suite, the adapter, the runner or memkit changed meanwhile: no old answer stands for new code."""
     asked = cut_off(tmp_path, monkeypatch)
     (file,) = tmp_path.glob("run-*")
-    first, second = file.read_text().splitlines()
-    file.write_text(f"{first}\n{json.dumps({**json.loads(second), 'sources': 'others'})}\n")
+    *before, last = file.read_text().splitlines()
+    file.write_text("\n".join([*before, json.dumps({**json.loads(last), "sources": "others"})]) + "\n")
 
     run(plan(asked), Kept(plan(asked), fresh=False), silent)
 
@@ -91,7 +91,7 @@ def test_what_was_seen_before_a_run_was_cut_off_is_in_the_report(
     asked = cut_off(tmp_path, monkeypatch)
     (file,) = tmp_path.glob("run-*")
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    rows[0]["seen"] = [["TCP 192.0.2.7 port 443"], ["/elsewhere"]]
+    rows[1]["seen"] = [["TCP 192.0.2.7 port 443"], ["/elsewhere"]]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
     cells = {cell.case: cell for cell in run(plan(asked), Kept(plan(asked), fresh=False), silent)}
@@ -101,7 +101,7 @@ def test_what_was_seen_before_a_run_was_cut_off_is_in_the_report(
         assert "TCP 192.0.2.7 port 443" in cells["no-network"].reason
 
 
-FIGURE = re.compile(r"\d+(?:\.\d+)? ms")
+FIGURE = re.compile(r"\d+(?:\.\d+)? ms|- \d{4}-\d\d-\d\d .*? UTC.*?;|\"run\": \"[^\"]*\"")
 
 
 def test_a_second_run_gives_the_same_table_but_for_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_a_second_run_gives_the_same_table_but_for_times(tmp_path: Path, monkeyp
         if name == "two":
             command.main([*words, "--suite", "governance", "--suite", "recall"])
         command.main(words)
-        rows = json.loads((tmp_path / name / "report.json").read_text())
+        rows = json.loads((tmp_path / name / "report.json").read_text())["rows"]
         assert len(rows) > 20
         page = (tmp_path / name / "report.md").read_text()
         pages.append((FIGURE.sub("", json.dumps(rows)), FIGURE.sub("", page)))
@@ -142,7 +142,7 @@ def test_where_memkit_loses_is_said_first() -> None:
     """A failed question of memkit stands before every table, with what was seen."""
     cells = [cell("plain-grep", PASS, "found"), cell("memkit-files", FAIL, "it was gone")]
 
-    text = report.markdown(cells, load_systems(), load_suites())
+    text = report.markdown([], cells, load_systems(), load_suites())
 
     assert text.index("✗ [memkit-files/governance/recall]") < text.index("## Sums")
     assert "it was gone" in text
@@ -152,18 +152,62 @@ def test_what_a_system_says_is_only_text_on_the_page() -> None:
     """An error of a system that holds markup shows as it is."""
     cells = [cell("mem0", FAIL, "<script>alert(1)</script> | <b>")]
 
-    shown = report.page(report.markdown(cells, load_systems(), load_suites()))
+    shown = report.page(report.markdown([], cells, load_systems(), load_suites()))
 
     assert "<script" not in shown and "&lt;script&gt;" in shown
 
 
-def test_a_run_of_some_systems_leaves_the_rows_of_the_others(tmp_path: Path) -> None:
-    """Their rows are new, and those of systems that were not asked stay."""
-    report.write([cell("mem0", PASS, "kept"), cell("plain-grep", FAIL, "old")], load_systems(), {}, tmp_path)
+def test_a_run_leaves_the_rows_that_it_did_not_ask(tmp_path: Path) -> None:
+    """Its rows are new; those of other systems, and those for which there was no time, stay and say whose they are."""
+    path, order = tmp_path / "report.json", list(load_systems())
+    first = [cell("mem0", PASS, "kept"), cell("plain-grep", FAIL, "old"), cell("cognee", FAIL, "stays")]
+    report.write(*report.beside(made("one"), first, path, order), load_systems(), {}, tmp_path)
+    again = [cell("plain-grep", SKIPPED, "new"), cell("cognee", SKIPPED, UNASKED)]
 
-    whole = command._beside([cell("plain-grep", SKIPPED, "new")], load_systems(), tmp_path / "report.json")
+    runs, whole = report.beside(made("two"), again, path, order)
 
-    assert [(one.system, one.reason) for one in whole] == [("plain-grep", "new"), ("mem0", "kept")]
+    said = {(one.system, one.reason, one.run) for one in whole}
+    assert said == {("plain-grep", "new", "two"), ("mem0", "kept", "one"), ("cognee", "stays", "one")}
+    assert [run.begins for run in runs] == [("two",), ("one",)]
+    assert "1 rows, of plain-grep" in runs[0].told(whole, order)
+    assert [run.begins for run in report.beside(made("three"), first, path, order)[0]] == [("three",)]
+
+
+def made(begins: str) -> report.Run:
+    """Return a run."""
+    return report.Run((begins,), "2026-01-02 05:06", "abc", "a machine", 1, 1.0, 2)
+
+
+def test_a_run_whose_time_is_over_says_what_it_did_not_ask_and_the_next_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is asked after its time, the report says so of each cell and how many, and nothing is asked twice."""
+    monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path))
+    some = {name: load_suites()[name] for name in ("poisoning", "governance")}
+    monkeypatch.setattr(command, "load_suites", lambda: some)
+    words = ["--system", "plain-grep", "--share", "0.01", "--out", str(tmp_path)]
+    command.main([*words, "--minutes", "0"])
+    assert len([row for row in report.read(tmp_path / "report.json") if row.reason == UNASKED]) > 10
+
+    command.main(words)
+
+    (run_now,) = report.read_runs(tmp_path / "report.json")
+    assert len(run_now.begins) == 2
+    assert not [row for row in report.read(tmp_path / "report.json") if row.reason == UNASKED]
+    assert list(tmp_path.glob("run-*")) == []
+
+
+def test_what_takes_long_is_asked_last_and_stands_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two suites the long one is asked after the other, for everybody, and the rows are in the order of suites."""
+    monkeypatch.setenv("CLOSURE_CACHE", str(tmp_path))
+    told: list[str] = []
+    systems = [load_systems()[name] for name in ("plain-grep", "full-context")]
+    suites = [load_suites()[name] for name in ("poisoning", "governance")]
+
+    cells = run(Plan(systems, suites, share=0.01, jobs=1), None, told.append)
+
+    assert ["poisoning" in line for line in told[-2:]] == [True, True] and "poisoning" not in told[0]
+    assert cells[0].suite == "poisoning"
 
 
 def test_a_cell_that_does_not_exist_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,13 +218,14 @@ def test_a_cell_that_does_not_exist_is_bad_usage(capsys: pytest.CaptureFixture[s
 
 def test_the_page_is_written_from_the_rows() -> None:
     """docs/closure.md says what closure/report.json says, of systems and questions that are there."""
-    rows = report.read(ROOT / "closure" / "report.json")
+    rows, runs = report.read(ROOT / "closure" / "report.json"), report.read_runs(ROOT / "closure" / "report.json")
     page = (ROOT / "docs" / "closure.md").read_text(encoding="utf-8")
 
-    assert page == report.markdown(rows, load_systems(), load_suites())
+    assert page == report.markdown(runs, rows, load_systems(), load_suites())
     assert {row.system for row in rows} == set(load_systems())
-    assert set(json.loads((ROOT / "closure" / "report.json").read_text())[0]) == {
-        "system", "suite", "case", "id", "result", "reason", "command",
+    assert {row.run for row in rows} == {run.begins[0] for run in runs}
+    assert set(json.loads((ROOT / "closure" / "report.json").read_text())["rows"][0]) == {
+        "system", "suite", "case", "id", "result", "reason", "command", "run",
     }  # fmt: skip
 
 

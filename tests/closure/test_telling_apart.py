@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from closure import runner as runners
 from closure import subject as subjects
 from closure.runner import AT_FAULT, FAIL, PASS, SKIPPED, Cell, Manners, Plan, faults, run
-from closure.subject import Subject
+from closure.subject import Subject, on_this_machine
 from closure.suites import load_suites
 from closure.suites.steps import SuiteFaultError, _case
 from closure.systems import EVERYTHING, NOTHING, System, load_systems
@@ -115,6 +116,14 @@ def asked_of(case: Case, names: Iterable[str] = (NOTHING, EVERYTHING)) -> list[C
     systems = [load_systems()[name] for name in names]
     plan = Plan(systems, [Suite("made", "For a test.", (case,))], jobs=1)
     return [cell for cell in run(plan, None, lambda line: None) if cell.suite == "made"]
+
+
+def test_who_waits_for_a_processor_beside_others_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With three processes for each processor a call has three times as long, and never more than five times."""
+    processors = os.cpu_count() or 1
+    for load, times in ((0.1, 1), (3.0, 3), (40.0, 5)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load * processors, 0.0, 0.0))
+        assert on_this_machine(100) == pytest.approx(100 * times)
 
 
 def test_an_error_in_a_question_is_no_failure_of_a_system() -> None:

@@ -27,7 +27,7 @@ from ..memory.log.files import locked
 from ..memory.log.links import claimed_link, linked, parent_of
 from ..memory.log.log import ShardStat, Span, Tip, Users, Written
 from ..memory.log.shards import checked_writer, clone_name
-from ..memory.log.witness import Witness
+from ..memory.log.witness import NewestLine, WriterHead
 from ..memory.record.errors import ArchiveError, InvalidRecord
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
@@ -74,7 +74,7 @@ class PostgresLog:
 
     def __init__(self, url: str, instance: Instance) -> None:
         self.server = PostgresServer(url)
-        self.witness: Witness | None = Witness(instance.root, has_heads=False)
+        self.witness = NewestLine(instance.root)
         self._name = instance.name
         self._root = instance.root
         self._writer = ""
@@ -133,6 +133,19 @@ class PostgresLog:
         """Return how far every chain is."""
         query = f"SELECT writer, user_id, lines, tip FROM {SCHEMA}.chains WHERE tip <> ''"
         return [Tip(*row) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
+
+    def lost(self) -> dict[str, WriterHead]:
+        """Return the newest line of this clone, where the database was set back to before it."""
+        head = self.witness.newest()
+        if head is None or head.last.encode() in self.read(head.shard, head.lines):
+            return {}
+        return {owner_of(head.shard)[1]: head._replace(lines=1)}
+
+    def note_newest(self, staged: Staged) -> None:
+        """Keep outside of the store where the newest line of this clone stands."""
+        shard = shard_of(staged.writer, staged.user, shared=staged.shared)
+        link, start = claimed_link(staged.placed[-1]).hex(), staged.end - len(staged.lines[-1])
+        self.witness.note(WriterHead(link, start, shard))
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; one that is gone has none."""
@@ -395,6 +408,9 @@ class PostgresBatch:
         for user in {staged.user for staged in self._staged.values()}:
             own = {shard: stat for shard, stat in stats.items() if shard.startswith(folder_of(user))}
             self._log.note_written(user, self.versions.get(user, 0), own, has_shared=len(own) < len(stats))
+        # An erasure by another instance links anew what is shared.
+        if own_lines := [staged for staged in self._staged.values() if not staged.shared]:
+            self._log.note_newest(own_lines[-1])
         self._staged = {}
         return written
 

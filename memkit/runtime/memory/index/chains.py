@@ -290,9 +290,10 @@ class Chains:
         if kept == self._compared:
             return
         row = self._sql.execute("SELECT kept FROM witness").fetchone()
-        if row is None or bytes(row[0]) != kept:
+        lost = log.lost()
+        if lost or row is None or bytes(row[0]) != kept:
             heads = self._witness.heads(kept)
-            for writer, head in heads.items():
+            for writer, head in [*heads.items(), *lost.items()]:
                 self._compare(writer, head)
             if heads:
                 names = ",".join("?" * len(heads))
@@ -543,6 +544,9 @@ class Chains:
     def accept(self) -> None:
         """Take what is gone for gone."""
         self._sql.execute("DELETE FROM gone WHERE code IN (?, ?)", (MISSING, EDITED))
+        if self._witness is not None:
+            self._witness.forget()
+            self.keep_heads()
 
     def _stand_in_told(self, id: str, link: bytes | None) -> str:
         """Return what is to be said of what counts in the place of a line."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
 from ..record.lines import EMPTY, JSON, decode_line
-from .witness import Witness
+from .witness import Witness, WriterHead
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
@@ -112,6 +112,9 @@ class Log(Protocol):
     def tips(self) -> "Iterable[Tip] | None":
         """Return how far every chain is; None where only the lines themselves can tell."""
 
+    def lost(self) -> Mapping[str, WriterHead]:
+        """Return by writer the newest line that this clone had written and that the log itself has no more."""
+
     def close(self) -> None:
         """Let go of what the log holds open."""
 
@@ -147,6 +150,10 @@ class SharedShards:
     def tips(self) -> "Iterable[Tip] | None":
         """Return that only the lines tell."""
         return None
+
+    def lost(self) -> Mapping[str, WriterHead]:
+        """Return nothing: all lines are entered, and the catalogue compares them with the heads."""
+        return {}
 
     def close(self) -> None:
         """Do nothing: no file stays open."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import get_ident
 from typing import NamedTuple
 
 from ..record.errors import NothingOfItsOwn
@@ -34,6 +35,7 @@ class WriterHead(NamedTuple):
     last: str
     """The link of their newest line."""
     lines: int
+    """How many they were; of the newest line in a database, at which byte of its shard it begins."""
     shard: str
     """Where that line stood."""
 
@@ -101,7 +103,7 @@ class Witness:
             return b""
         text = json.dumps({writer: list(heads[writer]) for writer in sorted(heads)}).encode()
         content = self._mark(text).encode() + b"\n" + text
-        beside = place.with_name(f"{place.name}.{os.getpid()}")
+        beside = place.with_name(f"{place.name}.{os.getpid()}-{get_ident()}")
         with suppress(OSError):  # without a place only what the store itself shows is known
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
@@ -134,3 +136,23 @@ class Witness:
         if not self._has_heads or self.key is None or not (name := self._clone()):
             return None
         return keys_home() / "heads" / f"{Path(name).name}.json"
+
+
+class NewestLine(Witness):
+    """Keeps of a database the newest line of this clone alone: nobody enters the lines of all of its users."""
+
+    def kept(self) -> bytes:
+        """Return nothing: what is entered here is never all that a writer wrote."""
+        return b""
+
+    def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
+        """Keep nothing of what is entered here."""
+        return b""
+
+    def note(self, head: WriterHead) -> None:
+        """Keep where the newest line stands, which is in the database now."""
+        super().keep({self._clone(): head})
+
+    def newest(self) -> WriterHead | None:
+        """Return what was noted last; None where nothing was, or somebody else wrote it."""
+        return self.heads(super().kept()).get(self._clone())
