@@ -17,7 +17,7 @@ const called = {
   fastapi: ["asynchronous"], fix: ["correct", "supersede"], gui: ["page"], laptop: ["machine"], llm: ["model"],
   local: ["own"], offline: ["network"], remove: ["erase", "forget"], undo: ["restore", "rollback"],
   uninstall: ["install"], wrong: ["correct"],
-}; // prettier-ignore
+};
 
 const stemmer = new Stemmer();
 const stemmed = new Map();
@@ -74,13 +74,22 @@ Search.performTermsSearch = (searchTerms, excludedTerms) => {
       if (score > (headings.get(file)?.score ?? 0)) headings.set(file, { score, title, id });
   }
   const listed = [...scores].map(([file, score]) => {
-    const { title, id, ...best } = headings.get(file) ?? { score: 0 };
-    const own = !title || titles[file] === title;
-    return [docnames[file], own ? titles[file] : `${titles[file]} > ${title}`, own || id === null ? "" : `#${id}`, null,
-      10 * (score ** MANY + best.score), filenames[file], SearchResultKind.text]; // prettier-ignore
+    const { title, id, ...heading } = headings.get(file) ?? { score: 0 };
+    const isPage = !title || id === null || titles[file] === title;
+    const [name, place] = isPage ? [titles[file], ""] : [`${titles[file]} > ${title}`, `#${id}`];
+    const fit = 10 * (score ** MANY + heading.score);
+    return [docnames[file], name, place, null, fit, filenames[file], SearchResultKind.text];
   });
-  const best = Math.max(...listed.map((result) => Scorer.score(result)));
-  return listed.filter((result) => Scorer.score(result) >= WORST * best);
+  const least = WORST * Math.max(...listed.map(Scorer.score));
+  return listed.filter((result) => Scorer.score(result) >= least);
+};
+
+// A page is listed once, where it fits best; the names that code uses stand for themselves. The last one is shown first.
+const ranked = Search._performSearch;
+Search._performSearch = (...query) => {
+  const pages = new Set();
+  const isNew = ([page, , , , , , kind]) => kind === SearchResultKind.object || (!pages.has(page) && pages.add(page));
+  return ranked(...query).reverse().filter(isNew).reverse();
 };
 
 var Scorer = {
