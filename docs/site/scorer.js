@@ -14,9 +14,9 @@ const places = [
 const called = {
   backup: ["export", "restore"], cleanup: ["sweep"], computer: ["machine"], conversation: ["session"],
   continue: ["resume"], delete: ["erase", "forget"], docker: ["container"], editor: ["cursor", "claude"],
-  fastapi: ["asynchronous"], fix: ["correct", "supersede"], gui: ["page"], laptop: ["machine"], llm: ["model"],
+  corrupted: ["damage"], fastapi: ["asynchronous"], fix: ["correct", "supersede"], gui: ["page"], laptop: ["machine"], llm: ["model"],
   local: ["own"], offline: ["network"], remove: ["erase", "forget"], undo: ["restore", "rollback"],
-  uninstall: ["install"], wrong: ["correct"],
+  separate: ["apart"], transcript: ["conversation"], wrong: ["correct"],
 };
 
 const stemmer = new Stemmer();
