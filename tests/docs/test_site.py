@@ -26,7 +26,7 @@ SOUGHT = {
     "use ollama": "models",
     "delete user": "erasure",
     "mem0": "from-mem0",
-    "claude code": "mcp",
+    "claude code": "mcp from-claude-code",
     "langgraph store": "drop-ins",
     "async python": "library",
     "block dangerous command": "policies",
