@@ -92,6 +92,11 @@ Search._performSearch = (...query) => {
   return ranked(...query).reverse().filter(isNew).reverse();
 };
 
+// Where a place is an anchor without a text, Sphinx has nothing to show and fails; then the page itself is shown.
+const summarised = Search.makeSearchSummary;
+Search.makeSearchSummary = (html, words, anchor) =>
+  summarised(html, words, anchor) ?? summarised(html, words, "") ?? document.createElement("p");
+
 var Scorer = {
   score: ([docname, , , , score]) => score * (places.find(([pattern]) => pattern.test(docname))?.[1] ?? 1),
   objNameMatch: 11,
