@@ -78,7 +78,7 @@ dist: $(STAMPS)/prove ## Build what a release hands out into dist/: wheels, sour
 	$(BIN)/python -m tests.written.distributions
 
 release-check: $(STAMPS)/prove ## Install a release from an index by pip, pipx and uv, and upgrade the one before, with data kept
-	$(BIN)/python -m pytest -m prove tests/proof/test_release.py --timeout 900
+	$(BIN)/python -m pytest -m prove tests/proof/test_release.py
 
 matrix: $(STAMPS)/test ## Write docs/matrix.md again from a run of every target
 	$(BIN)/python -m memkit.equivalence --write docs/matrix.md

@@ -16,7 +16,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.display import spoken
-from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope, meant_by, suggestion
+from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope
 from memkit.terminal import harmless
 
 Commands = Mapping[str, tuple[str, str]]
@@ -41,15 +41,6 @@ class LazyGroup(MemkitGroup):
         module, _, attribute = self.table[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command to run; click would import all of them to suggest one for a misspelt name."""
-        if args and args[0] not in self.table and not args[0].startswith("-"):
-            typed = args[0] if ctx.parent is None else f"{ctx.info_name} {args[0]}"
-            ctx.fail(f"No such command '{args[0]}'.{meant_by(typed) or suggestion(args[0], self.table)}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command table without importing a command."""
@@ -419,7 +410,12 @@ def usage_line(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option) and error.param.help:
         said = f"{said.removesuffix('.')}: {error.param.help}"
     said += "" if said.endswith((".", "?", ")")) and "extra argument" not in said else "."
-    if "unexpected extra argument" in said and error.ctx is not None:
+    extra = re.search(r"unexpected extra arguments? \((.+)\)", said)
+    unknown = extra[1].split() if extra else [name] if (name := getattr(error, "option_name", "")) else []
+    if unknown and error.ctx is not None:
+        from memkit.cli.other_words import meant_by
+
         takes_words = any(isinstance(param, click.Argument) for param in error.ctx.command.params)
-        said += " Put several words in quotes." if takes_words else " Everything here is an option."
+        way = " Put several words in quotes." if takes_words else " Everything here is an option."
+        said += meant_by(error.ctx, unknown) or (way if extra else "")
     return said + (f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else "")

@@ -395,21 +395,6 @@ class MemkitCommand(click.Command):
         return next(filter(None, map(front.nearest_id, given)), "")
 
 
-MEANT = {
-    "add": "memory add", "remember": "memory add", "search": "memory search", "recall": "memory search",
-    "list": "memory list", "users": "consent list", "version": "--version", "ui": "page", "undo": "git",
-    "delete": "memory erase", "forget": "memory erase", "history": "memory blame",
-    "memory delete": "memory reject", "memory remove": "memory reject", "memory edit": "memory supersede",
-    "skill add": "skill import",
-}  # fmt: skip
-"""What newcomers type, and the command that does it."""
-
-
-def meant_by(typed: str) -> str:
-    """Return `` Did you mean '…'?`` for words that other programs have, or an empty string."""
-    return f" Did you mean 'memkit {MEANT[typed]}'?" if typed in MEANT else ""
-
-
 class MemkitGroup(click.Group):
     """A group whose commands all take the common options."""
 
@@ -418,6 +403,17 @@ class MemkitGroup(click.Group):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run, or say which one may have been meant; no other one is imported for that."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            from memkit.cli.other_words import meant_by
+
+            ctx.fail(f"No such command '{args[0]}'.{meant_by(ctx, args) or suggestion(args[0], known)}")
+        return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write two examples."""

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from memkit.cli.main import run
-from memkit.cli.output import MEANT
+from memkit.cli.main import COMMANDS, run
+from memkit.cli.other_words import MEANT, TOLD
 from memkit.cli.skill import _PROFILES
 from memkit.library import open_store
 from memkit.runtime.memory.interface import Origin
@@ -207,11 +207,45 @@ def test_completion_loads_nothing_that_names_do_not_need(store: Path) -> None:
         assert not needless & set(loaded.split()), line
 
 
-@pytest.mark.parametrize("typed", MEANT)
+def typed_words(table: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return what newcomers type, each with the answer it is kept under."""
+    return [(typed, answer) for answer, words in table.items() for typed in words.split(", ")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        *typed_words(MEANT),
+        ("why", "memory why"), ("import", "memory import"), ("forget", "memory forget"), ("blame", "memory blame"),
+        ("sessions remove", "sessions rm"), ("sessions view", "sessions show"), ("skill create", "skill new"),
+        ("policy find", "policy search"), ("token delete", "token revoke"), ("consent give", "consent grant"),
+        ("list skills", "skill list"), ("create policy", "policy new"), ("show session", "sessions show"),
+    ],
+)  # fmt: skip
 def test_a_word_that_other_programs_have_leads_to_a_command_that_is_here(
-    typed: str, capsys: pytest.CaptureFixture[str]
+    typed: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No near spelling of something else is offered in its place."""
+    """By the table, by another verb for the same deed or the other way round, and never by a near spelling."""
     assert run([*typed.split(), "something"]) == 2
-    assert f"Did you mean 'memkit {MEANT[typed]}'?" in capsys.readouterr().err
-    assert run([*MEANT[typed].split(), "--help"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and said.count("Did you mean") == 1
+    assert f"Did you mean 'memkit {command}'?" in said
+    assert run([*command.split(), "--help"]) == 0
+
+
+@pytest.mark.parametrize(("typed", "told"), typed_words(TOLD))
+def test_what_no_single_command_does_is_told_in_a_sentence(
+    typed: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line; the commands in it are those of the test of named commands."""
+    assert run([*typed.split(), "something"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and told in said and "Did you mean" not in said
+
+
+def test_no_word_that_leads_elsewhere_is_a_command_of_its_own() -> None:
+    """It would never be looked up; and none leads to two places."""
+    typed = [word for word, _ in typed_words(MEANT) + typed_words(TOLD)]
+
+    assert [word for word in typed if len(word.split()) == 1 and word in COMMANDS] == []
+    assert len(typed) == len(set(typed))

@@ -38,7 +38,7 @@ with open_store(sys.argv[1]) as store:
 SAYS = "personal_data\nAda prefers espresso; Ada sails on Sundays; "
 QUIET = [("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("MEMKIT_INSTALL", "memkit-agent")]
 
-pytestmark = [pytest.mark.prove, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(3600)]  # the first test that asks for the index builds it
 
 
 def run(*words: str | Path, cwd: Path, codes: tuple[int, ...] = (0,), **variables: str | Path) -> str:
