@@ -133,17 +133,19 @@ ERRANDS = (
 ERRAND = regex(rf"\b{ERRANDS}\b")
 TALK = r"(?:this|the current|the rest of (?:this|the|our)) (?:session|conversation|chat)"
 DAY = r"(?:today|tonight|this (?:morning|afternoon|evening))"
+REST_OF_DAY = r"(?:for )?the rest of (?:the|this) (?:day|morning|afternoon|evening)"
+ONLY = r"(?:only|alone)"
 LIMITS = {
-    "talk": rf"(?:just|only)(?: (?:for|in|during))? {TALK}|(?:for|during) {TALK}(?: (?:only|alone))?|{TALK} (?:only|alone)",
-    "day": rf"(?:just|only) (?:for )?{DAY}|{DAY} (?:only|alone)|(?:for )?the rest of (?:the|this) (?:day|morning|afternoon"
-    r"|evening)|until (?:the end of (?:the|this) day|tonight|later today|this (?:afternoon|evening))",
-} | {
-    unit: rf"(?:just|only) (?:for )?this {unit}|this {unit} (?:only|alone)|(?:for )?the rest of (?:the|this) {unit}"
-    for unit in ("week", "month")
-} | {
+    "talk": rf"(?:just|only)(?: (?:for|in|during))? {TALK}|(?:for|during) {TALK}(?: {ONLY})?|{TALK} {ONLY}",
+    "day": rf"(?:just|only) (?:for )?{DAY}|{DAY} {ONLY}|{REST_OF_DAY}"
+    r"|until (?:the end of (?:the|this) day|tonight|later today|this (?:afternoon|evening))",
+    **{
+        unit: rf"(?:just|only) (?:for )?this {unit}|this {unit} {ONLY}|(?:for )?the rest of (?:the|this) {unit}"
+        for unit in ("week", "month")
+    },
     "soon": r"for now|for the moment|for the time being|temporarily|(?:just|only|for) this (?:once|one time)"
     r"|until (?:tomorrow|later)",
-}  # fmt: skip
+}
 """Words that end a state by themselves, by what it ends with."""
 ENDS = {limit: regex(rf"\b(?:{wording})\b") for limit, wording in LIMITS.items()}
 OF_ERRANDS = frozenset({"until tonight", "until tomorrow", "until later", "until later today", "temporarily"})
