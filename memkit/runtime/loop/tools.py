@@ -307,7 +307,8 @@ class Tools:
 
     def _refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
         text = refusal(name, verdict, is_here=name in self._tools)
-        self.books.called(name, args, text, error=True, decision=verdict.decision)
+        given = self.given(name, args)
+        self.books.called(name, args if given is None else given, text, error=True, decision=verdict.decision)
         return text
 
     def _approved(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
@@ -380,7 +381,7 @@ class Tools:
         given = self.given(name, args)
         wrong = self.misfit(name, given)
         text, error = self._body(self._tools[name], given or {}, key) if wrong is None else (wrong, True)
-        self.books.called(name, args, text, error=error, decision=decision)
+        self.books.called(name, args if given is None else given, text, error=error, decision=decision)
         return text, error
 
     def _body(self, tool: BoundTool, given: Mapping[str, JSON], key: CallKey | None) -> tuple[str, bool]:
