@@ -127,7 +127,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
     "spelling": (
         lambda account: [
             [call["error"] for call in account.turns[0]["tool_calls"]],
-            [(one["importance"], one["tags"]) for one in account.memory["records"] if one["text"] == "I keep two goats"],
+            [(r["importance"], r["tags"]) for r in account.memory["records"] if r["text"] == "I keep two goats"],
         ],
         [[False] * 5, [(0.8, ["goats", "shed"])]],
     ),
