@@ -2,8 +2,9 @@
 
 ``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
 need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
-(``tests/bench/conversations``). The many topics are the decisions of this project. The peer of a row is what
-plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
+(``tests/bench/conversations``), which tears answers from what they answer, or stands whole in it, as it was said. The
+many topics are the decisions of this project. The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a
+model as ``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def written(talk: str) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]
     return sessions, questions
 
 
-def lines(seed: int, talk: str) -> Iterator[dict[str, Any]]:
-    """Yield turns and questions: what was written stands among what is made by rule."""
+def lines(seed: int, talk: str, *, whole: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield turns and questions: what was written stands among what is made by rule, spread over it or ``whole``."""
     sys.path.insert(0, str(ROOT / "tests" / "bench"))
     from conversations import conversations
 
@@ -72,11 +73,12 @@ def lines(seed: int, talk: str) -> Iterator[dict[str, Any]]:
     for place, (name, turns) in enumerate(made.items()):
         number, rest = divmod(place, step)
         told = sessions[number] if rest == 0 and number < len(sessions) else []
-        gap = len(turns) // (len(told) + 1)
+        gap = len(turns) // (2 if whole else len(told) + 1)
+        parts = [told] if whole else [[one] for one in told]
         for at, turn in enumerate(turns):
             yield turn
-            if told and at % gap == gap - 1 and at // gap < len(told):
-                yield told[at // gap] | {"session": name}
+            if at % gap == gap - 1 and at // gap < len(parts):
+                yield from (one | {"session": name} for one in parts[at // gap])
     yield from questions
 
 
@@ -117,9 +119,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     modes = ["stems", "default", "records", *(["hybrid"] if given.vectors else [])]
-    told = {
-        talk: [line | {"dialogue": str(seed)} for seed in range(given.seeds) for line in lines(seed, talk)]
+    told: dict[str, Iterable[dict[str, Any]]] = {
+        f"{talk}{', as it was said' if whole else ''}": [
+            line | {"dialogue": str(seed)} for seed in range(given.seeds) for line in lines(seed, talk, whole=whole)
+        ]
         for talk in TALKS
+        for whole in (False, True)
     }
     told |= {f"many topics, half {half + 1}": many_topics(half) for half in range(2)}
     rows = []

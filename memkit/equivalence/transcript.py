@@ -298,6 +298,30 @@ PARTS = (
             ),
         ),
     ),
+    Part(
+        "spelling",
+        "Arguments as models write them do what they mean: other names and types, null, lists of one, any case",
+        (
+            TranscriptTurn(
+                "I keep two goats in the shed",
+                [
+                    call(
+                        "archival_memory_insert",
+                        content=["I keep two goats"],
+                        tags="goats, shed",
+                        type="Fact",
+                        importance="high",
+                        supersedes=None,
+                    ),
+                    call("core_memory_append", section="Human", content="Keeps two goats"),
+                    call("conversation_search", query="goats", limit="3"),
+                    call("archival_memory_search", Query="goats", k=[2.0]),
+                    call("outbox", message=["Two goats"], to=None),
+                    "Noted.",
+                ],
+            ),
+        ),
+    ),
     Part("loop", "A model that loops is stopped", (TranscriptTurn("Tell them", [{"reply": outbox("again")}]),)),
     Part(
         "consent",

@@ -124,6 +124,13 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
         lambda account: account.memory["core"]["vera"], {"human": "Name: Vera", "preferences": "Style: full sentences"},
     ),
     "misfit": (lambda account: [call["error"] for turn in account.turns for call in turn["tool_calls"]], [True] * 3),
+    "spelling": (
+        lambda account: [
+            [call["error"] for call in account.turns[0]["tool_calls"]],
+            [(r["importance"], r["tags"]) for r in account.memory["records"] if r["text"] == "I keep two goats"],
+        ],
+        [[False] * 5, [(0.8, ["goats", "shed"])]],
+    ),
     "loop": (lambda account: "stopped after 8 tool calls" in account.turns[0]["message"], True),
     "consent": (decided, ["refused", "admitted", "refused"]),
     "users": (lambda account: "(nothing relevant)" in results(account, 1)[0], True),

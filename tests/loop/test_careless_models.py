@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from memkit.runtime.loop.bound import Allowed
+from memkit.runtime.loop.tools import working_memory_tool
 from tests.loop.test_taint_attacks import FETCH, World
 
 INSERT, CORE = "archival_memory_insert", "core_memory_append"
@@ -105,3 +107,123 @@ def test_a_page_cannot_name_what_the_user_said(world: World, spoken: str, plante
 def world() -> World:
     """Give a memory of Ada's."""
     return World()
+
+
+FACT = "Ada has two cats"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"content": FACT},
+        {"Text": [FACT], "tags": None, "supersedes": None},
+        {"memory": FACT, "tags": "#pets, home", "type": "Fact"},
+        {"text": FACT, "tags": '["pets", "home"]', "importance": "high"},
+        {"text": FACT, "importance": 0.8, "request_heartbeat": True},
+        {"arguments": {"text": FACT}},
+        {"input": '{"text": "Ada has two cats"}'},
+        '{"text": "Ada has two cats"}',
+        '"{\\"text\\": \\"Ada has two cats\\"}"',
+        '[{"text": "Ada has two cats"}]',
+    ],
+)
+def test_arguments_as_models_write_them_do_what_they_mean(world: World, args: Any) -> None:
+    """Other names and types, lists of one, null, and all of it as one text: the fact is kept as it was meant."""
+    reply = world.agent([(INSERT, args)]).respond("We got two cats, believe it or not")
+
+    (record,) = [one for one in world.archive.records(user_id="ada") if one.actor == "agent"]
+    assert (record.text, record.type) == (FACT, "fact")
+    assert not reply.tool_calls[0]["error"]
+    given = str(args)
+    assert record.importance == (0.8 if "importance" in given else 0.5)
+    assert "home" not in given or record.tags == ("pets", "home")
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("archival_memory_search", {"query": "cats", "limit": "3"}),
+        ("archival_memory_search", {"q": "cats", "topK": [3.0], "type": None, "as_of": None}),
+        ("conversation_search", {"Query": 42, "k": "3"}),
+        (CORE, {"section": "Human", "text": "Name: Ada"}),
+        (CORE, {"label": " user ", "content": "Name: Ada", "thought": "She said so."}),
+        ("working_memory", {"Task": ["find the shop"], "goals": '{"find it": "open"}', "next": None}),
+        ("memory_value", {"key": "pin", "value": 4711}),
+        ("fetch", {"text": ["page"]}),
+    ],
+)
+def test_so_do_those_of_the_other_tools(world: World, name: str, args: Any) -> None:
+    """Numbers as text, sections in any case, and what only adds to a call is named as ignored."""
+    agent = world.agent([(name, args)])
+    agent.toolbox.add([working_memory_tool(agent.toolbox)])
+    reply = agent.respond("My name is Ada and my pin is 4711")
+
+    (call,) = reply.tool_calls
+    assert not call["error"], call
+    assert ("ignored, no argument of core_memory_append: thought" in str(call)) == ("thought" in args)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "told"),
+    [
+        (INSERT, {"text": [FACT, "Ada has a dog"]}, "text must be a string"),
+        (
+            INSERT,
+            {"text": FACT, "importance": "9"},
+            "importance must be low, medium, normal, high, critical or a number",
+        ),
+        (INSERT, {"text": None}, "text is missing"),
+        (INSERT, {"texts": FACT}, "texts is not an argument. There are text, tags, type, supersedes"),
+        (INSERT, {"text": FACT, "trust": "verified"}, "trust is not an argument"),
+        (INSERT, {"text": FACT, "type": "semantic"}, "type must be one of fact"),
+        (CORE, {"section": "diary", "text": FACT}, "section must be one of persona, human, system"),
+        ("archival_memory_search", {"query": "cats", "limit": "three"}, "top_k must be an integer"),
+        ("archival_memory_search", {"query": "cats", "User": "bob"}, "User is not an argument"),
+        ("fetch", {"txt": "page"}, "'text' is missing"),
+        ("fetch", "page", "no JSON object"),
+    ],
+)
+def test_what_may_mean_several_things_is_told_in_a_line(world: World, name: str, args: Any, told: str) -> None:
+    """Nothing is done, and the model reads which argument is wrong and what it takes."""
+    reply = world.agent([(name, args)]).respond("Two cats, yes")
+
+    (call,) = reply.tool_calls
+    assert call["error"] and told in str(call["result"]), call
+    assert kept(world) == []
+
+
+def test_policies_judge_what_is_run(world: World) -> None:
+    """Another name or spelling of an argument is no way round a policy on it."""
+    agent = world.agent([(INSERT, {"Content": [FACT]})])
+    judged: list[Any] = []
+
+    class Judge:
+        def advice(self) -> list[Any]:
+            return []
+
+        def decide(self, tool: str, args: Any, context: Any) -> Allowed:
+            judged.append(dict(args))
+            return Allowed("deny" if args.get("text") == FACT else "allow")
+
+    agent.toolbox.guard = Judge()
+    agent.respond("Two cats, yes")
+
+    assert judged == [{"text": FACT}] and kept(world) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Name: Ada | Job: nurse | City: Porto", ["Name: Ada", "Job: nurse", "City: Porto"]),
+        ("- Has two cats\n- Works in Porto", ["Has two cats", "Works in Porto"]),
+        ("Ada has two cats and speaks Dutch", ["Ada has two cats", "Ada speaks Dutch"]),
+        ("Meeting: Friday | Place: room 2", ["Meeting: Friday | Place: room 2"]),
+        ("- Dana is sick\n- Has fever", ["- Dana is sick\n- Has fever"]),
+    ],
+)
+def test_several_facts_in_one_call_are_several_records(text: str, pieces: list[str]) -> None:
+    """But what only holds together stays one."""
+    world = World()
+    world.agent([(INSERT, {"content": text})]).respond("So you know me")
+
+    assert sorted(one for one, _ in kept(world)) == sorted(pieces)

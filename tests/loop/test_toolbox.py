@@ -166,7 +166,9 @@ def test_an_unknown_tool_is_judged_and_never_run(memory: Any, guard: Callable[..
     assert "archival_memory_search" in unknown.text
 
 
-@pytest.mark.parametrize("args", ["{", "[1]", '"text"', {}, {"text": 3}, {"text": "x", "more": 1}])
+@pytest.mark.parametrize(
+    "args", ["{", "[1]", '"text"', {}, {"text": {"a": 3}}, {"text": ["x", "y"]}, {"text": "x", "more": 1}]
+)
 def test_malformed_arguments_are_answered(memory: Any, args: Any) -> None:
     """Whatever a model sends as arguments, it is told what is wrong, and the tool does not run."""
     ran: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -41,6 +42,8 @@ class BoundTool:
     """Whether calls must wait for each other."""
     idempotent: bool = True
     """Whether a call whose outcome nobody knows may simply be made again."""
+    renamed: Callable[[Mapping[str, JSON]], Mapping[str, JSON]] = dict
+    """Returns arguments under the tool's own names, where it takes others too."""
     replayed: bool = False
     """Whether a call runs again, twice doing what once does, when a turn that was cut off is played again: what it
     changes is kept with the session, which was last written down before the turn."""
@@ -98,6 +101,107 @@ def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | N
     except (TypeError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+WRAPPERS = frozenset({"arguments", "args", "input", "parameters", "kwargs"})
+"""Under which a model may hand over all arguments as one."""
+
+
+def given_to(tool: BoundTool | None, args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | None:
+    """Return the arguments of a call as ``tool`` takes them, or None when they are no JSON object.
+
+    What can only mean one thing is read as that: an object in a string, in a list of one or under "arguments", and
+    values as ``fitted`` reads them. Policies judge what is returned here, and nothing else is run.
+    """
+    read = read_arguments(args)
+    if read is None and isinstance(args, str):
+        read = _unpacked(args)
+    if read is None or tool is None:
+        return read
+    properties = tool.spec.parameters.get("properties") or {}
+    if len(read) == 1 and (wrapper := next(iter(read))) in WRAPPERS - set(properties):
+        inner = read[wrapper]
+        read = (read_arguments(inner) if isinstance(inner, Mapping | str) and inner else None) or read
+    return fitted(tool.spec.parameters, tool.renamed(read))
+
+
+def _unpacked(text: str) -> dict[str, JSON] | None:
+    """Return the object that is written in a JSON string, or stands alone in a list."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return read_arguments(value) if isinstance(value, Mapping) or (isinstance(value, str) and value) else None
+
+
+def fitted(schema: Mapping[str, JSON], args: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return ``args`` with each value in the type that ``schema`` wants, where it can only mean one value of it.
+
+    An optional argument that is null was not given. What does not fit stays as it is, for ``problems`` to tell of.
+
+    >>> wants = {"k": {"type": "integer"}, "to": {"type": "array"}, "how": {"enum": ["Fast", "Slow"]}}
+    >>> fitted({"properties": wants}, {"K": "3", "to": "bob", "how": ["fast"], "why": None})
+    {'k': 3, 'to': ['bob'], 'how': 'Fast', 'why': None}
+    """
+    properties = schema.get("properties") or {}
+    plain = {name.casefold(): name for name in properties}
+    fit: dict[str, JSON] = {}
+    for name, value in args.items():
+        own = (
+            name if name in properties or plain.get(name.casefold(), name) in args else plain.get(name.casefold(), name)
+        )
+        rule = properties.get(own)
+        if value is None and rule is not None and own not in schema.get("required", ()) and _mismatch(rule, value):
+            continue
+        fit[own] = value if rule is None else _fitted_value(rule, value)
+    return fit
+
+
+def _fitted_value(rule: Mapping[str, JSON], value: JSON) -> JSON:
+    if _mismatch(rule, value) is None:
+        return value
+    wanted = rule.get("type")
+    if isinstance(value, list) and len(value) == 1 and wanted != "array":
+        value = value[0]
+    if isinstance(value, str) and "enum" in rule:
+        same = [one for one in rule["enum"] if str(one).casefold() == value.strip().casefold()]
+        return same[0] if len(same) == 1 else value
+    reading = READINGS.get(wanted) if isinstance(wanted, str) else None
+    read = reading(value) if reading else value
+    return read if _mismatch(rule, read) is None else value
+
+
+def _as_number(value: JSON) -> JSON:
+    """Return the number that a text is written as, a whole one where it is one."""
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,15}(?:\.\d{1,15})?\s*", value):
+        value = float(value) if "." in value else int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_boolean(value: JSON) -> JSON:
+    return {"true": True, "false": False}.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def _as_text(value: JSON) -> JSON:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _as_parts(value: JSON) -> JSON:
+    """Return what JSON text holds, or a list of the one value; "a, b" may be one name and is not guessed at."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value if not isinstance(value, str) or re.search(r"[,;\n]", value) else [value]
+
+
+READINGS: Mapping[str, Callable[[JSON], JSON]] = {
+    "integer": _as_number, "number": _as_number, "boolean": _as_boolean, "string": _as_text, "array": _as_parts,
+    "object": _as_parts,
+}  # fmt: skip
 
 
 def problems(schema: Mapping[str, JSON], args: Mapping[str, JSON]) -> list[str]:

@@ -21,9 +21,9 @@ from .bound import (
     AnsweredErrors,
     BoundTool,
     findings_data,
+    given_to,
     named_step,
     problems,
-    read_arguments,
     refusal,
 )
 from .config import DEFAULTS, NO_HOST, AgentConfig, Deadline, Host
@@ -206,7 +206,7 @@ class Tools:
         """Do again what a call did to the session before its turn was cut off, where that went with the process."""
         tool = self._tools.get(name)
         if tool is not None and tool.replayed:
-            tool.run(read_arguments(args) or {})
+            tool.run(self.given(name, args) or {})
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, all_said: bool = False) -> None:
         """Open the books of a new turn and stamp what the memory tools do in it.
@@ -247,7 +247,7 @@ class Tools:
 
         A verdict that lets the call pass clears exactly one ``execute`` of the same call.
         """
-        given = read_arguments(args) or {}
+        given = self.given(name, args) or {}
         with self.books.lock:
             context = {**self.context, "trust": self.books.ledger.trust}
             verdict: Verdict = self.guard.decide(name, given, context) if self.guard else Allowed()
@@ -287,6 +287,10 @@ class Tools:
             self.books.taint((f"tool:{name}",))
         return verdict
 
+    def given(self, name: str, args: Mapping[str, JSON] | str) -> dict[str, JSON] | None:
+        """Return the arguments of a call as policies judge them and the tool is run; None where they are no object."""
+        return given_to(self._tools.get(name), args)
+
     def misfit(self, name: str, given: Mapping[str, JSON] | None) -> str | None:
         """Return why a call cannot run whatever the policies say: no such tool, or arguments that do not fit it."""
         tool = self._tools.get(name)
@@ -294,7 +298,7 @@ class Tools:
             return self._no_such_tool(name)
         if given is None:
             return f"The arguments of {name} are no JSON object. Send an object like {_sample(tool.spec)}."
-        if tool.checked and (wrong := problems(tool.spec.parameters, given)):
+        if tool.checked and (wrong := problems(tool.spec.parameters, given_to(tool, given) or {})):
             return f"{name} was not run: {'; '.join(wrong)}. Send an object like {_sample(tool.spec)}."
         return None
 
@@ -303,11 +307,12 @@ class Tools:
 
     def _refuse(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> str:
         text = refusal(name, verdict, is_here=name in self._tools)
-        self.books.called(name, args, text, error=True, decision=verdict.decision)
+        given = self.given(name, args)
+        self.books.called(name, args if given is None else given, text, error=True, decision=verdict.decision)
         return text
 
     def _approved(self, name: str, args: Mapping[str, JSON] | str, verdict: Verdict) -> bool:
-        given = read_arguments(args) or {}
+        given = self.given(name, args) or {}
         if verdict.decision != "ask" or name not in self._tools:
             return False
         granted = self._agreed(name, given, verdict)
@@ -329,7 +334,7 @@ class Tools:
     def _take(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
         """Return the decision that clears a call to run, once for each time it was cleared."""
         with self.books.lock:
-            waiting = self._cleared.get(_key(name, read_arguments(args) or {}))
+            waiting = self._cleared.get(_key(name, self.given(name, args) or {}))
             return waiting.pop(0) if waiting else None
 
     # --- what is run
@@ -373,10 +378,10 @@ class Tools:
 
         Whatever is to happen around every body that runs belongs into a subclass's version of this method.
         """
-        given = read_arguments(args)
+        given = self.given(name, args)
         wrong = self.misfit(name, given)
         text, error = self._body(self._tools[name], given or {}, key) if wrong is None else (wrong, True)
-        self.books.called(name, args, text, error=error, decision=decision)
+        self.books.called(name, args if given is None else given, text, error=error, decision=decision)
         return text, error
 
     def _body(self, tool: BoundTool, given: Mapping[str, JSON], key: CallKey | None) -> tuple[str, bool]:
@@ -404,7 +409,11 @@ class Tools:
     def _memory_tool(self, data: Mapping[str, JSON]) -> BoundTool:
         name = str(data["name"])
         spec = ToolSpec(name, str(data["description"]), data["parameters"])
-        return BoundTool(spec, partial(self.memory.call, name), checked=False)
+        renamed: Callable[[str, Mapping[str, JSON]], Mapping[str, JSON]] | None = getattr(
+            self.memory, "own_names", None
+        )
+        names = dict if renamed is None else partial(renamed, name)
+        return BoundTool(spec, partial(self.memory.call, name), checked=False, renamed=names)
 
     def _no_such_tool(self, name: str) -> str:
         import difflib  # for a word that nobody knows

@@ -18,7 +18,7 @@ def pairs(name: str) -> list[Pair]:
     return [(said.strip(), wanted.strip()) for said, _, wanted in parts]
 
 
-SETS = {"faithful.txt": 100, "faithful_later.txt": 60, "faithful_last.txt": 60}
+SETS = {"faithful.txt": 100, "faithful_later.txt": 60, "faithful_last.txt": 60, "faithful_sloppy.txt": 40}
 """Pairs that each file has at least; the later ones were written when the gate was finished."""
 PAIRS = [pair for name in SETS for pair in pairs(name)]
 

@@ -1,13 +1,16 @@
 """When a statement holds, when a goal is due, and whose word a correction is, all read from the wording."""
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_type, read_period
+from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
+from memkit.runtime.memory.record.errors import Refused
 from memkit.runtime.memory.record.record import Draft, Origin
 
 SUNDAY = date(2026, 11, 22)
@@ -79,11 +82,54 @@ def test_any_wording_on_any_day_is_read(text: str, today: date) -> None:
         ("Deployments must go through staging", "constraint"),
         ("I'm done with the taxes", "outcome"),
         ("I will always love tea", "constraint"),
+        ("Wants to be called Jo", "preference"),
+        ("Remind me to drink more, for now", "goal"),
+        ("I need to hand in the essay until tomorrow", "goal"),
+        ("I have to temporarily fix the roof", "goal"),
+        ("I want to save for a temporary exhibition pass", "goal"),
     ],
 )
 def test_errands_and_rules_are_told_apart(text: str, kind: str) -> None:
     """What somebody still has to do is a goal; what holds for good is a constraint; what is done is an outcome."""
     assert infer_type(text) == kind
+
+
+PASSING = [line for line in Path(__file__).with_name("passing.txt").read_text("utf-8").splitlines() if line[0] != "#"]
+
+
+@pytest.mark.parametrize("said", PASSING)
+def test_what_holds_for_a_while_is_nothing_to_reach(said: str) -> None:
+    """Of what the user wants for now, an agent's note is refused as passing, and rules draw nothing."""
+    with ArchivalStore() as archive:
+        tools = MemoryTools(MainContext(), archive, user_id="ada", session_id="s1")
+        tools.begin_turn("So it is", 1)
+        with pytest.raises(Refused) as refused:
+            tools.archival_memory_insert(said.replace("I have to", "Ada has to"))
+
+    assert list(refused.value.codes) == ["transient"]
+    assert by_rules([SaidTurn(1, said)]).pieces == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "scope", "until"),
+    [
+        ("I want to be called Captain for today only", "preference", "user", "2026-11-22"),
+        ("I'm on the night shift this week only", "fact", "user", "2026-11-22"),
+        ("I want to share a desk, just this month", "fact", "user", "2026-11-30"),
+        ("I want to answer in rhymes for this session only", "fact", "session", None),
+        ("I plan to work from home until tomorrow", "fact", "user", "2026-11-23"),
+        ("I am temporarily without a car", "fact", "user", None),
+        ("I have to take the bus this week only", "fact", "user", "2026-11-22"),
+        ("For today only, I must not eat sugar", "constraint", "user", "2026-11-22"),
+    ],
+)
+def test_what_the_user_wants_kept_for_a_while_ends_with_it(said: str, kind: str, scope: str, until: str | None) -> None:
+    """Their own word is kept: until the day is over that it names, or for the session that it speaks of."""
+    origin = Origin(actor="agent", user_id="ada", session_id="s1", user_text=said)
+
+    draft = draft_from_tool(said, origin, today=SUNDAY)
+
+    assert (draft.type, draft.scope, draft.valid_until, draft.source) == (kind, scope, until, "explicit")
 
 
 def test_a_correction_in_the_agents_words_is_the_agents() -> None:

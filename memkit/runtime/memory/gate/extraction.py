@@ -13,10 +13,12 @@ from ..words.dates import NUMBERS, WEEKDAYS, dated
 from ..words.text import regex, stem
 from ..words.wording import (
     APOSTROPHES,
+    ERRANDS,
     FUNCTION_WORDS,
     content_words,
     hedged_wording,
     is_negation,
+    limit_of,
     plain,
     sentences,
     words,
@@ -36,11 +38,6 @@ COMMITS = (
     r"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to|agreed to)"
     rf"{STANDING}(?!\w| be able\b)"
 )
-ERRANDS = (
-    r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
-    r"|schedule|sign|talk to|get back to|update|review|release|publish|apply)"
-)
-"""What somebody says they will do, of which somebody may want to hear whether it was done."""
 STATES = r"(?:have|know|own|care|think|believe|live|work|speak|mind|understand|remember|need|want)\b"
 """To do none of these is no rule."""
 SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
@@ -61,6 +58,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "preference",
             r"(?:^(?:please )?(?:use|answer|reply|respond|address me))"
+            r"|(?:wants?|wish(?:es)?|(?:would|'d) like) to be (?:called|addressed|referred to|known as)"
             r"|(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
             r"(?:like|love|enjoy|prefer)",
         ),
@@ -85,6 +83,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """The first rule that matches names the type; otherwise a fact."""
 
+REMINDER = regex(r"^(?:to-?do|note to self|task)\b|\bremind|\bforget to\b")
 INTERJECTION = regex(
     r"(?i)^(?:(?:no|nope|nah|yes|yeah|well|oh|sorry|correction)[,.:!;]+|(?:actually|in fact)[,.:!;]*)\s+"
 )
@@ -121,11 +120,16 @@ PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
 def infer_type(text: str) -> str:
     """Return the type of record that the wording of ``text`` suggests.
 
-    >>> infer_type("Alice prefers espresso over latte")
-    'preference'
+    What somebody wants or has to do for today only is how things are today; what they must not do stays a constraint.
+
+    >>> infer_type("Alice prefers espresso over latte"), infer_type("Alice wants to be called Cap, just for now")
+    ('preference', 'fact')
     """
     read = plain(text)
-    return next((kind for kind, pattern in TYPE_RULES if pattern.search(read)), "fact")
+    kind = next((kind for kind, pattern in TYPE_RULES if pattern.search(read)), "fact")
+    if kind not in ("goal", "constraint") or not limit_of(read) or REMINDER.search(read):
+        return kind
+    return "constraint" if kind == "constraint" and any(map(is_negation, words(read))) else "fact"
 
 
 def infer_tags(text: str) -> tuple[str, ...]:
@@ -259,7 +263,7 @@ def draft_from_tool(
     """Return the draft of what an agent asked to remember.
 
     Source and confidence follow from whose words it is, type, tags and the days between which it holds from its
-    wording; without ``today`` no days are read.
+    wording; without ``today`` no days are read. What is of this talk only is of this session.
     """
     read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
     own = origin.user_text is None or says_own_words(read, origin)
@@ -268,6 +272,7 @@ def draft_from_tool(
     return Draft(
         text=text,
         type=kind,
+        scope="session" if origin.session_id and limit_of(read) == "talk" else "user",
         tags=tags or infer_tags(read),
         confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
         importance=OUTCOME_IMPORTANCE if kind == "outcome" else Draft._field_defaults["importance"],
@@ -326,6 +331,8 @@ def read_period(text: str, type: str, today: date) -> Period:
         return Period(due=_written(_last_day(by["phrase"], today) if by else None) or _written(_last_day(said, today)))
     until, since = UNTIL.search(said), SINCE.search(said)
     end = _last_day(until["phrase"], today) if until else None
+    if end is None and (limit := limit_of(said)) in ("day", "week", "month"):
+        end = _end_of(limit, today)
     start = _first_day(since["phrase"], today) if since else None
     return Period(
         valid_from=_written(start) if start and start != today else None,

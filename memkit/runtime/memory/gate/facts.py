@@ -71,6 +71,42 @@ FAR_REACHING = frozenset("to never not no can cannot can't don't do did doesn't 
 """Words before an "and" whose reach may go beyond it."""
 
 
+ATTRIBUTES = (
+    r"name|nickname|pronouns|age|birthday|born|job|occupation|profession|role|employer|company|city|home|hometown|location|"
+    r"address|country|nationality|languages?|diet|allerg(?:y|ies)|wife|husband|partner|spouse|sons?|daughters?|children|"
+    r"kids|pets?|hobb(?:y|ies)|interests|time ?zone|manager|team|editor|os|units|shift"
+)
+LABELLED = rf"(?:[^\W\d_][\w'-]*\s)?(?:{ATTRIBUTES}):\s+[^\s|;][^|;\n]{{0,200}}?"
+"""What a label names that belongs to a person, whatever stands beside it: "Place: room 2" belongs to its meeting."""
+LABELS = regex(rf"{LABELLED}(?:(?:\s+\||;|\.|\n)\s*{LABELLED})+", re.IGNORECASE)
+NEXT_LABEL = regex(rf"(?:\s+\||;|\.|\n)\s*(?={LABELLED}(?:$|\s+\||[;.\n]))", re.IGNORECASE)
+BULLET = regex(r"\s*[-*•–]\s+(?=\S)")
+
+
+def listed(text: str) -> list[str]:
+    r"""Return the statements of a list about a person: labelled values, or lines with bullets; else nothing.
+
+    >>> listed("Name: Ada | Job: nurse"), listed("- User has two cats\\n- Lives in Ghent"), listed("- flour\\n- eggs")
+    (['Name: Ada', 'Job: nurse'], ['User has two cats', 'Lives in Ghent'], [])
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [BULLET.sub("", line, count=1).strip() for line in lines]
+    if len(lines) > 1 and all(map(BULLET.match, lines)) and (all(map(_of_user, items)) or all(map(_is_clause, items))):
+        return items
+    plain = "\n".join(items).rstrip(".; ")
+    return [part.strip() for part in NEXT_LABEL.split(plain)] if LABELS.fullmatch(plain) else []
+
+
+def _of_user(item: str) -> bool:
+    """Return whether a line has such a label, names the user, or begins with its verb, which leaves only the user."""
+    first = item.split(maxsplit=1)[0].lower()
+    return first in THIRD or re.match(r"(?:the )?user\b", item, re.IGNORECASE) is not None or _has_label(item)
+
+
+def _has_label(item: str) -> bool:
+    return re.fullmatch(LABELLED, item, re.IGNORECASE) is not None
+
+
 def facts(text: str) -> list[str]:
     """Return the statements that ``text`` makes, each on its own; one that cannot be taken apart safely as it is.
 
@@ -80,8 +116,10 @@ def facts(text: str) -> list[str]:
     (['I like bread and butter.'], ['Bob said I live in Rome and I work in Paris'])
     """
     said = text.strip()
-    if len(said) > LONGEST or WHOLE.search(said):
+    if len(said) > LONGEST:
         return [text]
+    if WHOLE.search(said):
+        return listed(said) or [text]
     is_loose = LOOSE.search(said) is not None
     pieces: list[str] = []
     start, joined_by = 0, ""

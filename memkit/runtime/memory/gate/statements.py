@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..words.dates import dated
 from ..words.text import regex, stem
-from ..words.wording import hedged_wording, sentences, transient_wording
+from ..words.wording import hedged_wording, limit_of, sentences, transient_wording
 from .clauses import ODD, apart, is_plain_clause
 from .facts import facts
 from .vocabulary import (
@@ -374,7 +374,7 @@ def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
         return [] if doubtful else [_statement(one, marker is not None) for one in facts(wanted["what"])]
     if is_question(sentence) or hedged_wording(body) or not body:
         return []
-    if GOAL.match(body):
+    if GOAL.match(body) and not limit_of(body):
         return [PlainStatement(_capital(body), None)]
     if transient_wording(body):
         return []

@@ -1,5 +1,7 @@
+# ruff: noqa: SIM905 (lists of words read better as text)
 """What a model is told about the memory tools, and the check of what it hands them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,10 +40,11 @@ SECTION = {
     "description": "human: the user; persona: you; system: the work.",
 }
 TOP_K = {"type": "integer"}
+INSERT = "archival_memory_insert"
 
 SPECS: tuple[dict[str, Any], ...] = (
     _tool(
-        "archival_memory_insert",
+        INSERT,
         "Remember one statement for good, as soon as the user says or corrects something that matters in later "
         "sessions. No passwords, keys or card numbers, small talk, passing states, nor what you recalled.",
         ("text",),
@@ -90,11 +93,26 @@ SPECS: tuple[dict[str, Any], ...] = (
         value={"type": "string"},
     ),
 )
-ALIASES = {
-    "content": "text", "label": "section", "block": "section", "old_content": "old", "new_content": "new",
-    "old_str": "old", "new_str": "new", "old_string": "old", "new_string": "new",
-}  # fmt: skip
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "text": ("content", "fact", "memory", "statement", "information"),
+    "query": ("q", "search_query", "question", "keywords"),
+    "section": ("label", "block", "block_label", "section_name"),
+    "old": ("old_content", "old_str", "old_string", "old_text"),
+    "new": ("new_content", "new_str", "new_string", "new_text"),
+    "tags": ("tag", "labels"),
+    "top_k": ("limit", "k", "n", "count", "max_results"),
+    "limit": ("top_k", "k", "n", "count", "max_results"),
+}
 """Names under which models know these arguments from other systems."""
+OTHER_SECTIONS = {"user": "human", "agent": "persona", "assistant": "persona"}
+IMPORTANCE = {"low": 0.3, "medium": 0.5, "normal": 0.5, "high": 0.8, "critical": 1.0}
+"""What a model may call how much a record matters; it is offered no such argument, and gives it from habit."""
+STAMPED = frozenset(
+    """user_id user session_id session turn_id turn agent_id agent actor source source_url scope trust taint parents
+    as_user for_user owner""".split()
+)
+"""What the host says of a call and no argument can: whoever gives it means something else than what would happen."""
+SEPARATORS = re.compile(r"[,;\n]")
 
 KINDS: Mapping[str, tuple[type[Any], ...]] = {"string": (str,), "integer": (int,), "array": (list, tuple)}
 
@@ -123,37 +141,87 @@ def spec_of(name: str, sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, An
     )
 
 
+def own_names(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
+    """Return ``args`` as the tool calls them: its names, its sections and types in their case, tags one by one.
+
+    What is not known stays as it is, and so does a second name for what is given already.
+
+    >>> own_names("core_memory_append", {"Label": "Human", "content": "Likes tea"})
+    {'section': 'human', 'text': 'Likes tea'}
+    """
+    properties = spec_of(name, sections)["parameters"]["properties"]
+    known = {other: key for key in properties for other in OTHER_NAMES.get(key, ())}
+    named: dict[str, Any] = {}
+    for given, value in args.items():
+        plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", str(given).strip()).casefold()
+        key = plain if plain in properties or plain == "importance" else known.get(plain, str(given))
+        named[str(given) if key in named else key] = value
+    if isinstance(section := named.get("section"), str):
+        named["section"] = _own_section(section, sections)
+    if isinstance(kind := named.get("type"), str):
+        named["type"] = kind.strip().casefold()
+    if isinstance(tags := named.get("tags"), str) and "tags" in properties and not tags.lstrip().startswith("["):
+        named["tags"] = [tag for part in SEPARATORS.split(tags) if (tag := part.strip().lstrip("#"))]
+    return named
+
+
+def _own_section(given: str, sections: Iterable[str]) -> str:
+    names = {name.casefold(): name for name in (*GIVEN_SECTIONS, *sections)}
+    plain = given.strip().casefold()
+    return names.get(plain) or names.get(OTHER_SECTIONS.get(plain, ""), given)
+
+
 def checked_arguments(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
-    """Return ``args`` under the tool's own names, or raise ToolInputError for the first that does not fit."""
+    """Return what of ``args`` the tool takes, under its own names, or raise ToolInputError for the first that is wrong.
+
+    Left out is what only adds to a call (``ignored`` names it); what would say whose memory it is, is wrong.
+    """
     if not isinstance(args, Mapping):
         raise ToolInputError(f"{name}: the arguments must be an object.")
     parameters = spec_of(name, sections)["parameters"]
     properties = parameters["properties"]
-    checked: dict[str, Any] = {}
-    for given, value in args.items():
-        key = _own_name(str(given), properties)
-        if key in checked:
-            raise ToolInputError(f"{name}: {key} is given twice.")
-        checked[key] = _checked_value(f"{name}: {key}", value, properties.get(key), properties)
-    for key in parameters["required"]:
-        if key not in checked:
-            raise ToolInputError(f"{name}: {key} is missing.")
-    return {key: value for key, value in checked.items() if value is not None}
+    named = own_names(name, args, sections)
+    importance = named.pop("importance", None) if name == INSERT else None
+    for key in named:
+        if twice := next((own for own in properties if key in OTHER_NAMES.get(own, ())), None):
+            raise ToolInputError(f"{name}: {twice} is given twice.")
+        if key.casefold() in STAMPED:
+            raise _unknown(name, key, properties)
+    checked = {
+        key: _checked_value(f"{name}: {key}", value, properties[key])
+        for key, value in named.items()
+        if key in properties and value is not None
+    }
+    if missing := next((key for key in parameters["required"] if key not in checked), None):
+        unknown = next((key for key in named if key not in properties), None)
+        raise _unknown(name, unknown, properties) if unknown else ToolInputError(f"{name}: {missing} is missing.")
+    return checked if importance is None else {**checked, "importance": _importance(importance)}
 
 
-def _own_name(given: str, properties: Mapping[str, Any]) -> str:
-    if given in properties:
-        return given
-    if given in ("limit", "top_k", "k"):
-        return next((key for key in ("top_k", "limit") if key in properties), given)
-    return ALIASES.get(given, given)
+def ignored(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> list[str]:
+    """Return the names in ``args`` that the tool does not know."""
+    known = spec_of(name, sections)["parameters"]["properties"]
+    extra = ("importance",) if name == INSERT else ()
+    return [key for key in own_names(name, args, sections) if key not in known and key not in extra]
 
 
-def _checked_value(place: str, value: Any, schema: Mapping[str, Any] | None, known: Mapping[str, Any]) -> Any:
-    if schema is None:
-        raise ToolInputError(f"{place[:100]} is not an argument. There are {', '.join(known)}.")
-    if value is None:
-        return None
+def _unknown(name: str, key: str, known: Iterable[str]) -> ToolInputError:
+    return ToolInputError(f"{name}: {key[:60]} is not an argument. There are {', '.join(known)}.")
+
+
+def _importance(given: Any) -> float:
+    """Return how much something matters, said in a word or as a number from 0 to 1."""
+    told = str(given).strip().casefold()
+    try:
+        value = IMPORTANCE[told] if told in IMPORTANCE else float(told)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ToolInputError(f"{INSERT}: importance must be {', '.join(IMPORTANCE)} or a number from 0 to 1.")
+    return value
+
+
+def _checked_value(place: str, value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema["type"]
     if isinstance(value, bool) or not isinstance(value, KINDS[kind]):
         raise ToolInputError(f"{place} must be {'an' if kind[0] in 'ai' else 'a'} {kind}.")

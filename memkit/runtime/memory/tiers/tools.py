@@ -22,7 +22,7 @@ from .context import MainContext, Message
 from .fence import fence, fence_turns, visible
 from .recall import RecallMemory, asks_for_beginning
 from .sessions import KNOWN, SessionTurn
-from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, specs_with
+from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, ignored, own_names, specs_with
 from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
@@ -256,6 +256,7 @@ class MemoryTools:
         content: str | None = None,
         type: str | None = None,
         supersedes: str | None = None,
+        importance: float | None = None,
     ) -> str:
         """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
         said = _either(text, content, "text")
@@ -273,6 +274,8 @@ class MemoryTools:
                 supersedes=supersedes,
                 today=self.archive.today(),
             )
+            if importance is not None:
+                draft = draft._replace(importance=importance)
             if draft.source == "inferred":
                 draft = draft._replace(source_url=next(iter(_addresses(origin.tainted_by)), None))
             decision = self.archive.offer(draft, origin, consented=self.consented())
@@ -465,9 +468,19 @@ class MemoryTools:
         """Return name, description and JSON schema of each tool."""
         return [dict(spec) for spec in specs_with(self.main.core)]
 
+    def own_names(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``args`` under the names that the tool has for them, as policies judge them and the tool is run."""
+        return own_names(name, args, self.main.core)
+
     def call(self, name: str, args: Mapping[str, Any]) -> str:
         """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
         checked = checked_arguments(name, args, self.main.core)
+        left_out = ", ".join(f"{visible(key):.40}" for key in ignored(name, args, self.main.core))
+        return self._called(name, checked) + (
+            f"\n(ignored, no argument of {name}: {left_out:.200})" if left_out else ""
+        )
+
+    def _called(self, name: str, checked: dict[str, Any]) -> str:
         if name == "archival_memory_insert" and self._origin.actor == "agent":
             pieces = facts(checked["text"])
             if len(pieces) > 1:
@@ -501,7 +514,7 @@ class MemoryTools:
             left_out = () if piece == corrects else ("supersedes",)
             one = {key: value for key, value in args.items() if key not in left_out} | {"text": piece}
             try:
-                told.append(self.call("archival_memory_insert", one))
+                told.append(self._called("archival_memory_insert", one))
                 ids.append(str(self.events[-1]["id"]))
             except Refused as error:
                 refused.append(error)

@@ -125,12 +125,34 @@ def sentences(text: str) -> list[str]:
     return found
 
 
+ERRANDS = (
+    r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
+    r"|schedule|sign|talk to|get back to|update|review|release|publish|apply|hand in|complete|confirm|decide|upload)"
+)
+"""What is done once, of which somebody may want to hear whether it was."""
+ERRAND = regex(rf"\b{ERRANDS}\b")
+TALK = r"(?:this|the current|the rest of (?:this|the|our)) (?:session|conversation|chat)"
+DAY = r"(?:today|tonight|this (?:morning|afternoon|evening))"
+REST_OF_DAY = r"(?:for )?the rest of (?:the|this) (?:day|morning|afternoon|evening)"
+ONLY = r"(?:only|alone)"
+LIMITS = {
+    "talk": rf"(?:just|only)(?: (?:for|in|during))? {TALK}|(?:for|during) {TALK}(?: {ONLY})?|{TALK} {ONLY}",
+    "day": rf"(?:just|only) (?:for )?{DAY}|{DAY} {ONLY}|{REST_OF_DAY}"
+    r"|until (?:the end of (?:the|this) day|tonight|later today|this (?:afternoon|evening))",
+    **{
+        unit: rf"(?:just|only) (?:for )?this {unit}|this {unit} {ONLY}|(?:for )?the rest of (?:the|this) {unit}"
+        for unit in ("week", "month")
+    },
+    "soon": r"for now|for the moment|for the time being|temporarily|(?:just|only|for) this (?:once|one time)"
+    r"|until (?:tomorrow|later)",
+}
+"""Words that end a state by themselves, by what it ends with."""
+ENDS = {limit: regex(rf"\b(?:{wording})\b") for limit, wording in LIMITS.items()}
+OF_ERRANDS = frozenset({"until tonight", "until tomorrow", "until later", "until later today", "temporarily"})
 TRANSIENT = regex(
-    r"\b(right now|just now|at the moment|at present|presently|currently|for now|for the moment|for the time being"
-    r"|momentar(?:y|ily)|temporar(?:y|ily)|ephemeral(?:ly)?"
-    r"|(?:(?:for|in|during) )?(?:this|the current) session(?: only)?"
-    r"|(?:just|only) (?:for|in) (?:this|the current) (?:session|conversation|chat)"
-    r"|for (?:this|the current) (?:conversation|chat)(?: only)?|today|tonight|tomorrow|yesterday"
+    rf"\b({'|'.join(LIMITS.values())}|right now|just now|at the moment|at present|presently|currently"
+    r"|momentar(?:y|ily)|temporary|ephemeral(?:ly)?|(?:in )?(?:this|the current) session"
+    r"|today|tonight|tomorrow|yesterday"
     r"|this (?:very )?(?:minute|moment|second|morning|afternoon|evening|week|weekend)"
     r"|in (?:an?|\d+|a few|a couple of) (?:moment|minute|second|hour)s?|as we speak|in the meantime"
     r"|as of now|now(?=[.,;!]|$)|soon|shortly|later today"
@@ -161,6 +183,19 @@ def transient_wording(text: str) -> str | None:
     """Return the words that tie ``text`` to this moment, if there are any."""
     found = TRANSIENT.search(plain(text))
     return found[0] if found else None
+
+
+def limit_of(text: str) -> str | None:
+    """Return what ends the state that ``text`` tells of: the talk, the day, week or month, or something soon.
+
+    >>> limit_of("I want to be called Captain for today only"), limit_of("I need to finish it until tomorrow")
+    ('day', None)
+    """
+    read = plain(text)
+    found = ((limit, wording.search(read)) for limit, wording in ENDS.items())
+    # An errand "until tomorrow" has a deadline, and is no state; nor is what is mended for now.
+    is_errand = ERRAND.search(read) is not None
+    return next((limit for limit, part in found if part and not (is_errand and part[0] in OF_ERRANDS)), None)
 
 
 def hedged_wording(text: str) -> str | None:

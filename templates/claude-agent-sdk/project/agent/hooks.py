@@ -56,7 +56,17 @@ def _gate(actor: ClaudeActor, call: Call) -> SyncHookJSONOutput:
     if objection is not None:
         return _denied(call, objection)
     call.passed = True
-    return {}
+    given = actor.toolbox.given(name, call.given)
+    if given is None or given == call.given:
+        return {}
+    # Judged as it will run: the SDK checks arguments against the schema before the tool reads what they mean.
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "updatedInput": given,
+        }
+    }
 
 
 def _denied(call: Call, reason: str) -> SyncHookJSONOutput:

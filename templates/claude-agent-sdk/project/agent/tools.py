@@ -39,8 +39,9 @@ def own_name(name: str) -> str:
 
 def _tool(toolbox: Tools, spec: ToolSpec) -> SdkMcpTool[Any]:
     hints = ToolAnnotations(readOnlyHint=spec.name in READING, maxResultSizeChars=INLINE)
-    # Without properties the SDK would take the schema for a list of names and types.
-    schema = {"properties": {}, **spec.parameters, "type": "object"}
+    # Without properties the SDK would take the schema for a list of names and types. What a schema does not know
+    # reaches the toolbox, which says what it makes of it.
+    schema = {"properties": {}, **spec.parameters, "type": "object", "additionalProperties": True}
 
     @tool(spec.name, spec.description, schema, annotations=hints)
     async def run(args: dict[str, Any]) -> dict[str, Any]:
