@@ -28,6 +28,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from memkit.errors import EnvironmentFault, MissingExtra, StoreFault
 from memkit.store.layout import GitFolder
+from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     import subprocess
@@ -231,7 +232,11 @@ class GitProcess:
         require_git()
         import subprocess
 
-        from git.cmd import Git  # costs more than a whole search
+        try:
+            from git.cmd import Git  # costs more than a whole search
+        except ImportError as error:  # it asks git for its version, and a broken ~/.gitconfig ends that too
+            said = str(getattr(error.__cause__, "stderr", error)).strip().removeprefix("stderr: ").strip("'")
+            raise EnvironmentFault(f"Git does not run here: {one_line(said)}") from error
 
         environment = {**_SET, **self._named, **_configuration(settings), **variables}
         forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -113,31 +115,35 @@ def make_store(
         return plan
     made: list[Path] = []
     done: list[Addition] = []
-    try:
-        made += _make_folder(root)
-        git = Git(root)
-        git.require_identity()
-        if outer is not None:
-            git.require_quiet()
-            require_untracked(git)
-        require_private(root)
-        _write_all(root, {path: wanted[path] for path in plan.added}, made)
-        for change in plan.changed:
-            done.append(change)
-            write_whole(_at(root, change.path).resolve(), change.after)
-        if outer is None:
-            made.append(root / ".git")
-            git.init()
-        changed = [change.path for change in plan.changed if change.path not in plan.uncommitted]
-        paths = [*plan.added, *changed]
-        return replace(plan, commit=git.commit("Make the store", paths) if paths else None)
-    except BaseException as error:
-        for change in done:
-            write_whole(_at(root, change.path).resolve(), change.before)
-        _undo(root, plan.added, made)
-        if isinstance(error, OSError):
-            raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
-        raise
+    added: tuple[str, ...] = ()
+    with ExitStack() as held:
+        try:
+            made += _make_folder(root)
+            held.enter_context(_alone_in(root))
+            _refuse_unless_free(root, adopt=adopt)  # somebody may have been quicker, and what they made is theirs
+            added, git = plan.added, Git(root)
+            git.require_identity()
+            if outer is not None:
+                git.require_quiet()
+                require_untracked(git)
+            require_private(root)
+            _write_all(root, {path: wanted[path] for path in plan.added}, made)
+            for change in plan.changed:
+                done.append(change)
+                write_whole(_at(root, change.path).resolve(), change.after)
+            if outer is None:
+                made.append(root / ".git")
+                git.init()
+            changed = [change.path for change in plan.changed if change.path not in plan.uncommitted]
+            paths = [*plan.added, *changed]
+            return replace(plan, commit=git.commit("Make the store", paths) if paths else None)
+        except BaseException as error:
+            for change in done:
+                write_whole(_at(root, change.path).resolve(), change.before)
+            _undo(root, added, made)
+            if isinstance(error, OSError):
+                raise EnvironmentFault(f"{folder} cannot be written: {error.strerror or error}.") from error
+            raise
 
 
 def _planned(root: Path, wanted: Mapping[str, bytes], git: Git | None) -> NewStore:
@@ -324,6 +330,22 @@ def _rendered(values: Mapping[str, Any]) -> dict[str, bytes]:
 def _quoted(text: str) -> str:
     """Return ``text`` as a double-quoted YAML scalar; JSON's strings are YAML's, but for the delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Lock a folder by itself, which leaves no file there; raise ``EnvironmentFault`` where somebody else has it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EnvironmentFault(
+                f"Another memkit is making a store in {folder}. Look again when it is done."
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _make_folder(folder: Path) -> list[Path]:

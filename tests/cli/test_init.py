@@ -186,3 +186,44 @@ def test_a_store_beside_another_one_is_made_from_within_it(store: Path, monkeypa
     assert run(["init", "../beside"]) == 0
 
     assert (store.parent / "beside" / ".git").is_dir()
+
+
+def test_of_two_that_make_one_store_at_once_neither_takes_anything_away(tmp_path: Path) -> None:
+    """Who comes while another makes a store there is told so, and what the first one makes is whole."""
+    real, programs, reached, go = shutil.which("git"), tmp_path / "bin", tmp_path / "reached", tmp_path / "go"
+    programs.mkdir()
+    slow = programs / "git"
+    slow.write_text(
+        f'#!/bin/sh\n[ "$3" = var ] && touch {reached} && while [ ! -e {go} ]; do sleep 0.02; done\nexec {real} "$@"\n'
+    )
+    slow.chmod(0o755)
+    root = tmp_path / "one"
+    command = [sys.executable, "-m", "memkit", "init", str(root)]
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+    with subprocess.Popen(command, env=environment) as first:
+        while not reached.exists() and first.poll() is None:
+            time.sleep(0.02)
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
+        go.touch()
+
+    assert (second.returncode, first.returncode) == (3, 0)
+    assert second.stderr == f"memkit: Another memkit is making a store in {root}. Look again when it is done.\n"
+    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_settings_that_git_cannot_read_are_said(tmp_path: Path) -> None:
+    """Where git runs no command because of the person's own settings, its words are told in one line."""
+    (tmp_path / ".gitconfig").write_text("[user\n")
+    environment = os.environ | {"HOME": str(tmp_path)}
+    environment.pop("GIT_CONFIG_GLOBAL", None)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "memkit", "init", str(tmp_path / "s")],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+
+    said = f"memkit: Git does not run here: fatal: bad config line 1 in file {tmp_path}/.gitconfig\n"
+    assert (done.returncode, done.stderr) == (3, said)
+    assert not (tmp_path / "s").exists()

@@ -1,13 +1,16 @@
 """What an offer meets in the archive: records for other eyes or other times are neither repeated nor contradicted."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision, Within
-from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
@@ -203,3 +206,26 @@ def test_records_of_two_sessions_are_not_merged(store: ArchivalStore) -> None:
 
     with pytest.raises(InvalidRecord):
         store.merge(ids, PERSON)
+
+
+def test_a_record_has_one_successor_however_many_replace_it_at_once(tmp_path: Path) -> None:
+    """Of several processes that give one record a new wording, one does, and the others are told that it is over."""
+    stores = [ArchivalStore(tmp_path) for _ in range(4)]
+    old = told(stores[0], "Ada speaks Basque").id or ""
+    together = Barrier(len(stores))
+
+    def replace(number: int) -> str:
+        together.wait()
+        try:
+            return stores[number].supersede(old, f"Ada speaks Basque at level {number}", PERSON).decision
+        except NotAllowed as error:
+            return str(error)
+
+    with ThreadPoolExecutor(len(stores)) as threads:
+        said = sorted(threads.map(replace, range(len(stores))))
+
+    late = f"Record {old} is superseded; only a live record can be replaced."
+    assert said == [late, late, late, "admitted"]
+    assert len(stores[0].search("Ada speaks Basque", user_id="ada").hits) == 1
+    for store in stores:
+        store.close()

@@ -199,7 +199,12 @@ class ArchivalStore(ArchiveReader):
                     refresh(change, document, origin, minutes)
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
-        """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history."""
+        """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history.
+
+        Raises:
+            RecordNotFound: This user does not have it.
+            NotAllowed: It is not live, or not any more: somebody else was quicker.
+        """
         from ..lifecycle.successors import corrected_draft
 
         old = self._visible(record_id, origin.user_id).record
@@ -211,7 +216,11 @@ class ArchivalStore(ArchiveReader):
         by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
         if not by_person:
             by = worded_anew(by, [old.id], self.taint_of(old, origin.user_id))
-        return self.offer(draft, in_place_of(old, by))
+        if not self.leaves_traces:
+            return Decision("refused", None, (OFF_RECORD,))
+        with self._change(origin.user_id) as change:
+            change.require_live(old.id, origin.user_id)  # of two at once the second would be a successor too many
+            return change.offer(draft, in_place_of(old, by), consented=True)
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> str | None:
         """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated.

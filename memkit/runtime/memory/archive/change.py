@@ -391,13 +391,23 @@ class ArchiveChange:
         fields = {"by": other_id}
         self.write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
 
-    def _live(self, id: str, user_id: str) -> Record:
+    def require_live(self, id: str, user_id: str) -> Folded:
+        """Return a record in its present state, which has to be live now that the locks are held.
+
+        Raises:
+            RecordNotFound: This user does not have it.
+            NotAllowed: It is not live, or not any more: somebody else was quicker.
+        """
         name = self.index.corpus_holding(id, user_id)
         folded = self.index.corpus(name).stored(id) if name else None
         if folded is None:
             raise RecordNotFound(f"No record {id!r:.60} of user {user_id!r:.60} is here.")
         if folded.status != "live":
-            raise NotAllowed(f"Record {id} is {folded.status}; only live records can be merged.")
+            raise NotAllowed(f"Record {id} is {folded.status}; only a live record can be replaced.")
+        return folded
+
+    def _live(self, id: str, user_id: str) -> Record:
+        folded = self.require_live(id, user_id)
         if folded.record.is_sealed:
             raise NotAllowed(f"Record {id} is sealed, and the key that opens it is not here.")
         return folded.record
