@@ -216,8 +216,10 @@ def test_nothing_live_depends_on_what_was_revoked(
                 ids.append(note(store, text, source_url=None) if session == "s0" else told(store, text, origin))
                 parents[ids[-1]] = set()
             elif op == "supersede":
-                ids.append(str(store.supersede(ids[one % len(ids)], text, origin).id))
-                parents[ids[-1]] = {ids[one % (len(ids) - 1)]}
+                old = ids[one % len(ids)]
+                if status(store, old) == ["live"]:
+                    ids.append(str(store.supersede(old, text, origin).id))
+                    parents[ids[-1]] = {old}
             elif op == "merge":
                 pair = [ids[one % len(ids)], ids[other % len(ids)]]
                 if status(store, *pair) == ["live", "live"] and len(set(pair)) == 2:
