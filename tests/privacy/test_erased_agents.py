@@ -13,7 +13,7 @@ from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.workspace import Workspace
 from tests.privacy.traces import commit, erase, leaking
 
-AGENT = "canary-cook"
+AGENT = "quokka-cook"
 
 
 def data(store: Path, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -26,7 +26,7 @@ def data(store: Path, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 @pytest.fixture
 def kept_by_agents(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """Return a store in which Alice has an agent of her own, and Bob has one of the same sort."""
-    for user, agent, text in (("alice", AGENT, "Eats canary seed"), ("bob", "clerk", "Counts stamps")):
+    for user, agent, text in (("alice", AGENT, "Eats quokka seed"), ("bob", "clerk", "Counts stamps")):
         data(store, capsys, "core", "set", "human", text, "--user", user, "--agent", agent)
         data(store, capsys, "core", "set", "human", f"{text} daily", "--user", user, "--agent", agent)
         origin = Origin("person", user, agent_id=agent)
@@ -52,10 +52,10 @@ def test_nothing_of_a_users_agent_is_left(kept_by_agents: Path, capsys: pytest.C
 
 def test_a_search_is_asked_as_one_agent(kept_by_agents: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is for one agent is found when that one is named, and not otherwise."""
-    search = ("memory", "search", "canary seed at noon", "--user", "alice")
+    search = ("memory", "search", "quokka seed at noon", "--user", "alice")
 
     own = data(kept_by_agents, capsys, *search, "--agent", AGENT)["results"]
     others = data(kept_by_agents, capsys, *search)["results"]
 
-    assert "Eats canary seed at noon" in [hit["text"] for hit in own]
-    assert "Eats canary seed at noon" not in [hit["text"] for hit in others]
+    assert "Eats quokka seed at noon" in [hit["text"] for hit in own]
+    assert "Eats quokka seed at noon" not in [hit["text"] for hit in others]

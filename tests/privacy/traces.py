@@ -45,16 +45,16 @@ def erase(
     return code, json.loads(capsys.readouterr().out)
 
 
-def leaking(root: Path, canaries: tuple[bytes, ...] = CANARIES) -> list[str]:
-    """Return every file and every git object in which one of the canaries is to be read."""
+def leaking(root: Path, quokkas: tuple[bytes, ...] = CANARIES) -> list[str]:
+    """Return every file and every git object in which one of the quokkas is to be read."""
     found = []
     for folder, _, names in os.walk(root):
         for name in names:
             path = Path(folder) / name
             content = path.read_bytes() if not path.is_symlink() else b""
-            if _holds(content + str(path.relative_to(root)).encode(), canaries):
+            if _holds(content + str(path.relative_to(root)).encode(), quokkas):
                 found.append(str(path.relative_to(root)))
-    return found + [f"object {id}" for id, data in objects(root) if _holds(data, canaries)]
+    return found + [f"object {id}" for id, data in objects(root) if _holds(data, quokkas)]
 
 
 def objects(root: Path) -> Iterator[tuple[str, bytes]]:
@@ -69,9 +69,9 @@ def objects(root: Path) -> Iterator[tuple[str, bytes]]:
         assert shown.read(1) == b"\n"
 
 
-def _holds(data: bytes, canaries: tuple[bytes, ...]) -> bool:
+def _holds(data: bytes, quokkas: tuple[bytes, ...]) -> bool:
     low = data.lower()
-    return any(quokka in low or quokka.decode().encode("utf-16-le") in low for quokka in canaries)
+    return any(quokka in low or quokka.decode().encode("utf-16-le") in low for quokka in quokkas)
 
 
 def packed(text: str) -> bytes:
