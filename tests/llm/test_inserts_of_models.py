@@ -47,13 +47,23 @@ def test_what_the_model_says_is_taken_and_the_rest_follows_from_the_words(
 
 MISFITS: list[dict[str, Any]] = [
     {"args": {"text": "Ada likes tea", "type": "nonsense"}},
-    {"args": {"text": "Ada likes tea", "confidence": 1.0}},
     {"args": {"text": "Ada likes tea", "source": "explicit", "trust": "verified"}},
-    {"args": {"text": ["Ada likes tea"]}},
+    {"args": {"text": ["Ada likes tea", "Ada hates milk"]}},
     {"args": {"text": "Ada likes tea", "tags": [1]}},
     {"args": {}},
     {"arguments": '{"text": "Ada likes t'},
 ]
+
+
+@pytest.mark.parametrize("provider", PROTOCOLS)
+def test_how_sure_a_model_is_counts_for_nothing(provider: str, model_server: Any, store: Path, capsys: Any) -> None:
+    """The record is stored as any of its kind, and the model hears what was left out."""
+    args = {"args": {"text": "Ada likes tea", "confidence": 1.0}}
+
+    records, call = told(provider, args, "Tea is what I like.", model_server, store, capsys)
+
+    assert ([one["confidence"] for one in records], call["error"]) == ([0.8], False)
+    assert "confidence" in str(call)
 
 
 @pytest.mark.parametrize("provider", PROTOCOLS)

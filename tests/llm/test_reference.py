@@ -314,13 +314,17 @@ def test_a_statement_and_the_question_for_it_are_about_the_same(said: str, asked
     assert question.personal
 
 
-def test_a_sentence_that_is_only_half_understood_states_nothing() -> None:
-    """A statement counts only where every part of its sentence, and every sentence beside it, is plain."""
+def test_of_a_sentence_only_what_stands_by_itself_is_stated() -> None:
+    """A clause counts where what stands beside it cannot take it back; what is not understood states nothing."""
     assert [one.text for one in read_statements("I live in Porto and have two dogs")] == [
         "I live in Porto",
         "I have two dogs",
     ]
-    assert read_statements("I live in Porto and have a bone to pick with you") == []
+    assert [one.text for one in read_statements("I live in Porto and have a bone to pick with you")] == [
+        "I live in Porto"
+    ]
+    assert read_statements("I live in Porto and a castle in the air") == []
+    assert read_statements("I live in Porto, not really") == []
     assert read_statements("I live in Porto, or so my neighbour says") == []
 
 
