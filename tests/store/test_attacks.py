@@ -335,10 +335,10 @@ def test_nothing_comes_back_because_a_line_that_took_it_away_was_changed(
             if word == "consent":
                 consented = not consented
                 archive.set_consent("ada", consented, person)
-            elif word == "supersede":
-                archive.supersede(ids[which], f"Ada has number {number} in mind by now", person)
-            else:
+            elif word != "supersede":
                 archive.mark(word, ids[which], person)
+            elif archive.get(ids[which]).status == "live":
+                archive.supersede(ids[which], f"Ada has number {number} in mind by now", person)
         workspace.commit_memory(force=True)
     before, consent = live(attacked.root)
     path = attacked.shard("own")

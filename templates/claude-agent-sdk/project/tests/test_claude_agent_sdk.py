@@ -157,13 +157,13 @@ def test_a_call_that_policies_warn_about_runs(talk: Talk) -> None:
 
 def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk) -> None:
     """The SDK refuses them itself, behind the policies; the envelope and the next turn tell of the call all the same."""
-    reply = talk("Write it down", [{"tool": "note", "args": {"text": 3}}, "I could not."], *SESSION)
+    reply = talk("Write it down", [{"tool": "note", "args": {"text": {"words": 3}}}, "I could not."], *SESSION)
 
     assert talk.notes == ""
     (call,) = reply.data["tool_calls"]
-    assert (call["name"], call["error"], call["args"]) == ("note", True, {"text": 3})
+    assert (call["name"], call["error"], call["args"]) == ("note", True, {"text": {"words": 3}})
     talk("And now?", ["Still here."], "--session", "one")
-    assert "3 is not of type 'string'" in talk.results()[0]
+    assert "is not of type 'string'" in talk.results()[0]
 
 
 def test_a_call_around_the_hook_is_judged_too(talk: Talk) -> None:
