@@ -55,7 +55,9 @@ def test_every_claim_says_how_it_is_known() -> None:
     claims = [(claim, how) for claim, how in told if how not in ("how it is known", "shown by")]
     assert len(claims) > 20
     for claim, how in claims:
-        shown = re.search(r"`(make|memkit|python) [^`]+`|`tests/", how) or re.match(r"run here.*, the same command$", how)
+        shown = re.search(r"`(make|memkit|python) [^`]+`|`tests/", how) or re.match(
+            r"run here.*, the same command$", how
+        )
         assert shown or re.match(r"read: .+", how), claim
 
 

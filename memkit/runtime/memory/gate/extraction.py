@@ -122,7 +122,7 @@ def infer_type(text: str) -> str:
 
     What somebody wants or has to do for today only is how things are today; what they must not do stays a constraint.
 
-    >>> infer_type("Alice prefers espresso over latte"), infer_type("Alice wants to be called Cap, just for now")
+    >>> infer_type("Alice prefers espresso over latte"), infer_type("Alice wants to learn Polish, just for now")
     ('preference', 'fact')
     """
     read = plain(text)

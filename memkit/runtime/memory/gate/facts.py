@@ -86,7 +86,7 @@ BULLET = regex(r"\s*[-*•–]\s+(?=\S)")
 def listed(text: str) -> list[str]:
     r"""Return the statements of a list about a person: labelled values, or lines with bullets; else nothing.
 
-    >>> listed("Name: Ada | Job: nurse"), listed("- User has two cats\\n- Lives in Ghent"), listed("- flour\\n- eggs")
+    >>> listed("Name: Ada | Job: nurse"), listed("- User has two cats\n- Lives in Ghent"), listed("- flour\n- eggs")
     (['Name: Ada', 'Job: nurse'], ['User has two cats', 'Lives in Ghent'], [])
     """
     lines = [line for line in text.splitlines() if line.strip()]
