@@ -44,6 +44,8 @@ WIDTH = 110
 def as_json(value: Any) -> str:
     r"""Return ``value`` as readable JSON with sorted keys: what fits stays on one line, else it is one item a line.
 
+    Words and numbers of a long list fill their lines instead, as words of a paragraph do.
+
     >>> print(as_json({"b": [1, 2], "a": {}}))
     {"a": {}, "b": [1, 2]}
     """
@@ -59,7 +61,21 @@ def _spread(value: Any, indent: str) -> str:
     if isinstance(value, Mapping):
         items = [f"{json.dumps(key, ensure_ascii=False)}: {_spread(value[key], inner)}" for key in sorted(value)]
         return "{\n" + ",\n".join(inner + item for item in items) + f"\n{indent}}}"
-    return "[\n" + ",\n".join(inner + _spread(item, inner) for item in value) + f"\n{indent}]"
+    items = [_spread(item, inner) for item in value]
+    if not any(isinstance(item, Mapping | list | tuple) for item in value):
+        items = _filled(items, WIDTH - len(inner))
+    return "[\n" + ",\n".join(inner + item for item in items) + f"\n{indent}]"
+
+
+def _filled(items: list[str], width: int) -> list[str]:
+    """Return ``items`` joined to lines of at most ``width`` characters, a longer item on its own."""
+    lines = items[:1]
+    for item in items[1:]:
+        if len(lines[-1]) + len(item) + len(", ") < width:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(item)
+    return lines
 
 
 def as_toml(value: Any) -> str:
