@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .interface import JSON, LoopError, Message
-from .taint import excerpt, words
+from .taint import excerpt, joined, words
 from .virtual_context import EXCERPT, Found
 
 # Working memory: the task at hand, what is done, and what is still to do.
@@ -115,6 +115,14 @@ class WorkingMemory:
         """Keep a decision of the task."""
         self.decisions.append(DecisionMade(question, answer, rationale))
         self.trim()
+
+    def end_turn(self, passing: Sequence[str], taint: Sequence[str]) -> None:
+        """Keep what the user said is so for a while, and what may have steered the turn where anything stands here."""
+        self.passing |= dict.fromkeys([" ".join(text.split()) for text in passing], "")
+        if passing:
+            self.trim()
+        if self.task is not None or passing:
+            self.taint = list(joined(self.taint, taint))
 
     def trim(self) -> None:
         """Let the oldest steps, decisions, goals, results and variables go where there are too many."""

@@ -16,7 +16,6 @@ from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, Tur
 from .journal import JournalledCalls
 from .model_view import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Announcements, Intent, Reply, read_intent, remark_on, response_of
-from .taint import joined
 from .tasks import TaskMemory
 from .tiers import WorkingMemory
 from .tools import Tools
@@ -134,28 +133,21 @@ class Turn:
 
     def recall(self, intent: Intent) -> str:
         """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
-        with self.agent.memory.asked_about():
-            return self._recalled(intent)
-
-    def _recalled(self, intent: Intent) -> str:
-        opening = self.open_session() if self.text is not None and self.agent.is_first_of_user else ""
-        memory = self.agent.memory
-        constraints = memory.constraints(intent.query)
-        self.agent.toolbox.books.withhold(memory.withheld())
-        if not intent.recall:
-            self.agent.toolbox.books.recall_skipped(intent.kind)
-            self.agent.view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn
-            return opening
-        found = {CONSTRAINTS: constraints, FAILED_BEFORE: memory.warnings(intent.query)}
-        blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
-        shown = "\n".join([opening, *(item.line for block in blocks for item in block.found)])
-        fitting, lost = self.agent.view.fitting_memory(intent.query, shown)
-        return "\n".join(filter(None, [opening, self.agent.view.show([*blocks, *fitting], intent.query, lost)]))
-
-    def open_session(self) -> str:
-        """Return, fenced, what a session's first turn is offered unasked: open goals, and what matters most."""
-        blocks = self.agent.memory.opening()
-        return self.agent.view.show(blocks, SESSION_START) if blocks else ""
+        memory, view = self.agent.memory, self.agent.view
+        with memory.asked_about():
+            opens = memory.opening() if self.text is not None and self.agent.is_first_of_user else []
+            opening = view.show(opens, SESSION_START) if opens else ""
+            constraints = memory.constraints(intent.query)
+            self.agent.toolbox.books.withhold(memory.withheld())
+            if not intent.recall:
+                self.agent.toolbox.books.recall_skipped(intent.kind)
+                view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn
+                return opening
+            found = {CONSTRAINTS: constraints, FAILED_BEFORE: memory.warnings(intent.query)}
+            blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
+            shown = "\n".join([opening, *(item.line for block in blocks for item in block.found)])
+            fitting, lost = view.fitting_memory(intent.query, shown)
+            return "\n".join(filter(None, [opening, view.show([*blocks, *fitting], intent.query, lost)]))
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""
@@ -193,13 +185,9 @@ class Turn:
 
     def remember(self, reply: Reply) -> AgentResponse:
         """Keep the reply in the session and return it with the report of the turn."""
-        books, working = self.agent.toolbox.books, self.agent.working
-        passing = [" ".join(str(told["passing"]).split()) for told in books.ledger.operations if told.get("passing")]
-        working.passing |= dict.fromkeys(passing, "")
-        if passing:
-            working.trim()
-        if working.task is not None or passing:
-            working.taint = list(joined(working.taint, books.ledger.taint))
+        books = self.agent.toolbox.books
+        passing = [str(told["passing"]) for told in books.ledger.operations if told.get("passing")]
+        self.agent.working.end_turn(passing, books.ledger.taint)
         citations = books.citations(reply.text)
         self.agent.tasks.judge_turn(self.text, books.user_text, self.agent.toolbox.acted(), citations)
         books.collect()
