@@ -91,3 +91,10 @@ def test_a_file_that_is_only_loaded_is_not_entered(house: ModuleType, store: Pat
     assert set(called) < set(entered) < set(loaded)
     assert "cli/main.py" in called
     assert "__init__.py" in loaded and "__init__.py" not in entered
+
+
+def test_a_turn_reads_as_one_file(house: ModuleType) -> None:
+    """Recall, ask, tools, evaluate, remember: whoever changes a step sees the others in the same 250 lines."""
+    turn = house.ROOT / "memkit/runtime/loop/turn.py"
+
+    assert len(turn.read_text(encoding="utf-8").splitlines()) <= 250
