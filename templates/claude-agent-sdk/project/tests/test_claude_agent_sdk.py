@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import tempfile
 import threading
@@ -71,8 +72,10 @@ def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: P
     def script(conversation: Conversation) -> str:
         processes = Path("/proc").glob("[0-9]*/cmdline")
         seen.extend(line for line in map(arguments_of, processes) if "stream-json" in line)
-        left.extend(path for path in temporary.rglob("prompt") if path.is_file())
-        modes.extend(path.stat().st_mode & 0o077 for path in temporary.iterdir())
+        # The command line makes and removes files of its own meanwhile; os.walk passes over what has gone.
+        for folder, _folders, files in os.walk(temporary):
+            left.extend(Path(folder) / name for name in files if name == "prompt")
+        modes.extend(path.stat().st_mode & 0o077 for path in temporary.iterdir() if path.is_dir())
         return "Hello."
 
     if not Path("/proc/self/cmdline").exists():
