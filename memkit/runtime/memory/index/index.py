@@ -12,7 +12,7 @@ from ..log.links import Link
 from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import SHARED, Record, file_stem, unplaced, user_corpus
-from .catalogue import Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
+from .catalogue import OPEN_AT_ONCE, Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
 from .waiting import WaitingLine, WaitingLines, may_wait
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from .intake import NumberedLine
 
-OPEN_AT_ONCE = 100
 READ_AT_ONCE = 5000
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
