@@ -44,8 +44,6 @@ class Cell:
     reason: str
     command: str
     """What repeats this answer alone."""
-    run: str = ""
-    """When the run began that asked it, which the report tells more of."""
 
 
 @dataclass(frozen=True)
