@@ -89,12 +89,16 @@ def write(
 ) -> None:
     """Write ``report.json`` and ``report.html`` in ``folder``, and the text beside them, or as ``docs/closure.md``."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole = {"runs": [asdict(run) for run in runs], "rows": [asdict(cell) for cell in cells]}
-    rows = json.dumps(whole, indent=1, ensure_ascii=False)
+    rows = f'{{"runs": {_a_line_each(runs)}, "rows": {_a_line_each(cells)}}}'
     text = markdown(runs, cells, systems, suites)
     pages = ROOT / "docs" / "closure.md" if folder.resolve() == ROOT / "closure" else folder / "report.md"
     for path, content in ((folder / "report.json", f"{rows}\n"), (pages, text), (folder / "report.html", page(text))):
         path.write_text(content, encoding="utf-8")
+
+
+def _a_line_each(values: Sequence[Run] | Sequence[Cell]) -> str:
+    """Return a list in JSON with a line for each value, so that an answer that changed is one line of a difference."""
+    return "[\n" + ",\n".join(json.dumps(asdict(value), ensure_ascii=False) for value in values) + "\n]"
 
 
 def read(path: Path) -> list[Cell]:
