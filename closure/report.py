@@ -202,23 +202,22 @@ def _who(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
 
 
 def _signs(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
-    """Yield a table of signs, a line a question; figures beside them where the suite measures."""
-    names = list(dict.fromkeys(cell.system for cell in cells))
-    yield "| | " + " | ".join(names) + " |"
-    yield "|---|" + "---|" * len(names)
-    found = {(cell.case, cell.system): cell for cell in cells}
+    """Yield for each question who passed, who failed, and who cannot; with figures where the suite measures."""
     for case, rule in _rules(cells, suite).items():
-        row = [_sign(found.get((case, name)), suite.name in ("cost", "recall")) for name in names]
-        yield f'| <a id="{suite.name}-{case}"></a>**{case}** {_flat(rule)} | ' + " | ".join(row) + " |"
-    shares = dict.fromkeys(cell.command.partition(cell.id)[2] for cell in cells)
-    yield f"\n`{cells[0].command.partition(cells[0].id)[0]}SYSTEM/{suite.name}/QUESTION{next(iter(shares))}`\n"
+        yield f'<a id="{suite.name}-{case}"></a>\n\n### {suite.name}/{case}\n'
+        if rule:
+            yield f"{rule}\n"
+        of = [cell for cell in cells if cell.case == case]
+        for result, sign in SIGNS.items():
+            if names := [_named(cell) for cell in of if cell.result == result]:
+                yield f"- {sign} {', '.join(names)}"
+        yield ""
+    yield f"`{cells[0].command.replace(cells[0].id, f'SYSTEM/{suite.name}/QUESTION')}`\n"
 
 
-def _sign(cell: Cell | None, with_figure: bool) -> str:
-    if cell is None:
-        return ""
-    figure = cell.reason.split()[0] if with_figure and cell.reason[:1].isdigit() and cell.result != SKIPPED else ""
-    return f"{SIGNS[cell.result]} {figure}".strip()
+def _named(cell: Cell) -> str:
+    is_figure = cell.suite in ("cost", "recall") and cell.reason[:1].isdigit() and cell.result != SKIPPED
+    return f"{cell.system} ({cell.reason.split()[0]})" if is_figure else cell.system
 
 
 def _seen(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
