@@ -29,14 +29,7 @@ _HOMES = {
     "open_store": "memkit.library",
 }
 __all__ = [
-    "AsyncStore",
-    "MemkitError",
-    "NotFound",
-    "Refused",
-    "Store",
-    "StoreAgent",
-    "StoreNotFound",
-    "aopen_store",
+    "AsyncStore", "MemkitError", "NotFound", "Refused", "Store", "StoreAgent", "StoreNotFound", "aopen_store",
     "open_store",
 ]  # fmt: skip
 

@@ -116,7 +116,7 @@ class PolicySet:
             from memkit.runtime.guard.core import Guard
 
             try:
-                self._guard = Guard(self.policies, former and former._guard)
+                self._guard = Guard(self.policies, former._guard if former else None)
             except PolicySetError as error:
                 self._guard = Guard.broken(str(error))
         return self._guard

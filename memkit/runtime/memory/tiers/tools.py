@@ -72,7 +72,6 @@ class ToolArchive(Protocol):
 
     def asked_about(self, user_id: str) -> AbstractContextManager[None]:
         """Hold the archive while several questions about one user are asked."""
-        ...
 
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters."""
