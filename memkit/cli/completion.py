@@ -7,13 +7,13 @@ A shell waits for the answer at each Tab, so nothing is imported here that the n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class, split_arg_string
 
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice
+from memkit.cli.output import KNOWN_NAMES, Front, MemkitCommand, SuggestingChoice
 
 Known = Iterable[tuple[str, str]]
 """Names, each with what it is."""
@@ -62,11 +62,10 @@ def _keys(front: Front) -> Known:
     return [(str(key), text) for key, text in found if key]
 
 
-NAMES: Mapping[str, Callable[[Front], Known]] = {
+KNOWN_NAMES |= {
     "skill": _files_in("skills"), "policy": _files_in("policies"), "domain": _files_in("domains"), "setting": _settings,
     "target": _targets, "rule": _rules, "token": _tokens, "section": _sections, "key": _keys,
 }  # fmt: skip
-"""What a name is of → those that there are (``KnownName``)."""
 
 
 # The scripts. Click's own for bash puts a name that a shell would split or obey on the line as it is, and that for fish

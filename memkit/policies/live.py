@@ -102,7 +102,7 @@ def _settled(stamp: Stamp) -> Stamp | None:
     return stamp if newest < time.time_ns() - SETTLED else None
 
 
-class PolicySet:
+class PoliciesInForce:
     """Policies as their files say them; most turns call nothing, so they are compiled for the first call to judge."""
 
     def __init__(self, policies: Sequence[Mapping[str, JSON]] = ()) -> None:
@@ -110,7 +110,7 @@ class PolicySet:
         self.spelled = repr(policies)  # in which true and 1 differ, as they do in a condition
         self._guard: Guard | None = None
 
-    def guard(self, former: PolicySet | None) -> Guard:
+    def guard(self, former: PoliciesInForce | None) -> Guard:
         """Return the compiled set; what ``former`` has compiled of the same policies is taken over."""
         if self._guard is None:
             from memkit.runtime.guard.core import Guard
@@ -129,7 +129,7 @@ class LiveGuard:
     loaded yet, every call is denied.
     """
 
-    def __init__(self, folder: Path, *, tell: Callable[[str], None], taken: Callable[[PolicySet], None]) -> None:
+    def __init__(self, folder: Path, *, tell: Callable[[str], None], taken: Callable[[PoliciesInForce], None]) -> None:
         """Load the policies in ``folder``.
 
         Args:
@@ -141,9 +141,9 @@ class LiveGuard:
         self._tell = tell
         self._taken = taken
         self._missed = False
-        self._files: LastGood[PolicySet] | None = None
-        self._read = self._in_force = PolicySet()
-        self._compiled: PolicySet | None = None
+        self._files: LastGood[PoliciesInForce] | None = None
+        self._read = self._in_force = PoliciesInForce()
+        self._compiled: PoliciesInForce | None = None
         self.fault: str | None = None
         """Why every call is denied, when no set of policies has loaded."""
         self._look()
@@ -189,14 +189,14 @@ class LiveGuard:
         self._missed = gone
         return gone
 
-    def _load(self) -> PolicySet:
-        policies = PolicySet(list(policy_data(self._folder).values()))
+    def _load(self) -> PoliciesInForce:
+        policies = PoliciesInForce(list(policy_data(self._folder).values()))
         if policies.spelled != self._read.spelled:  # else read again because a file was young
             self._read = policies
         return self._read
 
 
-def name_set(held: PolicySet, git: Git) -> str:
+def name_set(held: PoliciesInForce, git: Git) -> str:
     """Return which policies hold, for the audit log: how many, of which commit, and whether that is all of it."""
     count = f"{len(held.policies)} policies"
     try:
