@@ -230,8 +230,7 @@ class Witness:
         place = self._place()
         if place is None or self.key is None:
             return b""
-        text = json.dumps({writer: list(heads[writer]) for writer in sorted(heads)}).encode()
-        content = self._mark(text).encode() + b"\n" + text
+        content = self._marked(heads)
         beside = place.with_name(f"{place.name}.{os.getpid()}-{get_ident()}")
         with suppress(OSError):  # without a place only what the store itself shows is known
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -251,6 +250,10 @@ class Witness:
         """Return letters that stand for a text, and that nobody without the key of this machine can tie to it."""
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self.key or b"").hexdigest()
 
+    def _marked(self, heads: Mapping[str, WriterHead], size: int = 0) -> bytes:
+        text = json.dumps({writer: list(heads[writer]) for writer in sorted(heads)}).encode().ljust(size)
+        return self._mark(text).encode() + b"\n" + text
+
     def _mark(self, text: bytes) -> str:
         return blake2b(b"memkit: heads\n" + text, digest_size=32, key=self.key or b"").hexdigest()
 
@@ -267,6 +270,10 @@ class Witness:
         return keys_home() / "heads" / f"{Path(name).name}.json"
 
 
+NOTED = 1024
+"""Bytes of what is noted of one line, unless its user has a very long name."""
+
+
 class NewestLine(Witness):
     """Keeps of a database the newest line of this clone alone: nobody enters the lines of all of its users."""
 
@@ -279,8 +286,19 @@ class NewestLine(Witness):
         return b""
 
     def note(self, head: WriterHead) -> None:
-        """Keep where the newest line stands, which is in the database now."""
-        super().keep({self._clone(): head})
+        """Keep where the newest line stands, which is in the database now.
+
+        It is written over the one before, in one call and mostly of one size. A file put in its place would be written
+        to the disk at once, as ext4 does to keep one of the two in a power cut, and each write would wait for that.
+        """
+        place = self._place()
+        if place is None:
+            return
+        with suppress(OSError):  # without a place nothing is known
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as file:
+                if file.write(self._marked({self._clone(): head}, NOTED)) < os.fstat(file.fileno()).st_size:
+                    file.truncate()
 
     def newest(self) -> WriterHead | None:
         """Return what was noted last; None where nothing was, or somebody else wrote it."""
