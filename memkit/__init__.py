@@ -35,18 +35,8 @@ _HOMES = {
     "open_store": "memkit.library",
 }
 __all__ = [
-    "AsyncStore",
-    "Decision",
-    "Hit",
-    "MemkitError",
-    "NotFound",
-    "Refused",
-    "Store",
-    "StoreAgent",
-    "StoreNotFound",
-    "StoredRecord",
-    "aopen_store",
-    "open_store",
+    "AsyncStore", "Decision", "Hit", "MemkitError", "NotFound", "Refused", "Store", "StoreAgent", "StoreNotFound",
+    "StoredRecord", "aopen_store", "open_store",
 ]  # fmt: skip
 
 
