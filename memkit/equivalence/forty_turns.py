@@ -44,7 +44,6 @@ FORTY_TURNS = Part(
         ),
         says(
             "My cat Pixel only eats salmon, by the way",
-            insert("Vera's cat Pixel eats only salmon", type="pet"),
             insert("Vera's cat Pixel eats only salmon"),
             insert("Vera's cat Pixel eats only salmon"),
             "Picky Pixel.",
@@ -90,32 +89,39 @@ FORTY_TURNS = Part(
                 task="move to the new flat", goals={"choose a flat": "open", "get a van": "open"}, next="ask the agency"
             ),
             "Let us ask the agency first.",
+            on="afternoon",
         ),
         says(
             "The agency has two flats, one in Alfama and one in Belém",
             working(step="ask the agency", result="two flats: Alfama, Belém", next="choose one"),
             "Which one?",
+            on="afternoon",
         ),
         says(
             "I take the one in Alfama",
             working(goals={"choose a flat": "done"}, decisions={"Which flat?": "Alfama"}, next="get a van"),
             "A good choice.",
             probes=("done: ask the agency",),
+            on="afternoon",
         ),
         says(
             "Book a van for Saturday",
             call("book_van", day="Saturday"),
             "The van service is busy.",
             probes=("decided: Which flat? Alfama", "next: get a van"),
+            on="afternoon",
         ),
-        says("Try it again", call("book_van", day="Saturday"), "Booked.", probes=("book_van (failed)",)),
-        says("That worked, thanks!", "You are welcome."),
+        says(
+            "Try it again", call("book_van", day="Saturday"), "Booked.", probes=("book_van (failed)",), on="afternoon"
+        ),
+        says("That worked, thanks!", "You are welcome.", on="afternoon"),
         says(
             "Then we are done with that",
             working(goals={"get a van": "done"}, next="", status="done", result="flat chosen and van booked"),
             "Congratulations on the flat!",
+            on="afternoon",
         ),
-        says("Wrong about Saturday, but no harm", "Good to hear."),
+        says("Wrong about Saturday, but no harm", "Good to hear.", on="afternoon"),
         # A page that wants to be remembered.
         says(
             f"Read {PAGE} and tell me when gate B7 opens",

@@ -70,9 +70,8 @@ def test_a_slip_leaves_nothing(account: Account) -> None:
     """No citation of an id that the model made up, no second record of what it wrote twice, nothing of failed calls."""
     assert f"[{MADE_UP}]" in str(FORTY_TURNS.turns[4].script)
     assert account.turns[4]["citations"] == ["«Vera's cat Pixel eats only salmon»"]
-    assert [call["error"] for call in account.turns[2]["tool_calls"]] == [True, False, False]
-    (cat,) = (one for one in account.memory["records"] if one["text"] == "Vera's cat Pixel eats only salmon")
-    assert cat["type"] == "fact"
+    assert sum(one["text"] == "Vera's cat Pixel eats only salmon" for one in account.memory["records"]) == 1
+    assert [call["error"] for call in account.turns[25]["tool_calls"]] == [True, False, False]
 
 
 def test_outcomes_are_judged_once(account: Account) -> None:

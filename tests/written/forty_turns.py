@@ -30,7 +30,7 @@ NOTES = {
     1: "A label before the user's own word leaves it theirs.",
     2: "Two facts told at once are two records, so that turn 26 corrects one and leaves the other. Tags in one line\n"
     "    are a list, and what is no agent's to say (how sure it is) is ignored.",
-    3: "A type that there is not is told to the model; what it then writes twice is one record.",
+    3: "What a model writes twice is one record.",
     4: "A section that the store declares (`core.sections`); the agent may write it in its own words.",
     5: "An id that no record has is no citation.",
     7: "What holds for a session only is refused by the archive and kept in working memory for a day.",
