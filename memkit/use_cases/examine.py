@@ -168,7 +168,7 @@ def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
 
 
 def _vectors(workspace: Workspace) -> str:
-    """Return which model searches by meaning; a fault where there is none, or another than the store's vectors are of."""
+    """Return which model searches by meaning; a fault where it is gone or another than the store's."""
     from memkit.runtime.embeddings.interface import EmbeddingError, hold_to, identity
 
     try:

@@ -191,7 +191,7 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
 
 
 def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
-    """Raise ``UsageError`` where a setting is to name what is no provider, no model, no folder of one or no variable."""
+    """Raise ``UsageError`` where a setting is to name a provider, model, folder or variable that is none."""
     if key == "provider":
         require_provider(str(value).partition(":")[0])
         ModelChoice(str(value)).settled()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from .bound import AnsweredErrors
 from .interface import JSON, LoopError
 from .outcomes import SHOWN, Attempt, TaskOutcome, call_told, is_failure, outcome_of_calls, said_to_work, told_by
-from .taint import excerpt, joined
+from .taint import excerpt, joined, words
 from .tiers import DecisionMade, WorkingMemory
 
 ENDED = ("done", "failed")
@@ -95,6 +95,12 @@ class TaskMemory:
         self._remember = remember
         self._ended: tuple[bool, str] | None = None
         """How the model says that the running task ended; judged when its turn is over."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return what records of the task at hand may be marked with: its words."""
+        at_hand = self.working.current_phase not in ENDED
+        return tuple(sorted(words(self.working.task or ""))) if at_hand else ()
 
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""
