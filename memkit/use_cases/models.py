@@ -205,7 +205,8 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
 
         address(str(value), ARCHIVES if key == "backends.archive" else WORKING)
     if key == "retrieval.vectors" and value != "off":
-        from memkit.runtime.embeddings.local import EmbeddingError, weights_in
+        from memkit.runtime.embeddings.interface import EmbeddingError
+        from memkit.runtime.embeddings.local import weights_in
 
         try:
             weights_in(workspace.model_folder(str(value)))
