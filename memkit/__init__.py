@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from memkit.library import StoreAgent as StoreAgent
     from memkit.library import aopen_store as aopen_store
     from memkit.library import open_store as open_store
+    from memkit.runtime.memory.interface import Decision as Decision
+    from memkit.runtime.memory.interface import Hit as Hit
+    from memkit.runtime.memory.interface import StoredRecord as StoredRecord
     from memkit.runtime.memory.record.errors import Refused as Refused
 
 _HOMES = {
@@ -22,6 +25,9 @@ _HOMES = {
     "NotFound": "memkit.errors",
     "StoreNotFound": "memkit.errors",
     "Refused": "memkit.runtime.memory.record.errors",
+    "Decision": "memkit.runtime.memory.interface",
+    "Hit": "memkit.runtime.memory.interface",
+    "StoredRecord": "memkit.runtime.memory.interface",
     "StoreAgent": "memkit.library",
     "AsyncStore": "memkit.library",
     "Store": "memkit.library",
@@ -29,22 +35,17 @@ _HOMES = {
     "open_store": "memkit.library",
 }
 __all__ = [
-    "AsyncStore",
-    "MemkitError",
-    "NotFound",
-    "Refused",
-    "Store",
-    "StoreAgent",
-    "StoreNotFound",
-    "aopen_store",
-    "open_store",
+    "AsyncStore", "Decision", "Hit", "MemkitError", "NotFound", "Refused", "Store", "StoreAgent", "StoreNotFound",
+    "StoredRecord", "aopen_store", "open_store",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> object:
-    """Return a public name, imported when it is asked for: ``import memkit`` costs no more than an empty module."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'memkit' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker that saw it would take any misspelt name
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> object:
+        """Return a public name, imported when it is asked for: ``import memkit`` costs no more than an empty module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'memkit' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)

@@ -84,11 +84,9 @@ class ChangeProposer(Protocol):
     @property
     def name(self) -> str:
         """Return what it is called."""
-        ...
 
     def propose(self, requests: Sequence[ProposalRequest]) -> Sequence[ProposedChange | None]:
         """Answer each request, in their order."""
-        ...
 
 
 class RecordingProposer:

@@ -7,20 +7,7 @@ from .interface import Evaluation, Grants, Layer, Report, SandboxLimits, Sandbox
 from .sandbox import Sandbox, available, usable_runtime
 
 __all__ = [
-    "RUNTIMES",
-    "ContainerRuntime",
-    "Evaluation",
-    "Evaluator",
-    "Failure",
-    "Grants",
-    "Layer",
-    "Report",
-    "Sandbox",
-    "SandboxLimits",
-    "SandboxUnavailable",
-    "SandboxedProgram",
-    "Scratch",
-    "available",
-    "evaluate_in_sandbox",
+    "RUNTIMES", "ContainerRuntime", "Evaluation", "Evaluator", "Failure", "Grants", "Layer", "Report", "Sandbox",
+    "SandboxLimits", "SandboxUnavailable", "SandboxedProgram", "Scratch", "available", "evaluate_in_sandbox",
     "usable_runtime",
-]
+]  # fmt: skip

@@ -20,10 +20,10 @@ from memkit.runtime.htn.explanation import solve_explained
 from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.interface import Approval, ToolOutcome
-from memkit.runtime.loop.outcomes import TaskOutcome, outcome_of_steps
 from memkit.runtime.loop.plan_run import ToolHands
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.taint import unfenced
+from memkit.runtime.loop.tasks import TaskOutcome, outcome_of_steps
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.store.schema import suggestion

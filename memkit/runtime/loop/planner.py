@@ -54,15 +54,12 @@ class Procedures(Protocol):
 
     def skills(self) -> Sequence[Procedure]:
         """Return every skill that may be used."""
-        ...
 
     def search(self, query: str, k: int = FOUND) -> Sequence[Procedure]:
         """Return the skills, policies and methods that fit ``query``, best first."""
-        ...
 
     def show(self, name: str) -> str | None:
         """Return the steps of a skill with everything that belongs to them, or None where there is none such."""
-        ...
 
 
 def skills_section(procedures: Procedures, budget: int, count: TokenCounter) -> str:

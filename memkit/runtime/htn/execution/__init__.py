@@ -21,20 +21,6 @@ from .interface import (
 )
 
 __all__ = [
-    "DENIED",
-    "DONE",
-    "FAILED",
-    "MANUAL",
-    "PENDING",
-    "UNKNOWN",
-    "Action",
-    "Answer",
-    "Execution",
-    "Executor",
-    "Journal",
-    "Observation",
-    "StepRecord",
-    "call_function",
-    "foresee",
-    "read_observation",
-]
+    "DENIED", "DONE", "FAILED", "MANUAL", "PENDING", "UNKNOWN", "Action", "Answer", "Execution", "Executor",
+    "Journal", "Observation", "StepRecord", "call_function", "foresee", "read_observation",
+]  # fmt: skip

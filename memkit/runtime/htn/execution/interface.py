@@ -75,15 +75,12 @@ class Planner(Protocol):
     @property
     def domain(self) -> Domain:
         """Return the operators and methods that it plans with."""
-        ...
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem, or what stood in its way."""
-        ...
 
     def over(self, domain: Domain) -> Planner:
         """Return a planner like this one over another domain."""
-        ...
 
 
 class Answered(Protocol):
@@ -92,12 +89,10 @@ class Answered(Protocol):
     @property
     def text(self) -> str:
         """Return what the tool said, or what went wrong."""
-        ...
 
     @property
     def error(self) -> bool:
         """Return whether the action failed."""
-        ...
 
 
 @dataclass(frozen=True)

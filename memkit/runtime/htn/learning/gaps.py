@@ -203,7 +203,6 @@ class AskedWhole(Protocol):
 
     def ask(self, question: GapQuestion) -> Any:
         """Return an answer in the form of the question's schema, or anything else, which is refused; None for none."""
-        ...
 
 
 class Gaps(Protocol):
@@ -211,11 +210,9 @@ class Gaps(Protocol):
 
     def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
         """Return the refused proposals for a gap, oldest first."""
-        ...
 
     def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
         """Remember one more."""
-        ...
 
 
 class RememberedGaps:

@@ -44,6 +44,7 @@ SPEAKING = (
         "pa55",
         "p@ss",
         "p4ss",
+        "p a s s",
         "p.a",
         "p-a",
         "p_a",

@@ -17,8 +17,6 @@ from ..record.lines import JSON, normal_time, to_text
 from ..record.record import Record
 from .catalogue import VECTORS
 
-DOCUMENT = "document"
-"""The operation of the lines that keep documents."""
 PIECE = 24_000
 """Characters of a value on one line: sealed, and each of them escaped, they still are fewer than a line may have."""
 END = "\U0010ffff"
