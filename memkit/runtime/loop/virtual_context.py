@@ -216,14 +216,14 @@ class VirtualContextMemory:
         return nullcontext() if hold is None or not self.user_id else hold(self.user_id)
 
     def constraints(self, query: str) -> list[Found]:
-        """Return the live constraints of the user that hold in general or whose tags ``query`` names."""
+        """Return the live constraints of the user that hold in general or whose tags ``query`` or the task names."""
         if self.archive is None:
             return []
         limit = self.archive.settings.retrieval.constraints_limit
         fitting = [
             record
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-            if not record.tags or any(names(query, tag) for tag in record.tags)
+            if not record.tags or any(tag in self.task_tags or names(query, tag) for tag in record.tags)
         ]
         left_out = len(fitting) - limit
         shown = fitting[:limit]
