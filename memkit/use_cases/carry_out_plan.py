@@ -13,8 +13,8 @@ from memkit.agent import Parts, Setting
 from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.core import Action, Domain, Executor, HtnError, HTNPlanner, Problem, Reason, Result
-from memkit.runtime.htn.execution import foresee
 from memkit.runtime.htn.execution.course import Belief
+from memkit.runtime.htn.execution.executor import foresee
 from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
 from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools

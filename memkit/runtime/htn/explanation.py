@@ -48,15 +48,12 @@ class KnowingPlanner(Protocol):
     @property
     def usable(self) -> Sequence[Method]:
         """Return the learned methods that plans may use."""
-        ...
 
     def known_only(self, budget: Budget) -> Self:
         """Return a planner that knows the same, asks and explains nothing, and spends at most ``budget``."""
-        ...
 
     def solve_problem(self, problem: Problem) -> Result:
         """Return the plan for a problem, or what stood in its way."""
-        ...
 
 
 @dataclass
