@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class NotHereError(Exception):
-    """A system cannot be set up on this machine; the words say why."""
+    """This machine lacks what a system or a question needs; the words say what."""
 
 
 def folder() -> Path:

@@ -16,15 +16,15 @@ from closure.systems import System
 from closure.trial import Suite
 
 SIGNS = {PASS: "✓", FAIL: "✗", SKIPPED: "–"}
-HEAD = """# The same questions, put to memkit and to others
+HEAD = """# The same questions, put to memkit and to other memories
 
-What `make closure` writes: every cell was answered by the command beside it, which asks it again. No model judges; a
-case is a sequence of calls and what the answers have to hold and to lack. How to read, repeat, doubt and extend it
-stands in [closure/README.md](../closure/README.md), the rows in [report.json](../closure/report.json).
+`make closure` writes this page. Each question is a sequence of calls, and what the answers must hold or lack; no model
+judges them. What was seen in each cell, and the command that asks it again, stand in
+[report.json](../closure/report.json), a cell a line; [closure/README.md](../closure/README.md) says how to read, repeat
+and doubt them.
 
-✓ it did · ✗ it did not · – it has no way to do that, or is not run here, and the reason says so. Two memories are
-wrong on purpose, one remembers nothing, one forgets nothing; a question that they do not fail where they have to is
-thrown out.
+✓ passed · ✗ failed · – not possible with this system, or not run here. Two systems are controls, wrong on purpose: one
+remembers nothing, one forgets nothing. A question that they do not fail where they must is thrown out.
 """
 
 
@@ -43,15 +43,17 @@ class Run:
     seed: int
     share: float
     jobs: int
+    cells: tuple[str, ...] = ()
+    """The ids of the rows that it made."""
 
-    def told(self, cells: Iterable[Cell], systems: Collection[str]) -> str:
+    def told(self, systems: Collection[str]) -> str:
         """Return it in a sentence, with how many of the cells it asked."""
-        asked = [cell for cell in cells if cell.run == self.begins[0]]
-        names = list(dict.fromkeys(cell.system for cell in asked))
+        names = list(dict.fromkeys(cell.partition("/")[0] for cell in self.cells))
         whom = "every system" if set(names) == set(systems) else ", ".join(names)
         more = f", gone on with {', '.join(self.begins[1:])}" if self.begins[1:] else ""
         how = f"seed {self.seed}, share {self.share:g}, {self.jobs} side by side, {self.machine}"
-        return f"{self.begins[0]} to {self.ended} UTC{more}; commit {self.commit}; {how}; {len(asked)} rows, of {whom}."
+        when = f"{self.begins[0]} to {self.ended} UTC{more}; commit {self.commit}"
+        return f"{when}; {how}; {len(self.cells)} rows, of {whom}."
 
 
 def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
@@ -59,7 +61,8 @@ def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
     asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
     commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     machine = f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} processors"
-    return Run(tuple(kept.begins()), now(), commit, machine, plan.seed, plan.share, plan.jobs)
+    asked_now = tuple(cell.id for cell in cells if cell.reason != UNASKED)
+    return Run(tuple(kept.begins()), now(), commit, machine, plan.seed, plan.share, plan.jobs, asked_now)
 
 
 def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) -> tuple[list[Run], list[Cell]]:
@@ -72,12 +75,12 @@ def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) ->
         order: The systems by name.
     """
     before = {cell.id: cell for cell in read(path) if cell.system in order}
-    new = [before.get(cell.id, cell) if cell.reason == UNASKED else replace(cell, run=run.begins[0]) for cell in found]
+    new = [before.get(cell.id, cell) if cell.reason == UNASKED else cell for cell in found]
     systems = {cell.system for cell in found}
     cells = [*new, *(cell for cell in before.values() if cell.system not in systems)]
-    named = {cell.run for cell in cells}
-    runs = [one for one in (run, *read_runs(path)) if one.begins[0] in named]
-    return runs, sorted(cells, key=lambda cell: order.index(cell.system))
+    ids, taken = {cell.id for cell in cells}, set(run.cells)
+    older = [replace(one, cells=tuple(i for i in one.cells if i in ids - taken)) for one in read_runs(path)]
+    return [run, *(one for one in older if one.cells)], sorted(cells, key=lambda cell: order.index(cell.system))
 
 
 def write(
@@ -87,49 +90,72 @@ def write(
     suites: Mapping[str, Suite],
     folder: Path,
 ) -> None:
-    """Write ``report.json`` and ``report.html`` in ``folder``, and the text beside them, or as ``docs/closure.md``."""
+    """Write rows, runs and page in ``folder``, and the text beside them, or as ``docs/closure.md``."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole = {"runs": [asdict(run) for run in runs], "rows": [asdict(cell) for cell in cells]}
-    rows = json.dumps(whole, indent=1, ensure_ascii=False)
-    text = markdown(runs, cells, systems, suites)
-    pages = ROOT / "docs" / "closure.md" if folder.resolve() == ROOT / "closure" else folder / "report.md"
-    for path, content in ((folder / "report.json", f"{rows}\n"), (pages, text), (folder / "report.html", page(text))):
-        path.write_text(content, encoding="utf-8")
+    text = folder / "report.md" if folder.resolve() != ROOT / "closure" else ROOT / "docs" / "closure.md"
+    text.write_text(markdown(runs, cells, systems, suites), encoding="utf-8")
+    (folder / "report.html").write_text(page(markdown(runs, cells, systems, suites, whole=True)), encoding="utf-8")
+    (folder / "report.json").write_text(_lines([asdict(cell) for cell in cells]), encoding="utf-8")
+    (folder / "runs.json").write_text(_lines([asdict(run) for run in runs]), encoding="utf-8")
+
+
+def _lines(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return a list of JSON with a line for each row, so that a change of a cell is a changed line."""
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 
 def read(path: Path) -> list[Cell]:
     """Return the rows of a report, none where there is no file."""
-    return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]] if path.exists() else []
+    return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
 
 def read_runs(path: Path) -> list[Run]:
     """Return the runs of a report, none where there is no file."""
-    found = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
-    return [Run(**{**run, "begins": tuple(run["begins"])}) for run in found]
+    file = path.with_name("runs.json")
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    return [Run(**{**run, "begins": tuple(run["begins"]), "cells": tuple(run["cells"])}) for run in found]
 
 
 def markdown(
-    runs: Sequence[Run], cells: Sequence[Cell], systems: Mapping[str, System], suites: Mapping[str, Suite]
+    runs: Sequence[Run],
+    cells: Sequence[Cell],
+    systems: Mapping[str, System],
+    suites: Mapping[str, Suite],
+    whole: bool = False,
 ) -> str:
-    """Return the report: how it was made, where memkit loses, the sums, the systems, then every cell."""
-    made = ["## How it was made\n", *(f"- {run.told(cells, systems)}" for run in runs), ""]
-    parts = [HEAD, *made, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
-    for suite in suites.values():
-        parts += _suite(cells, suite, systems)
-    parts += _suite(cells, Suite("environment", "How it was set up, and where it went while it was asked."), systems)
+    """Return the report: where memkit loses, the sums, the systems, every question; ``whole`` with what was seen."""
+    parts = [HEAD, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
+    others = Suite("environment", "How it was set up, and where it went while it was asked.")
+    for suite in (*suites.values(), others):
+        of = [cell for cell in cells if cell.suite == suite.name]
+        if of:
+            parts += [f"## {suite.name.capitalize()}\n\n{suite.about}\n", *(_seen if whole else _signs)(of, suite)]
+    parts += ["## How it was made\n", *(f"- {run.told(systems)}" for run in runs)]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _lost(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
     ours = [cell for cell in cells if systems[cell.system].is_ours]
     yield "## Where memkit loses\n"
-    lost = [cell for cell in ours if cell.result == FAIL]
-    yield from (f"- ✗ {_link(cell)}: {_flat(cell.reason)}" for cell in lost)
-    if not lost:
-        yield "- It fails no question of this report."
-    yield from (f"- – {_link(cell)}: {_flat(cell.reason)}" for cell in ours if cell.result == SKIPPED)
+    yield from _by_reason([cell for cell in ours if cell.result == FAIL]) or ["- It fails no question of this report."]
     yield from (f"- {line}" for line in _beaten(cells, systems))
+    if skipped := [cell for cell in ours if cell.result == SKIPPED]:
+        yield "\n## What memkit does not answer here\n"
+        yield from _by_reason(skipped)
     yield ""
+
+
+def _by_reason(cells: Iterable[Cell]) -> list[str]:
+    """Return a line for each reason, with the cells of each system that have it."""
+    alike: dict[str, dict[str, list[str]]] = {}
+    for cell in cells:
+        alike.setdefault(f"{SIGNS[cell.result]} {_flat(cell.reason)}", {}).setdefault(cell.system, []).append(
+            f"[{cell.suite}/{cell.case}](#{cell.suite}-{cell.case})"
+        )
+    return [
+        f"- {reason}: " + "; ".join(f"{system} {', '.join(links)}" for system, links in of.items())
+        for reason, of in alike.items()
+    ]
 
 
 def _beaten(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
@@ -175,27 +201,41 @@ def _who(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
     yield ""
 
 
-def _suite(cells: Sequence[Cell], suite: Suite, systems: Mapping[str, System]) -> Iterable[str]:
-    of = [cell for cell in cells if cell.suite == suite.name]
-    if not of:
-        return
-    yield f"## {suite.name.capitalize()}\n\n{suite.about}\n"
-    rules = {case.id: case.rule for case in suite.cases}
-    for case in dict.fromkeys(cell.case for cell in of):
+def _signs(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
+    """Yield for each question who passed, who failed, and who cannot; with figures where the suite measures."""
+    for case, rule in _rules(cells, suite).items():
+        yield f'<a id="{suite.name}-{case}"></a>\n\n### {suite.name}/{case}\n'
+        if rule:
+            yield f"{rule}\n"
+        of = [cell for cell in cells if cell.case == case]
+        for result, sign in SIGNS.items():
+            if names := [_named(cell) for cell in of if cell.result == result]:
+                yield f"- {sign} {', '.join(names)}"
+        yield ""
+    yield f"`{cells[0].command.replace(cells[0].id, f'SYSTEM/{suite.name}/QUESTION')}`\n"
+
+
+def _named(cell: Cell) -> str:
+    is_figure = cell.suite in ("cost", "recall") and cell.reason[:1].isdigit() and cell.result != SKIPPED
+    return f"{cell.system} ({cell.reason.split()[0]})" if is_figure else cell.system
+
+
+def _seen(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
+    """Yield for each question a table of what was seen, and the command of each cell."""
+    for case, rule in _rules(cells, suite).items():
         yield f'<a id="{suite.name}-{case}"></a>\n'
         yield f"### {suite.name}/{case}\n"
-        if case in rules:
-            yield f"{rules[case]}\n"
-        yield "| | system | what was seen |\n|---|---|---|"
-        for cell in of:
+        yield f"{rule}\n\n| | system | what was seen | asked again by |\n|---|---|---|---|"
+        for cell in cells:
             if cell.case == case:
-                yield f"| {SIGNS[cell.result]} | {cell.system} | {_flat(cell.reason)} |"
-        example = next(cell for cell in of if cell.case == case)
-        yield f"\n`{example.command.replace(example.system, 'SYSTEM', 1)}`\n"
+                yield f"| {SIGNS[cell.result]} | {cell.system} | {_flat(cell.reason)} | `{cell.command}` |"
+        yield ""
 
 
-def _link(cell: Cell) -> str:
-    return f"[{cell.id}](#{cell.suite}-{cell.case})"
+def _rules(cells: Sequence[Cell], suite: Suite) -> dict[str, str]:
+    """Return the questions that were asked, in order, each with its rule."""
+    rules = {case.id: case.rule for case in suite.cases}
+    return {case: rules.get(case, "") for case in dict.fromkeys(cell.case for cell in cells)}
 
 
 def _flat(text: str) -> str:

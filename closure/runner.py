@@ -44,8 +44,6 @@ class Cell:
     reason: str
     command: str
     """What repeats this answer alone."""
-    run: str = ""
-    """When the run began that asked it, which the report tells more of."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +310,8 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
             verdict = case.ask(Trial(system, opened, plan.seed, plan.share, plan.data))
     except CannotError as cannot:
         verdict, cell = None, replace(cell, result=SKIPPED, reason=f"cannot: {cannot}")
+    except environments.NotHereError as missing:  # for a control too: a machine without a tool is no wrong question
+        return replace(cell, result=SKIPPED, reason=f"not run here: {missing}")
     except SystemFailedError as failed:
         verdict = Verdict(False, str(failed))
     except Exception:  # noqa: BLE001 - whatever else is raised, no system raised it: the case is at fault

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
-from memkit.runtime.guard.core import PolicyJudge
 from memkit.runtime.host.persons import speaker
 from memkit.runtime.host.sessions import Session, SessionTerms, after
 from memkit.runtime.loop.agent_loop import AgentLoop
@@ -42,6 +41,7 @@ from memkit.store.audit import recordable
 if TYPE_CHECKING:
     from memkit.domains.files import StoreDomain
     from memkit.runtime.backends.redis_state import RedisState
+    from memkit.runtime.guard.interface import PolicyJudge
     from memkit.runtime.host.side_model import SideModel
     from memkit.runtime.loop.chores import Chore, Chores
     from memkit.runtime.loop.off_record import PromptHeld

@@ -306,11 +306,9 @@ class Ranker(Protocol):
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the places of the turns found, best first."""
-        ...
 
     def sessions(self, query: str, today: date | None) -> list[str]:
         """Return the sessions found, best first."""
-        ...
 
 
 class RecipeRanker:

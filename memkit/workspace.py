@@ -27,7 +27,7 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
     from memkit.llm.providers import Patience, StoreModels
-    from memkit.policies.live import LastGood, LiveGuard
+    from memkit.policies.live import LastGood, LiveGuard, PoliciesInForce
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.backends.postgres import PostgresLog
     from memkit.runtime.backends.redis_state import RedisState
@@ -374,7 +374,11 @@ class Workspace:
 
         if self.settings.is_chosen("retrieval.vectors"):
             self.trust.require("This store would load the embedding model that retrieval.vectors names")
-        return LocalEmbedder(self.root / Path(self.settings["retrieval.vectors"]).expanduser())
+        return LocalEmbedder(self.model_folder(self.settings["retrieval.vectors"]))
+
+    def model_folder(self, named: str) -> Path:
+        """Return the folder that ``retrieval.vectors`` means by a name."""
+        return self.root / Path(named).expanduser()
 
     @cached_property
     def vectors(self) -> NearestIndex:
@@ -468,9 +472,9 @@ class Workspace:
         """Return the policies of a running agent, which follow the files between turns."""
         from memkit.policies.live import LiveGuard, name_set
 
-        def taken(guard: Guard) -> None:
+        def taken(held: PoliciesInForce) -> None:
             if self.audit.is_kept:  # asking git for their commit writes its index
-                self.audit.append({"event": "policies", "actor": "program", "reason": name_set(guard, self.git)})
+                self.audit.append({"event": "policies", "actor": "program", "reason": name_set(held, self.git)})
 
         return LiveGuard(self.root / "policies", tell=self.notice, taken=taken)
 

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from closure.environments import NotHereError
 from closure.interface import CannotError
 from closure.subject import Subject, SystemFailedError
 from closure.trial import Trial, Verdict
@@ -99,7 +100,7 @@ def _heard(subject: Subject) -> dict[str, Any]:
 def failing_calls(trial: Trial) -> Verdict:
     """Inject each fault at calls that write, drawn from the seed: what was acknowledged is there, and it goes on."""
     if not shutil.which("strace"):
-        raise CannotError("strace is not installed here")
+        raise NotHereError("strace is not installed (apt-get install strace)")
     chance = trial.chance("faults")
     wrong: list[str] = []
     count = 0

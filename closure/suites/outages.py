@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from closure.environments import NotHereError
 from closure.interface import CannotError
 from closure.power import Answered, Recording, Wrote, put, record
 from closure.subject import Subject, SystemFailedError
@@ -27,7 +28,7 @@ WHOLE = re.compile(
 def power_fails(trial: Trial) -> Verdict:
     """Rebuild states that a disk may hold after a power failure, drawn from the seed, and open the memory on each."""
     if not shutil.which("strace"):
-        raise CannotError("strace is not installed here")
+        raise NotHereError("strace is not installed (apt-get install strace)")
     with trial.open() as subject:
         if subject.server:
             raise CannotError("what it keeps is written by the server, whose durability is not asked here")
@@ -92,7 +93,7 @@ ROOM, LENGTH = 24 * 1024, 40
 def disk_full(trial: Trial) -> Verdict:
     """Fill a small disk but for a room drawn from the seed, write until a text is refused, make room, and go on."""
     if not shutil.which("unshare") or os.uname().sysname != "Linux":
-        raise CannotError("this machine gives no disk of its own (apt-get install util-linux)")
+        raise NotHereError("this machine gives no disk of its own (apt-get install util-linux)")
     chance = trial.chance("disk")
     rounds = trial.count(ROUNDS, 2)
     kept, refused = [BASE], 0
@@ -148,7 +149,7 @@ def clock_jumps(trial: Trial) -> Verdict:
     """Let the clock be wrong while something is told and corrected, and right again when it is asked."""
     fake = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if fake is None:
-        raise CannotError("libfaketime is not installed here (apt-get install faketime)")
+        raise NotHereError("libfaketime is not installed (apt-get install faketime)")
     for jump in JUMPS:
         try:
             wrong = _with_jump(trial, fake, jump)
@@ -156,7 +157,7 @@ def clock_jumps(trial: Trial) -> Verdict:
             if "[Errno 22] Invalid argument" not in str(failed):
                 raise
             # libfaketime 0.9.10 refuses the absolute clock_nanosleep(2) by which Python sleeps; no system did that.
-            raise CannotError("the library that turns the clock breaks sleeping, so nothing is known") from None
+            raise NotHereError("the library that turns the clock breaks sleeping, so nothing is known") from None
         if wrong:
             return Verdict(False, f"clock {jump}, {wrong}")
     return Verdict(True, f"told, corrected and asked with the clock at {', '.join(JUMPS)}, and right again")

@@ -13,28 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class, split_arg_string
 
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, offered
+from memkit.cli.output import KNOWN_NAMES, Front, MemkitCommand, SuggestingChoice
 
 Known = Iterable[tuple[str, str]]
 """Names, each with what it is."""
-
-
-class KnownName(click.ParamType[str]):
-    """A name of something that is there; one that is not is for the command to tell of."""
-
-    name = "text"
-
-    def __init__(self, known: Callable[[Front], Known], *, or_file: bool = False) -> None:
-        """Offer what ``known`` returns, and files with ``or_file``, where a path is begun."""
-        self._known = known
-        self._or_file = or_file
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so."""
-        if self._or_file and ("/" in incomplete or incomplete.startswith(".")):
-            return [CompletionItem(incomplete, type="file")]
-        front = ctx.ensure_object(Front)
-        return offered(incomplete, lambda: self._known(front))
 
 
 def _files_in(folder: str) -> Callable[[Front], Known]:
@@ -80,10 +62,10 @@ def _keys(front: Front) -> Known:
     return [(str(key), text) for key, text in found if key]
 
 
-SKILL_NAME, POLICY_NAME = KnownName(_files_in("skills")), KnownName(_files_in("policies"))
-DOMAIN_NAME = KnownName(_files_in("domains"), or_file=True)
-SETTING, TARGET, RULE_CODE, TOKEN = map(KnownName, (_settings, _targets, _rules, _tokens))
-SECTION, VALUE_KEY = KnownName(_sections), KnownName(_keys)
+KNOWN_NAMES |= {
+    "skill": _files_in("skills"), "policy": _files_in("policies"), "domain": _files_in("domains"), "setting": _settings,
+    "target": _targets, "rule": _rules, "token": _tokens, "section": _sections, "key": _keys,
+}  # fmt: skip
 
 
 # The scripts. Click's own for bash puts a name that a shell would split or obey on the line as it is, and that for fish

@@ -7,10 +7,18 @@ from typing import Any
 
 import click
 
-from memkit.cli.completion import SECTION
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.memory.options import at_option, reason_option, report_decision
-from memkit.cli.output import Front, MemkitGroup, RecordId, agent_option, tail_option, user_option, words_argument
+from memkit.cli.output import (
+    Front,
+    KnownName,
+    MemkitGroup,
+    RecordId,
+    agent_option,
+    tail_option,
+    user_option,
+    words_argument,
+)
 from memkit.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
@@ -35,7 +43,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 
 
 @core.command("set")
-@click.argument("section", type=SECTION, metavar="[human|system|SECTION]")
+@click.argument("section", type=KnownName("section"), metavar="[human|system|SECTION]")
 @words_argument("text")
 @user_option
 @agent_option
@@ -53,7 +61,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 
 
 @core.command("rollback")
-@click.argument("section", type=SECTION)
+@click.argument("section", type=KnownName("section"))
 @click.argument("version", default="1", metavar="[N|ID]", type=RecordId())
 @user_option
 @agent_option

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import DOMAIN_NAME
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.terminal import counted, one_line, tainted
@@ -59,7 +58,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
+@click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show a domain: its tasks with the methods that do them, and its steps."""
@@ -189,7 +188,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME, metavar="[FILE|NAME]", required=False)
+@click.argument("name", type=KnownName("domain"), metavar="[FILE|NAME]", required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
@@ -218,7 +217,7 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME)
+@click.argument("name", type=KnownName("domain"))
 @bump_option
 @note_option
 @click.pass_obj
@@ -231,7 +230,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME)
+@click.argument("name", type=KnownName("domain"))
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
@@ -242,7 +241,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME)
+@click.argument("name", type=KnownName("domain"))
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
@@ -263,7 +262,10 @@ _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 @click.argument("source", metavar="FILE|NAME")
 @click.argument("target", type=_FILE)
 @click.option(
-    "--domain", type=DOMAIN_NAME, metavar="FILE|NAME", help="What is converted is a file with a problem of this domain."
+    "--domain",
+    type=KnownName("domain"),
+    metavar="FILE|NAME",
+    help="What is converted is a file with a problem of this domain.",
 )
 @click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
 @click.pass_obj
@@ -281,7 +283,7 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 
 
 @click.command("graph", cls=MemkitCommand)
-@click.argument("name", type=DOMAIN_NAME, metavar="FILE|NAME")
+@click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
 @click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
 @click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
@@ -315,7 +317,7 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
 
 
 @click.command("test", cls=MemkitCommand)
-@click.argument("names", type=DOMAIN_NAME, nargs=-1)
+@click.argument("names", type=KnownName("domain"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when no problem uses a method or an operator.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=15.0, help="Seconds for each problem (15).")
 @click.pass_obj
@@ -415,7 +417,7 @@ def _gaps(proof: DomainProof, *, strict: bool) -> Iterator[Diagnostic]:
 
 
 @click.command("learned", cls=MemkitCommand)
-@click.argument("domain", type=DOMAIN_NAME, required=False)
+@click.argument("domain", type=KnownName("domain"), required=False)
 @click.pass_obj
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
@@ -455,7 +457,7 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 @click.command("promote", cls=MemkitCommand)
-@click.argument("domain", type=DOMAIN_NAME)
+@click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
 @click.option("--as", "new_name", metavar="NAME", help="What the method is called from now on.")
 @click.option("--unverified", is_flag=True, help="Also where nothing is declared to hold once the task is done.")
@@ -496,7 +498,7 @@ def _side(outcome: str, steps: int | None) -> str:
 
 
 @click.command("reject", cls=MemkitCommand)
-@click.argument("domain", type=DOMAIN_NAME)
+@click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
 @click.option("--reason", required=True, help="Why; a model that proposes the same again is told.")
 @click.pass_obj

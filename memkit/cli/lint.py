@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import RULE_CODE
 from memkit.cli.display import ListCell, ListRow, Meaning
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, SuggestingChoice, diagnostic
 from memkit.errors import UsageError
 from memkit.store.layout import find_store
 
@@ -175,7 +174,7 @@ def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 
 
 @click.command("rule", cls=MemkitCommand)
-@click.argument("code", type=RULE_CODE, required=False)
+@click.argument("code", type=KnownName("rule"), required=False)
 @click.pass_obj
 def rule(front: Front, code: str | None) -> None:
     """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""

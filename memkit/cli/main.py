@@ -240,10 +240,6 @@ def cli() -> None:
     """Agent memory you can review: skills, policies and long-term memory as plain text in git."""
 
 
-YOUNG_OBJECTS = 100_000
-"""New objects between two collections of garbage."""
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
     front, printing = Front(), sys.stdout
@@ -274,12 +270,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
-    # Most commands are over before there is garbage worth looking for; a long talk collects it, in larger steps. In the
-    # end the interpreter would look through every object once more for what the kernel takes back anyway.
-    gc.set_threshold(YOUNG_OBJECTS)
     prepare_streams()
     code = run(given_arguments())
-    gc.freeze()
+    gc.freeze()  # the interpreter would look through every object once more for what the kernel takes back anyway
     sys.exit(code)
 
 

@@ -482,6 +482,28 @@ class User(click.ParamType[str]):
         return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive.users()])
 
 
+KNOWN_NAMES: dict[str, Callable[[Front], Iterable[tuple[str, str]]]] = {}
+"""What a name is of → those that there are; ``completion`` says it, which is loaded where a shell asks."""
+
+
+class KnownName(click.ParamType[str]):
+    """A name of something that is there; one that is not is for the command to tell of."""
+
+    name = "text"
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the names that begin so; for a domain files too, where a path is begun."""
+        from click.shell_completion import CompletionItem
+
+        if self._what == "domain" and ("/" in incomplete or incomplete.startswith(".")):
+            return [CompletionItem(incomplete, type="file")]
+        front = ctx.ensure_object(Front)
+        return offered(incomplete, lambda: KNOWN_NAMES[self._what](front))
+
+
 def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> list[Any]:
     """Return what a shell may put in the place of an incomplete word: names, each with what it is.
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from memkit.cli.completion import DOMAIN_NAME
 from memkit.cli.first_words import FirstWordsCommand, misspelt
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice
+from memkit.cli.output import Front, KnownName, MemkitCommand, SuggestingChoice
 from memkit.cli.plan_options import (
     FILE,
     Drawings,
@@ -45,7 +44,9 @@ class PlanCommand(FirstWordsCommand):
 
 @click.command("plan", cls=PlanCommand)
 @click.argument("task", required=False, nargs=-1)
-@click.option("--domain", type=DOMAIN_NAME, metavar="FILE|NAME", help="A file, or a domain of the store or a starter.")
+@click.option(
+    "--domain", type=KnownName("domain"), metavar="FILE|NAME", help="A file, or a domain of the store or a starter."
+)
 @click.option("--state", type=FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=FILE, help="Objects, facts and tasks, instead of TASK.")
 @click.option("--explain", is_flag=True, help="Show how the task was broken down, or what stood in its way.")
@@ -201,7 +202,7 @@ def _ipc_lines(planned: Planned) -> list[str]:
 @click.command("verify", cls=MemkitCommand)
 @click.option(
     "--domain",
-    type=DOMAIN_NAME,
+    type=KnownName("domain"),
     required=True,
     metavar="FILE|NAME",
     help="A file, or a domain of the store or a starter.",

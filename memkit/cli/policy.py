@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import POLICY_NAME
 from memkit.cli.display import ListCell, ListRow, Meaning, signed
 from memkit.cli.file_history import (
     answer_commit,
@@ -18,7 +17,16 @@ from memkit.cli.file_history import (
     bump_option,
     note_option,
 )
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, SuggestingChoice, diagnostic, read_pairs, words_argument
+from memkit.cli.output import (
+    Diagnostic,
+    Front,
+    KnownName,
+    MemkitCommand,
+    SuggestingChoice,
+    diagnostic,
+    read_pairs,
+    words_argument,
+)
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
@@ -77,7 +85,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name", type=POLICY_NAME)
+@click.argument("name", type=KnownName("policy"))
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
@@ -98,7 +106,7 @@ def search(front: Front, query: str, limit: int) -> None:
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.argument("name", type=POLICY_NAME, required=False)
+@click.argument("name", type=KnownName("policy"), required=False)
 @click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
@@ -169,7 +177,7 @@ _MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name", type=POLICY_NAME)
+@click.argument("name", type=KnownName("policy"))
 @bump_option
 @note_option
 @click.pass_obj
@@ -184,7 +192,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name", type=POLICY_NAME)
+@click.argument("name", type=KnownName("policy"))
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
@@ -194,7 +202,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name", type=POLICY_NAME)
+@click.argument("name", type=KnownName("policy"))
 @click.argument("version")
 @click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:

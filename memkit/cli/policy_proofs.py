@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import POLICY_NAME
 from memkit.cli.display import ListCell, ListRow, signed
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.guard.interface import EFFECTS
 from memkit.terminal import counted, one_line
@@ -112,7 +111,7 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
 @click.command("test", cls=MemkitCommand)
-@click.argument("names", type=POLICY_NAME, nargs=-1)
+@click.argument("names", type=KnownName("policy"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when a clause, exception or effect is not reached.")
 @click.option("--mutate", is_flag=True, help="Change each policy a little, and fail when no test notices.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML to this file too.")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit import __version__
-from memkit.cli.completion import TARGET
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, diagnostic, with_trust
+from memkit.cli.output import Front, KnownName, MemkitCommand, SuggestingChoice, diagnostic, with_trust
 from memkit.errors import UsageError
 from memkit.terminal import shell_word
 
@@ -30,7 +29,11 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*")
 @click.command("gen", cls=MemkitCommand)
 @click.argument("skill", required=False, type=SuggestingChoice(_SKILLS), metavar="[virtual-memory|hybrid-planner]")
 @click.option(
-    "--target", type=TARGET, required=True, metavar="T", help="The SDK to render for; 'memkit targets' lists them."
+    "--target",
+    type=KnownName("target"),
+    required=True,
+    metavar="T",
+    help="The SDK to render for; 'memkit targets' lists them.",
 )
 @click.option(
     "--out",

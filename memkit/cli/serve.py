@@ -16,9 +16,16 @@ from typing import Any
 
 import click
 
-from memkit.cli.completion import TOKEN
 from memkit.cli.display import ListCell, ListRow
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, require_person, user_option
+from memkit.cli.output import (
+    Front,
+    KnownName,
+    MemkitCommand,
+    MemkitGroup,
+    SuggestingChoice,
+    require_person,
+    user_option,
+)
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.persons import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
@@ -182,7 +189,7 @@ def list_command(front: Front) -> None:
 
 
 @token.command("revoke")
-@click.argument("token_id", metavar="ID", type=TOKEN)
+@click.argument("token_id", metavar="ID", type=KnownName("token"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:

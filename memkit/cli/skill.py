@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import SKILL_NAME
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import (
     answer_commit,
@@ -23,6 +22,7 @@ from memkit.cli.file_history import (
 from memkit.cli.output import (
     Diagnostic,
     Front,
+    KnownName,
     MemkitCommand,
     SessionName,
     SuggestingChoice,
@@ -77,7 +77,7 @@ def list_command(front: Front) -> None:
 
 
 @click.command("show", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
@@ -119,7 +119,7 @@ def new(front: Front, name: str) -> None:
 
 
 @click.command("rollback", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.argument("version")
 @skip_option
 @click.pass_obj
@@ -133,7 +133,7 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 
 
 @click.command("commit", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @bump_option
 @note_option
 @skip_option
@@ -155,7 +155,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 
 
 @click.command("check", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME, required=False)
+@click.argument("name", type=KnownName("skill"), required=False)
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
@@ -185,7 +185,7 @@ def check(front: Front, name: str | None) -> None:
 
 
 @click.command("history", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
@@ -196,7 +196,7 @@ def history(front: Front, name: str) -> None:
 
 
 @click.command("diff", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.argument("span", metavar="[V1..V2]", required=False)
 @click.pass_obj
 def diff(front: Front, name: str, span: str | None) -> None:
@@ -282,7 +282,7 @@ _PROFILES = ("agentskills", "claude-code")
 
 
 @click.command("export", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.option(
     "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )

@@ -11,10 +11,10 @@ import click
 
 from memkit.agent import Setting
 from memkit.cli.approval import Approvals
-from memkit.cli.completion import SKILL_NAME
 from memkit.cli.output import (
     Diagnostic,
     Front,
+    KnownName,
     MemkitCommand,
     SessionName,
     diagnostic,
@@ -33,7 +33,7 @@ _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DEN
 
 
 @click.command("run", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME)
+@click.argument("name", type=KnownName("skill"))
 @click.option("--input", "given", metavar="TEXT", help="The request; it stands for {input} in the steps.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="What stands for {K} in the steps.")
 @user_option
@@ -78,7 +78,7 @@ def run(
 
 
 @click.command("stats", cls=MemkitCommand)
-@click.argument("name", type=SKILL_NAME, required=False)
+@click.argument("name", type=KnownName("skill"), required=False)
 @click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often skills (or the skill NAME) were run on this machine, and with what success."""

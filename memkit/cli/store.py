@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import SETTING
 from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import (
     MOST_SHOWN,
     Front,
+    KnownName,
     MemkitCommand,
     MemkitGroup,
     diagnostic,
@@ -382,7 +382,7 @@ def shown(key: str, value: object) -> object:
 
 
 @config.command("show")
-@click.argument("key", type=SETTING, required=False)
+@click.argument("key", type=KnownName("setting"), required=False)
 @click.pass_obj
 def show(front: Front, key: str | None) -> None:
     """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
@@ -424,7 +424,7 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
 
 
 @config.command("set")
-@click.argument("key", type=SETTING)
+@click.argument("key", type=KnownName("setting"))
 @words_argument("value")
 @click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
@@ -441,7 +441,7 @@ def set_command(front: Front, key: str, value: str) -> None:
 
 
 @config.command("unset")
-@click.argument("key", type=SETTING)
+@click.argument("key", type=KnownName("setting"))
 @click.pass_obj
 def unset_command(front: Front, key: str) -> None:
     """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""

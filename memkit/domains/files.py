@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
-from memkit.runtime.htn.errors import HtnError, TypeClash, UnboundError
 from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 
 if TYPE_CHECKING:
+    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain, Problem
     from memkit.runtime.htn.language.methods import Method
     from memkit.store.schema import SchemaFinding
@@ -24,8 +24,6 @@ PROBLEMS = f"{FOLDER}/problems"
 SUFFIX = ".hddl"
 """Of HDDL; what reads it is imported when there is such a file."""
 SUFFIXES = (".yaml", SUFFIX)
-_FAULTS: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
-"""What a finding is called that is of a kind of its own."""
 EXPECT = "expect"
 """What a problem file says for ``memkit domain test``, and nobody else."""
 
@@ -47,6 +45,7 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
 
 def document_domain(document: Document, stem: str | None = None) -> Domain:
     """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
+    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain
 
     _refuse(document, _misfits(document, stem))
@@ -218,6 +217,7 @@ def is_problem(path: Path) -> bool:
 
 def document_problem(document: Document, domain: Domain) -> Problem:
     """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
+    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Problem
     from memkit.store.schema import SchemaFinding, check, load_schema
 
@@ -232,6 +232,7 @@ def document_problem(document: Document, domain: Domain) -> Problem:
 
 def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
     """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain
 
     if findings := _misfits(document, stem):
@@ -261,9 +262,11 @@ def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
 
 
 def _fault(error: HtnError) -> SchemaFinding:
+    from memkit.runtime.htn.errors import TypeClash, UnboundError
     from memkit.store.schema import SchemaFinding
 
-    return SchemaFinding(_FAULTS.get(type(error), "domain"), error.path, error.message)
+    kinds: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}
+    return SchemaFinding(kinds.get(type(error), "domain"), error.path, error.message)
 
 
 def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:

@@ -54,7 +54,6 @@ class TranscriptSide(Protocol):
 
     def answer(self, turn: TranscriptTurn, session: str) -> Seen:
         """Answer one turn and return what it showed, ids and all."""
-        ...
 
 
 def probed(phrases: Sequence[str], asked: Sequence[Conversation]) -> dict[str, list[str]]:

@@ -57,6 +57,11 @@ def _spread(value: Any, indent: str) -> str:
     flat = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
     if len(indent) + len(flat) <= WIDTH or not value or not isinstance(value, Mapping | list | tuple):
         return flat
+    if len(value) == 1:  # what holds one thing opens and closes with it
+        (only,) = value
+        if not isinstance(value, Mapping):
+            return f"[{_spread(only, indent)}]"
+        return f"{{{json.dumps(only, ensure_ascii=False)}: {_spread(value[only], indent)}}}"
     inner = f"{indent}  "
     if isinstance(value, Mapping):
         items = [f"{json.dumps(key, ensure_ascii=False)}: {_spread(value[key], inner)}" for key in sorted(value)]

@@ -31,13 +31,14 @@ _DEFENCE = re.compile(
 )
 
 
-def is_warned_of(text: str, place: int) -> bool:
-    """Return whether what stands around a place in prose warns of it."""
-    return _DEFENCE.search(text[max(0, place - 300) : place + 120]) is not None
+def is_warned_of(text: str, start: int, end: int) -> bool:
+    """Return whether what stands around a part of a text warns of it; its own words do not."""
+    around = text[max(0, start - 300) : start], text[end : end + 120]
+    return any(map(_DEFENCE.search, around))
 
 
-def signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield place, code, severity, message and text of each sign that a text holds, the first three of its kind."""
+def signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[tuple[int, int], str, str, str, str]]:
+    """Yield span, code, severity, message and text of each sign that a text holds, the first three of its kind."""
     lowered = code.lower()
     for sign in signs:
         if not any(word in lowered for word in sign.keywords):
@@ -47,7 +48,7 @@ def signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[int, str, str, 
             if not (sign.unless and sign.unless.search(around)):
                 shown = next((line.strip() for line in found.group().splitlines() if line.strip()), "")
                 known = sign.code == "MKS105" and is_known_installer(whole_lines(code, *found.span()))
-                yield found.start(), sign.code, "warning" if known else "error", sign.message, one_line(shown, 80)
+                yield found.span(), sign.code, "warning" if known else "error", sign.message, one_line(shown, 80)
 
 
 def dangers_of_program(program: PackageProgram) -> Iterator[tuple[int, str, str, str, str]]:
@@ -61,7 +62,8 @@ def dangers_of_program(program: PackageProgram) -> Iterator[tuple[int, str, str,
 
 
 def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
-    yield from signs_in(code, SIGNS)
+    for span, number, severity, message, shown in signs_in(code, SIGNS):
+        yield span[0], number, severity, message, shown
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
     for place, command in configured_commands(code, language):

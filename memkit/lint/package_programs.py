@@ -114,7 +114,8 @@ def _command(found: re.Match[str]) -> tuple[int, str] | None:
 # What is spelled in pieces
 
 _LITERAL = r"(?:\"[^\"\\\n]*\"|'[^'\\\n]*')"
-_ADDED = re.compile(rf"{_LITERAL}(?:\s{{0,20}}\+\s{{0,20}}{_LITERAL})+")
+_ADDED = re.compile(rf"{_LITERAL}(?:\s{{0,20}}(?:\+|\.{{1,2}}|&|<>)\s{{0,20}}{_LITERAL})+")
+"""Strings with the sign between them by which one language or another makes one of two."""
 _JOINED = re.compile(
     rf"(?P<py>{_LITERAL})\.join\(\s{{0,20}}[\[(](?P<of>(?:\s{{0,20}}{_LITERAL}\s{{0,20}},?)+)\s{{0,20}}[\])]\s{{0,20}}\)"
     rf"|\[(?P<parts>(?:\s{{0,20}}{_LITERAL}\s{{0,20}},?)+)\s{{0,20}}\]\.join\(\s{{0,20}}(?P<js>{_LITERAL})\s{{0,20}}\)"
@@ -142,13 +143,6 @@ def spelled_out(program: PackageProgram) -> str:
     """
     if program.language in ("sh", "bash", "shell", "zsh"):
         return _with_values(program.code)
-    if (
-        "+" not in program.code
-        and "join" not in program.code
-        and "har" not in program.code
-        and "chr" not in program.code
-    ):
-        return program.code
     code = _CHARACTERS.sub(lambda found: _literal(_letters(found[2]), found[0]), program.code)
     code = _JOINED.sub(_joined, code)
     return _ADDED.sub(lambda found: _literal("".join(_values(found[0])), found[0]), code)

@@ -239,7 +239,7 @@ def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFindin
             continue
         lines = whole_lines(text, place, min(place + len(written), len(text)))
         known = danger.code == "MKS105" and is_known_installer(lines)
-        taught = danger.code in _TAUGHT and subject.teaches and is_warned_of(text, place)
+        taught = danger.code in _TAUGHT and subject.teaches and is_warned_of(text, place, place + len(written))
         said = danger.code == "MKS111" and subject.expects(text, lines)
         severity = "warning" if known or taught or said or danger.code in ("MKS107", "MKS104") else "error"
         yield PackageFinding(danger.code, severity, path, line_of(text, place), danger.message, one_line(first, 80))
@@ -311,15 +311,15 @@ def _in_text(file: PackageFile, text: str, subject: _Subject) -> Iterator[Packag
             told = "What npm runs by itself at an install speaks to the network."
             yield PackageFinding("MKS105", "error", path, line_of(text, hook.start), told, one_line(hook.code, 80))
     read_by_agents = is_document(path, text) or PurePosixPath(name).suffix in _DATA
-    for place, code, severity, message, shown in signs_in(text, IN_PROSE) if read_by_agents else ():
-        if not (subject.teaches and is_warned_of(text, place)):
-            yield PackageFinding(code, severity, path, line_of(text, place), message, shown)
+    for span, code, severity, message, shown in signs_in(text, IN_PROSE) if read_by_agents else ():
+        if not (subject.teaches and is_warned_of(text, *span)):
+            yield PackageFinding(code, severity, path, line_of(text, span[0]), message, shown)
     for program in (*hooks, *programs_of(path, text)):
         for line, code, severity, message, shown in dangers_of_program(program):
             place = program.start + len("".join(program.code.splitlines(keepends=True)[: line - 1]))
             if code == "MKS111" and subject.expects(text, whole_lines(text, place, place)):
                 severity = "warning"
-            if not (program.is_shown and code in (*_TAUGHT, "MKS116") and is_warned_of(text, place)):
+            if not (program.is_shown and code in (*_TAUGHT, "MKS116") and is_warned_of(text, place, place)):
                 yield PackageFinding(code, severity, path, line_of(text, program.start) + line - 1, message, shown)
     yield from _dependencies(file, text)
 
@@ -330,8 +330,8 @@ def _dependencies(file: PackageFile, text: str) -> Iterator[PackageFinding]:
     for found in islice(DEPENDENCY.finditer(text), 200):
         named += [(found.start(), word) for word in re.split(r"\s+", found.group(1) or found.group(2) or "")]
     if re.fullmatch(r"requirements[\w.-]*\.txt|constraints\.txt", name):
-        for place, code, severity, message, shown in signs_in(text, SIGNS):
-            yield PackageFinding(code, severity, file.path, line_of(text, place), message, shown)
+        for span, code, severity, message, shown in signs_in(text, SIGNS):
+            yield PackageFinding(code, severity, file.path, line_of(text, span[0]), message, shown)
         named += [
             (found.start(), found.group(1)) for found in re.finditer(r"^\s*([A-Za-z0-9][\w.-]*)", text, re.MULTILINE)
         ]
@@ -386,7 +386,10 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
             takes.append((file.path, code, taken))
         if sent:
             sends.append((file.path, code))
-        if taken and sent and not (prose and is_warned_of(text, text.find(taken.group()))):
+        if not (taken and sent):
+            continue
+        place = text.find(taken.group())
+        if not (prose and is_warned_of(text, place, place)):
             yield _flow(file.path, text if prose else code, taken, "")
     for path, code, taken in takes[:50]:
         for other, sending in sends[:50]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.guard.core import Guard, policy_faults
 from memkit.runtime.guard.interface import PolicySetError
 from memkit.store.layout import NAME, Kind, parsed, require_inside
 
 if TYPE_CHECKING:
+    from memkit.runtime.guard.core import Guard
     from memkit.store.schema import SchemaFinding
     from memkit.store.yaml import Document
 
@@ -61,6 +61,8 @@ class PolicyFile:
 
 def load_guard(folder: Path) -> Guard:
     """Return the guard of the policies in ``folder``; a set that does not load gives one that denies every call."""
+    from memkit.runtime.guard.core import Guard
+
     try:
         return Guard(list(policy_data(folder).values()))
     except (UsageError, PolicySetError) as error:
@@ -133,6 +135,7 @@ def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
     The kinds are those of the schema, ``name`` for a name that is not the file's, and ``condition`` for a match that
     does not compile.
     """
+    from memkit.runtime.guard.core import policy_faults
     from memkit.store.schema import SchemaFinding, check, load_schema
 
     findings = check(document.data, load_schema("policy"))

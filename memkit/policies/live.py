@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from memkit.errors import EnvironmentFault, MemkitError, UsageError
 from memkit.policies.files import policy_data
-from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
 from memkit.store.layout import SETTLED
 
 if TYPE_CHECKING:
+    from memkit.runtime.guard.core import Guard
     from memkit.store.git import Git
 
 
@@ -102,6 +102,26 @@ def _settled(stamp: Stamp) -> Stamp | None:
     return stamp if newest < time.time_ns() - SETTLED else None
 
 
+class PoliciesInForce:
+    """Policies as their files say them; most turns call nothing, so they are compiled for the first call to judge."""
+
+    def __init__(self, policies: Sequence[Mapping[str, JSON]] = ()) -> None:
+        self.policies = policies
+        self.spelled = repr(policies)  # in which true and 1 differ, as they do in a condition
+        self._guard: Guard | None = None
+
+    def guard(self, former: PoliciesInForce | None) -> Guard:
+        """Return the compiled set; what ``former`` has compiled of the same policies is taken over."""
+        if self._guard is None:
+            from memkit.runtime.guard.core import Guard
+
+            try:
+                self._guard = Guard(self.policies, former._guard if former else None)
+            except PolicySetError as error:
+                self._guard = Guard.broken(str(error))
+        return self._guard
+
+
 class LiveGuard:
     """A judge whose policies may change between turns, and never within one.
 
@@ -109,7 +129,7 @@ class LiveGuard:
     loaded yet, every call is denied.
     """
 
-    def __init__(self, folder: Path, *, tell: Callable[[str], None], taken: Callable[[Guard], None]) -> None:
+    def __init__(self, folder: Path, *, tell: Callable[[str], None], taken: Callable[[PoliciesInForce], None]) -> None:
         """Load the policies in ``folder``.
 
         Args:
@@ -121,30 +141,33 @@ class LiveGuard:
         self._tell = tell
         self._taken = taken
         self._missed = False
-        self._files: LastGood[Guard] | None = None
-        self._loaded: tuple[str, Guard] | None = None
-        self._guard = Guard([])
+        self._files: LastGood[PoliciesInForce] | None = None
+        self._read = self._in_force = PoliciesInForce()
+        self._compiled: PoliciesInForce | None = None
+        self.fault: str | None = None
+        """Why every call is denied, when no set of policies has loaded."""
         self._look()
 
     def begin_turn(self) -> None:
         """Take over what people changed since the last turn, if it is valid as a whole."""
-        before = self._guard
+        before = self._in_force, self.fault
         self._look()
-        if self._guard is not before and self._guard.fault is None:
-            self._taken(self._guard)
+        if (self._in_force, self.fault) != before and self.fault is None:
+            self._taken(self._in_force)
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call, by the policies of this turn."""
-        return self._guard.decide(tool, args, context)
+        if self.fault is not None:
+            from memkit.runtime.guard.core import Guard
+
+            return Guard.broken(self.fault).decide(tool, args, context)
+        guard = self._in_force.guard(self._compiled)
+        self._compiled = self._in_force
+        return guard.decide(tool, args, context)
 
     def advice(self) -> list[Advice]:
         """Return the rule text of every active policy of this turn."""
-        return self._guard.advice()
-
-    @property
-    def fault(self) -> str | None:
-        """Return why every call is denied, when no set of policies has loaded."""
-        return self._guard.fault
+        return [Advice(one["name"], one["rule"]) for one in self._in_force.policies if one.get("active", True)]
 
     def _look(self) -> None:
         if self._is_gone():
@@ -152,36 +175,30 @@ class LiveGuard:
         try:
             if self._files is None:
                 self._files = LastGood(self._folder, self._load, what="policies", tell=self._tell)
-            self._guard = self._files.current()
+            self._in_force, self.fault = self._files.current(), None
         except UsageError as error:  # the first set: there is no good one to fall back on
-            if self._guard.fault != str(error):
+            if self.fault != str(error):
                 self._tell(f"Every action is denied until the policies load. {error}")
-            self._guard = Guard.broken(str(error))
+            self.fault = str(error)
 
     def _is_gone(self) -> bool:
         """Return whether the policies in force lost their folder: nobody lifts them all by moving it away."""
-        gone = bool(self._guard.policies) and not self._folder.is_dir()
+        gone = bool(self._in_force.policies) and not self._folder.is_dir()
         if gone and not self._missed:
             self._tell(f"The policies stay as they were, because {self._folder.name}/ is gone. Empty it to have none.")
         self._missed = gone
         return gone
 
-    def _load(self) -> Guard:
-        policies = list(policy_data(self._folder).values())
-        spelled = repr(policies)  # in which true and 1 differ, as they do in a condition
-        former, guard = self._loaded or ("", None)
-        if guard is None or spelled != former:  # else read again because a file was young
-            try:
-                guard = Guard(policies, guard)
-            except PolicySetError as error:
-                raise UsageError(str(error)) from error
-            self._loaded = spelled, guard
-        return guard
+    def _load(self) -> PoliciesInForce:
+        policies = PoliciesInForce(list(policy_data(self._folder).values()))
+        if policies.spelled != self._read.spelled:  # else read again because a file was young
+            self._read = policies
+        return self._read
 
 
-def name_set(guard: Guard, git: Git) -> str:
+def name_set(held: PoliciesInForce, git: Git) -> str:
     """Return which policies hold, for the audit log: how many, of which commit, and whether that is all of it."""
-    count = f"{len(guard.policies)} policies"
+    count = f"{len(held.policies)} policies"
     try:
         commit = git.run("rev-parse", "--short", "HEAD", check=False).strip()
         changed = git.status("policies")

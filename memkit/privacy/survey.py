@@ -16,7 +16,7 @@ from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, cache_folder, state_folder
 from memkit.runtime.memory.log.files import MACHINE
-from memkit.runtime.memory.log.witness import Witness
+from memkit.runtime.memory.log.links import Witness
 from memkit.store.layout import MANIFEST
 
 OUTPUTS = "outputs"

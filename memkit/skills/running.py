@@ -130,11 +130,9 @@ class Follower(Protocol):
     @property
     def max_tool_calls(self) -> int:
         """Return how many tool calls one turn may make."""
-        ...
 
     def carry_out(self, instruction: str) -> AgentResponse:
         """Do one step."""
-        ...
 
 
 def follow(agent: Follower, steps: Sequence[str], first: int = 1) -> Iterator[FollowedStep]:

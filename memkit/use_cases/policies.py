@@ -302,7 +302,6 @@ class Exporter(Protocol):
 
     def __call__(self, policies: Sequence[PolicyData], *, tighten: bool = False) -> Export:
         """Return the text, and what became of each policy."""
-        ...
 
 
 FORMATS: Mapping[str, str] = {

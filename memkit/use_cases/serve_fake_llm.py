@@ -28,24 +28,19 @@ class Server(Protocol):
     @property
     def base_url(self) -> str:
         """Return what a client takes as its base URL."""
-        ...
 
     @property
     def environment(self) -> Mapping[str, str]:
         """Return the variables by which clients find the server."""
-        ...
 
     def start(self) -> Self:
         """Serve in a thread."""
-        ...
 
     def serve_forever(self) -> None:
         """Serve until interrupted."""
-        ...
 
     def stop(self) -> None:
         """Free the port."""
-        ...
 
 
 def serve_fake_llm(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -198,3 +199,18 @@ def test_what_is_left_in_another_spelling_is_found(answers: Answers) -> None:
     cell = answers(broken("leftover", "Leftover"), "deletion/erased")["deletion/erased"]
 
     assert (cell.result, "cache.bin" in cell.reason) == (FAIL, True)
+
+
+@pytest.mark.parametrize("case", ["failing-calls", "power-loss", "full-disk"])
+def test_a_tool_that_is_not_installed_is_no_fault_of_the_question(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """A control that has to fail it is not asked either: the run ends as it would without that question."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    control = replace(load_systems()[NOTHING], packages=())
+
+    cells = answers(control, f"crash/{case}")
+
+    assert cells[f"crash/{case}"].result == SKIPPED
+    assert "not run here: " in cells[f"crash/{case}"].reason
+    assert faults(cells.values()) == []

@@ -9,7 +9,7 @@ import pytest
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import BoundTool
 from memkit.runtime.loop.interface import Completion, ToolCall, ToolSpec
-from memkit.runtime.loop.outcomes import said_to_work
+from memkit.runtime.loop.tasks import said_to_work
 from memkit.runtime.loop.tiers import working_lines
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory

@@ -78,3 +78,13 @@ def test_what_is_run_is_a_target_of_the_makefile() -> None:
     called = {name for path in WORKFLOWS for name in re.findall(r"make ([a-z-]+)", path.read_text(encoding="utf-8"))}
 
     assert called and called <= targets
+
+
+def test_ci_installs_what_a_skip_asks_for() -> None:
+    """Where a test says what to install so that it runs, CI installs it, and does not count on somebody's machine."""
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    asked = {name for text in texts for line in re.findall(r"apt-get install ([\w -]+)", text) for name in line.split()}
+    run = (ROOT / ".ci" / "run").read_text("utf-8")
+
+    assert {"pgbouncer", "strace"} <= asked
+    assert {name for name in asked if not re.search(rf"\b{name}\b", run)} == set()

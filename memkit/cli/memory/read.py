@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.completion import VALUE_KEY
 from memkit.cli.display import ListCell, ListRow, field_row
 from memkit.cli.memory.options import (
     OPEN,
@@ -25,6 +24,7 @@ from memkit.cli.memory.options import (
 )
 from memkit.cli.output import (
     Front,
+    KnownName,
     ListEnd,
     MemkitCommand,
     SessionName,
@@ -82,7 +82,7 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
 
 
 @click.command("get-value", cls=MemkitCommand)
-@click.argument("key", type=VALUE_KEY)
+@click.argument("key", type=KnownName("key"))
 @user_option
 @click.pass_obj
 def get_value(front: Front, key: str, user: str | None) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from memkit.cli.completion import VALUE_KEY
 from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import (
     Diagnostic,
     Front,
+    KnownName,
     MemkitCommand,
     RecordId,
     SessionName,
@@ -79,7 +79,7 @@ def add(
 
 
 @click.command("put", cls=MemkitCommand)
-@click.argument("key", type=VALUE_KEY)
+@click.argument("key", type=KnownName("key"))
 @words_argument("value")
 @user_option
 @click.pass_obj

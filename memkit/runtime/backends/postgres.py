@@ -24,10 +24,9 @@ from psycopg import errors
 
 from ..memory.log.clone import lock_file, state_folder
 from ..memory.log.files import locked
-from ..memory.log.links import claimed_link, linked, parent_of
+from ..memory.log.links import NewestLine, WriterHead, claimed_link, linked, parent_of
 from ..memory.log.log import ShardStat, Span, Tip, Users, Written
 from ..memory.log.shards import checked_writer, clone_name
-from ..memory.log.witness import NewestLine, WriterHead
 from ..memory.record.errors import ArchiveError, InvalidRecord
 from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of

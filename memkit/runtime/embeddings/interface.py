@@ -18,16 +18,13 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Return what the model is called."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Return the length of its vectors."""
-        ...
 
     def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector a text."""
-        ...
 
 
 class EmbeddingError(Exception):

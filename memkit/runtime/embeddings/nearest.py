@@ -30,17 +30,14 @@ class CorpusState(Protocol):
     @property
     def generation(self) -> int:
         """Return which filling of the corpus this is."""
-        ...
 
     @property
     def seq(self) -> int:
         """Return the last line that was taken in."""
-        ...
 
     @property
     def keys(self) -> str:
         """Return under which keys sealed lines were read."""
-        ...
 
 
 class Corpus(Protocol):
@@ -49,27 +46,21 @@ class Corpus(Protocol):
     @property
     def vectors_path(self) -> Path | None:
         """Return where their vectors may lie; None for a corpus in memory."""
-        ...
 
     def position(self) -> CorpusState:
         """Return how far it is."""
-        ...
 
     def live_documents(self) -> set[int]:
         """Return every document that can be found."""
-        ...
 
     def found(self, documents: Sequence[int]) -> Sequence[Any]:
         """Return each of some documents with its ``record``, in their order."""
-        ...
 
     def with_ids(self, ids: Sequence[str]) -> Sequence[Any]:
         """Return those of some live records that are here, each with its number as ``document``."""
-        ...
 
     def statistics(self, terms: Sequence[str]) -> Any:
         """Return how many live records there are, as ``documents``."""
-        ...
 
 
 class SharedVectors(Protocol):
@@ -77,23 +68,18 @@ class SharedVectors(Protocol):
 
     def serves(self, corpus: Corpus) -> bool:
         """Return whether the vectors of a corpus may go there, and whether it takes any."""
-        ...
 
     def kept(self, model: str, records: Sequence[Any]) -> Mapping[str, Any]:
         """Return the vectors of those of some records that have one, by id."""
-        ...
 
     def keep(self, model: str, records: Sequence[Any], rows: Sequence[Any]) -> bool:
         """Keep vectors of records; return whether they are kept, which they are not where the records changed."""
-        ...
 
     def has_index(self, model: str) -> bool:
         """Return whether it finds neighbours without looking at every vector."""
-        ...
 
     def nearest(self, model: str, record: Any, vector: Any, limit: int, beside: Sequence[str]) -> Mapping[str, float]:
         """Return the cosines of the nearest records of the corpus of one, by an index, and of those ``beside`` them."""
-        ...
 
 
 class Held(NamedTuple):

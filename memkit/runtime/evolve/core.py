@@ -21,23 +21,7 @@ from .interface import (
 from .search import EvolutionarySearcher, SearchSettings
 
 __all__ = [
-    "BadCheckpoint",
-    "DoesNotApply",
-    "EvolutionarySearcher",
-    "EvolveError",
-    "Expression",
-    "Fitness",
-    "Generation",
-    "Individual",
-    "NothingScored",
-    "ProposalRequest",
-    "ProposedChange",
-    "Proposer",
-    "RefusedProgram",
-    "Score",
-    "SearchSettings",
-    "Species",
-    "UndefinedValue",
-    "fitness_mean_squared_error",
-    "read_program",
-]
+    "BadCheckpoint", "DoesNotApply", "EvolutionarySearcher", "EvolveError", "Expression", "Fitness", "Generation",
+    "Individual", "NothingScored", "ProposalRequest", "ProposedChange", "Proposer", "RefusedProgram", "Score",
+    "SearchSettings", "Species", "UndefinedValue", "fitness_mean_squared_error", "read_program",
+]  # fmt: skip

@@ -280,7 +280,6 @@ class Proposer(Protocol):
         None says that there is no proposal (the budget is spent, say): the species varies the program instead.
         An exception is a failed proposal for each of ``requests``, with its text as the reason.
         """
-        ...
 
 
 class Species(Protocol):
@@ -330,15 +329,12 @@ class Species(Protocol):
 
     def first(self, random: Random, count: int) -> list[Genome]:
         """Return about ``count`` programs to start from, the seed program first."""
-        ...
 
     def mutate(self, genome: Genome, random: Random) -> Genome:
         """Return ``genome`` with one change."""
-        ...
 
     def cross(self, genome: Genome, other: Genome, random: Random) -> Genome:
         """Return ``genome`` with a part of ``other``."""
-        ...
 
     def applied(self, genome: Genome, text: str) -> Genome:
         """Return ``genome`` with the change that a model wrote as ``text``.
@@ -346,47 +342,36 @@ class Species(Protocol):
         Raises:
             DoesNotApply: ``text`` is no change of ``genome``; the error says why.
         """
-        ...
 
     def directions(self, genome: Genome, random: Random) -> NumberOpening | None:
         """Return ``genome`` with something new in it that weighs nothing yet, or None where that makes no sense."""
-        ...
 
     def openings(self, genome: Genome, random: Random, most: int) -> list[NumberOpening]:
         """Return the sets of at most ``most`` numbers of ``genome`` that are worth fitting together."""
-        ...
 
     def tidied(self, genome: Genome) -> list[Genome]:
         """Return plainer forms of ``genome``, the plainest first."""
-        ...
 
     def size(self, genome: Genome) -> int:
         """Return how large ``genome`` is; of two programs with one score the smaller is better."""
-        ...
 
     def behaviour(self, genome: Genome) -> Hashable:
         """Return what ``genome`` does, with the same ``repr`` in every process; the same is not judged twice."""
-        ...
 
     def features(self, genome: Genome) -> Mapping[str, float]:
         """Return what an archive can tell ``genome`` from others by, such as its size; never its score."""
-        ...
 
     def grid(self) -> Mapping[str, float]:
         """Return the features that span the archive where the caller names none, each with the width of a cell."""
-        ...
 
     def program(self, genome: Genome) -> Program:
         """Return ``genome`` as the fitness function gets it."""
-        ...
 
     def encoded(self, genome: Genome) -> JSON:
         """Return ``genome`` as plain JSON data, from which ``decoded`` makes an equal one; its digest is its id."""
-        ...
 
     def decoded(self, data: JSON) -> Genome:
         """Return the genome that ``encoded`` wrote; raise ``ValueError`` or ``EvolveError`` where it is none."""
-        ...
 
 
 def is_score(value: Any) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .checks import NO, first_of
 from .interface import (
@@ -36,7 +36,9 @@ from .interface import (
     strength,
 )
 from .match import Alternative, Clause, Test, compile_match, suggestion
-from .selection import PolicySelection
+
+if TYPE_CHECKING:
+    from .selection import PolicySelection
 
 __all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
@@ -134,6 +136,8 @@ class Guard:
         key = tuple(id(part) for some in parts for part in some)
         found = self._selections.get(key)
         if found is None:
+            from .selection import PolicySelection
+
             found = PolicySelection(parts)
             if len(self._selections) < _MAX_SELECTIONS:
                 self._selections[key] = found

@@ -191,11 +191,9 @@ class PolicyJudge(Protocol):
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""
-        ...
 
     def advice(self) -> list[Advice]:
         """Return the rule text of every active policy."""
-        ...
 
 
 def strength(effect: str) -> int:

@@ -15,7 +15,7 @@ from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_wrappers import inner_commands, set_to_run
+from .shell_wrappers import SCRIPT_BLOCKS, inner_commands, set_to_run
 from .sql_text import SqlView, read_sql
 
 _MAX_TEXT = 200_000
@@ -233,6 +233,8 @@ class _Unwrapping:
             self.doubts.append(_TOO_MUCH)
             return
         program = words[0]
+        if program.text in SCRIPT_BLOCKS and [word.text for word in words[1:2]] == ["{"]:
+            program = literal(program.text)  # ``?`` of PowerShell is no pattern
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
         inputs = (*simple.inputs, *_fed(simple), *self._statements(words))

@@ -71,6 +71,8 @@ def inner_commands(
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
         yield from _find(words)
+    elif name in SCRIPT_BLOCKS:
+        yield from _script_block(words)
     elif name == "alias":
         yield from (Inner(text=_after_sign(word)) for word in words if "=" in word.text)
     elif name == "trap":
@@ -306,6 +308,17 @@ def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
         if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
             yield Inner(doubt=ShellDoubt(RUN_TIME, "an encoded command"))
     yield from (Inner(text=word) for word in _operands(words)[:1])
+
+
+SCRIPT_BLOCKS = words_of("% foreach foreach-object ? where where-object")
+"""What in a pipeline of PowerShell runs the block behind it for each object."""
+
+
+def _script_block(words: Sequence[ShellWord]) -> Iterator[Inner]:
+    """Yield what stands in braces; an expression in there, such as ``$_.Name``, is no program."""
+    start = next((i + 1 for i, word in enumerate(words) if word.text == "{"), None)
+    if start is not None and start < len(words) and not words[start].text.startswith("$"):
+        yield Inner(words=tuple(word for word in words[start:] if word.text != "}"))
 
 
 _MADE_NAME = (re.compile(r"(?:^|[;|{(]\s*)[&.]\s*[($]"), re.compile(r"(?:^|[&|(]\s*|\bdo\s+)[!%]\w+[!%]"))

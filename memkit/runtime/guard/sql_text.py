@@ -69,6 +69,8 @@ _KEEPS_DATA = words_of(
     "not default identity expression constraint foreign primary index key check unique policy trigger rule"
 )
 """What a table loses by ``ALTER … DROP …`` without losing data."""
+_REPLACED = words_of("table database schema")
+"""What loses its data when another is created in its place."""
 _DESTROYING = words_of("lo_unlink lo_truncate pg_drop_replication_slot pg_file_unlink")
 
 _TWO_WORDS = {
@@ -391,6 +393,8 @@ def _also(part: list[Token]) -> Iterator[SqlStatement]:
                 yield SqlStatement((word, following), tables)
     elif words[0] == "copy" and "program" in words:
         yield SqlStatement(("copy", "program"), tables)
+    elif words[:3] == ["create", "or", "replace"] and _REPLACED.intersection(words[3:5]):
+        yield SqlStatement(("drop", "table"), frozenset(_tables(part)))
     if not _DESTROYING.isdisjoint(words):
         yield SqlStatement(("delete",), frozenset())
 

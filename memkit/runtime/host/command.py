@@ -41,7 +41,6 @@ class AgentConversation(Protocol):
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +52,6 @@ class Resumable(Protocol):
 
     def finish(self) -> Resumed | None:
         """Say what becomes of such a turn; None without one."""
-        ...
 
 
 @runtime_checkable
@@ -62,7 +60,6 @@ class Ending(Protocol):
 
     def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
         """Draw it from the turns that nobody looked at yet, and return what was kept."""
-        ...
 
 
 OpenConversation = Callable[[Rooms], AbstractContextManager[AgentConversation]]
@@ -381,7 +378,6 @@ class Cleanable(Protocol):
 
     def clean(self) -> int:
         """Take out what is tainted and return how many messages left."""
-        ...
 
 
 def is_slash(text: str) -> bool:

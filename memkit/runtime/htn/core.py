@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .compiling.state import StateView
 from .errors import DomainError, HtnError, PlanError, ProblemError
-from .execution import Action, Answer, Execution, Executor, Journal
+from .execution.course import Journal
+from .execution.executor import Executor
+from .execution.interface import Action, Answer, Execution
 from .interface import (
     CHEAPEST,
     DEPTH,
@@ -33,60 +35,10 @@ from .search.search import tree_text
 from .verification.verify import read_plan, verify
 
 __all__ = [
-    "CHEAPEST",
-    "DEPTH",
-    "FOUND",
-    "GAVE_UP",
-    "LENGTH",
-    "NO_PLAN",
-    "TURNS",
-    "Action",
-    "Answer",
-    "Arithmetic",
-    "Budget",
-    "Change",
-    "Check",
-    "Choice",
-    "Compare",
-    "Condition",
-    "Consultation",
-    "Domain",
-    "DomainError",
-    "Effect",
-    "Equal",
-    "Every",
-    "Execution",
-    "Executor",
-    "Exists",
-    "ForAll",
-    "HTNPlanner",
-    "HtnError",
-    "Journal",
-    "Literal",
-    "Method",
-    "Number",
-    "Operator",
-    "Parameter",
-    "Plan",
-    "PlanError",
-    "Problem",
-    "ProblemError",
-    "RankedStrategy",
-    "Reason",
-    "Result",
-    "Some",
-    "StateView",
-    "Step",
-    "Task",
-    "Term",
-    "When",
-    "llm_decompose",
-    "parse_condition",
-    "parse_effect",
-    "parse_number",
-    "parse_term",
-    "read_plan",
-    "term_text",
-    "tree_text",
-    "verify",
-]
+    "CHEAPEST", "DEPTH", "FOUND", "GAVE_UP", "LENGTH", "NO_PLAN", "TURNS", "Action", "Answer", "Arithmetic", "Budget",
+    "Change", "Check", "Choice", "Compare", "Condition", "Consultation", "Domain", "DomainError", "Effect", "Equal",
+    "Every", "Execution", "Executor", "Exists", "ForAll", "HTNPlanner", "HtnError", "Journal", "Literal", "Method",
+    "Number", "Operator", "Parameter", "Plan", "PlanError", "Problem", "ProblemError", "RankedStrategy", "Reason",
+    "Result", "Some", "StateView", "Step", "Task", "Term", "When", "llm_decompose", "parse_condition", "parse_effect",
+    "parse_number", "parse_term", "read_plan", "term_text", "tree_text", "verify",
+]  # fmt: skip

@@ -116,19 +116,15 @@ class Agent(Protocol):
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message."""
-        ...
 
     def heartbeat(self) -> AgentResponse:
         """Act without user input."""
-        ...
 
     def interrupt(self) -> None:
         """End the running turn as soon as that leaves the session whole; called from another thread."""
-        ...
 
     def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
         """Tell ``listen`` of what happens, as long as the block lasts."""
-        ...
 
 
 class AsyncAgent:

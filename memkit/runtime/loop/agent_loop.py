@@ -11,13 +11,12 @@ from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .interface import JSON, LoopError, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
 from .model_view import ModelView
-from .outcomes import TaskOutcome
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
 from .prompt import Persona, as_persona, data_message
 from .reply import IDLE, AgentResponse, Announcements, Intent, Listener
 from .taint import check_words, fence, joined, new_marker, taint_in
-from .tasks import TaskMemory
+from .tasks import TaskMemory, TaskOutcome
 from .tiers import WorkingMemory, working_lines
 from .tools import Tools
 from .turn import Acts, Turn
@@ -205,6 +204,7 @@ class AgentLoop:
         self._turn = self.turn_class(self, text)
         self.toolbox.deadline = self._turn.deadline
         self.told.begin_turn()
+        self.memory.task_tags = self.tasks.tags
         self.toolbox.begin_turn(text, self.turn_id, all_said=all_said)
         return self._turn
 

@@ -41,15 +41,12 @@ class Chore(Protocol):
     @property
     def name(self) -> str:
         """Return what the account of a heartbeat calls it."""
-        ...
 
     def due(self) -> bool:
         """Return whether there is anything to do; quick, because every heartbeat asks."""
-        ...
 
     def run(self) -> Outcome:
         """Do it. An error that has an ``exit_code`` is noted, and the other chores go on."""
-        ...
 
 
 @dataclass(frozen=True)

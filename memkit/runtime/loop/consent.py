@@ -48,11 +48,9 @@ class Consent(Protocol):
 
     def granted(self) -> bool:
         """Return whether the user agreed."""
-        ...
 
     def record(self, granted: bool) -> None:
         """Keep the user's answer."""
-        ...
 
 
 class RecordedConsent:

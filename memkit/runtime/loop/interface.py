@@ -171,7 +171,6 @@ class Model(Protocol):
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls for this conversation."""
-        ...
 
 
 @runtime_checkable
@@ -180,11 +179,9 @@ class StreamingModel(Protocol):
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls for this conversation."""
-        ...
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
         """Return what ``complete`` would, after handing its text to ``say`` piece by piece, in order."""
-        ...
 
 
 class TurnJournal(Protocol):
@@ -192,45 +189,35 @@ class TurnJournal(Protocol):
 
     def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
         """Keep the words that open a turn, the user's or the program's, before the model is asked."""
-        ...
 
     def answered(self, completion: Completion) -> None:
         """Keep what the model answered; its calls carry the ids that stand in the session."""
-        ...
 
     def started(self, call: CallData, *, may_repeat: bool) -> None:
         """Keep that a call begins, before it does; it is on the disk unless the call may simply be made again."""
-        ...
 
     def finished(
         self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
     ) -> None:
         """Keep what came of a call, also of one that never began, and what it brought into the books of the turn."""
-        ...
 
     def closed(self) -> None:
         """Keep the session as it stands; the turn is over and its reply is in it."""
-        ...
 
     def key_of(self, call_id: str) -> CallKey | None:
         """Return the key under which a call is made, None where the turn is not kept."""
-        ...
 
     def recorded_answer(self) -> Completion | None:
         """Return the next answer that the model gave before the turn was cut off; None where it has to be asked."""
-        ...
 
     def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
         """Return ``{result, error, books}`` of a call that ended before the turn was cut off, None of any other."""
-        ...
 
     def is_in_doubt(self, call_id: str) -> bool:
         """Return whether a call had begun when the turn was cut off, so that nobody knows what came of it."""
-        ...
 
     def is_masked(self, call_id: str) -> bool:
         """Return whether the arguments of a call of such a turn are not here as the model gave them."""
-        ...
 
 
 class NoJournal:
@@ -280,22 +267,18 @@ class PolicyFinding(Protocol):
     @property
     def name(self) -> str:
         """Return the policy's name."""
-        ...
 
     @property
     def effect(self) -> str:
         """Return deny, ask, warn or allow."""
-        ...
 
     @property
     def decides(self) -> bool:
         """Return whether this policy's effect became the decision."""
-        ...
 
     @property
     def reason(self) -> str:
         """Return why the policy matched, in words."""
-        ...
 
 
 class Verdict(Protocol):
@@ -304,17 +287,14 @@ class Verdict(Protocol):
     @property
     def decision(self) -> str:
         """Return deny, ask, warn or allow."""
-        ...
 
     @property
     def policies(self) -> Sequence[PolicyFinding]:
         """Return every policy that matched."""
-        ...
 
     @property
     def deciding(self) -> PolicyFinding | None:
         """Return the policy that decided, if any did."""
-        ...
 
 
 class Advice(Protocol):
@@ -323,12 +303,10 @@ class Advice(Protocol):
     @property
     def name(self) -> str:
         """Return the policy's name."""
-        ...
 
     @property
     def rule(self) -> str:
         """Return the rule in words."""
-        ...
 
 
 class Guard(Protocol):
@@ -336,11 +314,9 @@ class Guard(Protocol):
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
         """Return the verdict on one call."""
-        ...
 
     def advice(self) -> Sequence[Advice]:
         """Return the rule of every active policy."""
-        ...
 
 
 @runtime_checkable
@@ -349,7 +325,6 @@ class FollowsTurns(Protocol):
 
     def begin_turn(self) -> None:
         """Take over what changed since the last turn."""
-        ...
 
 
 class MainContext(Protocol):
@@ -358,64 +333,50 @@ class MainContext(Protocol):
     @property
     def core(self) -> Mapping[str, str]:
         """Return the named sections."""
-        ...
 
     @property
     def messages(self) -> Sequence[Any]:
         """Return the conversation that is still in the prompt, oldest first."""
-        ...
 
     @property
     def summary(self) -> str:
         """Return the summary of what was paged out, or an empty text."""
-        ...
 
     @property
     def max_tokens(self) -> int:
         """Return the budget."""
-        ...
 
     @property
     def reserved(self) -> int:
         """Return the tokens of the budget that belong to something else in the prompt."""
-        ...
 
     @property
     def count(self) -> TokenCounter:
         """Return what counts the tokens of a text."""
-        ...
 
     def reserve(self, tokens: int) -> object:
         """Leave so many tokens of the budget to what else is in the prompt, and page out what no longer fits."""
-        ...
 
     def message_tokens(self, message: Any) -> int:
         """Return the tokens of a message and the format around it."""
-        ...
 
     def shortened(self, text: str, tokens: int) -> str:
         """Return ``text``, or as much of its beginning as fits together with a visible mark."""
-        ...
 
     def append(self, message: Any) -> object:
         """Add a message and page out the oldest when the budget is passed."""
-        ...
 
     def restore(self, messages: Sequence[Any], summary: str = "") -> object:
         """Put back the conversation of an earlier process, which is new to nobody."""
-        ...
 
     def used(self) -> int:
         """Return the tokens in use."""
-        ...
 
     def usage(self) -> Mapping[str, int]:
         """Return the tokens in use per tier."""
-        ...
 
     def render_core(self) -> str:
         """Return the core sections as they stand in the prompt."""
-        ...
 
 
 class MemoryTools(Protocol):
@@ -424,35 +385,33 @@ class MemoryTools(Protocol):
     @property
     def main(self) -> MainContext:
         """Return the context these tools edit."""
-        ...
 
     @property
     def events(self) -> list[dict[str, JSON]]:
         """Return the memory operations of the running turn; whoever reads them empties the list."""
-        ...
 
     def begin_turn(
-        self, user_text: str | None, turn_id: int | None, *, taint: Sequence[str] = (), parents: Sequence[str] = ()
+        self,
+        user_text: str | None,
+        turn_id: int | None,
+        *,
+        taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
+        task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with the user's words, the turn, and what stands in the prompt."""
-        ...
+        """Stamp what follows with the user's words, the turn, what stands in the prompt, and the task at hand."""
 
     def note_taint(self, origins: Iterable[str]) -> None:
         """Take in that text of these origins entered the prompt."""
-        ...
 
     def note_recalled(self, ids: Iterable[str]) -> None:
         """Take in that the host showed the model these records on its own."""
-        ...
 
     def masked(self, value: JSON) -> JSON:
         """Return ``value`` as others may read it, with every secret in it hidden."""
-        ...
 
     def specs(self) -> Sequence[Mapping[str, JSON]]:
         """Return name, description and parameters of every memory tool."""
-        ...
 
     def call(self, name: str, args: Mapping[str, JSON]) -> str:
         """Run one memory tool and return the text for the model."""
-        ...

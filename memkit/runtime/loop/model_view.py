@@ -29,32 +29,26 @@ class PromptSources(Protocol):
     @property
     def memory(self) -> VirtualContextMemory:
         """Return core and the conversation."""
-        ...
 
     @property
     def toolbox(self) -> Tools:
         """Return the tools, the policies, and the books of the turn."""
-        ...
 
     @property
     def working(self) -> WorkingMemory:
         """Return the task at hand."""
-        ...
 
     @property
     def told(self) -> Announcements:
         """Return whoever listens."""
-        ...
 
     @property
     def model(self) -> object | None:
         """Return what reads the prompt, if anything does."""
-        ...
 
     @property
     def persona(self) -> Persona:
         """Return who the agent is."""
-        ...
 
 
 class ModelView:

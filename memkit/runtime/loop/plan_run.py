@@ -9,7 +9,6 @@ from typing import Any
 from .books import Books
 from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, named_step
 from .interface import JSON, LoopError, ToolOutcome, ToolSpec
-from .outcomes import TaskOutcome, outcome_of_steps
 from .planner import (
     EVOLUTIONARY,
     Evaluator,
@@ -23,6 +22,7 @@ from .planner import (
     term_text,
 )
 from .taint import unfenced
+from .tasks import TaskOutcome, outcome_of_steps
 from .tiers import WorkingMemory
 from .tools import Tools
 

@@ -54,15 +54,12 @@ class Procedures(Protocol):
 
     def skills(self) -> Sequence[Procedure]:
         """Return every skill that may be used."""
-        ...
 
     def search(self, query: str, k: int = FOUND) -> Sequence[Procedure]:
         """Return the skills, policies and methods that fit ``query``, best first."""
-        ...
 
     def show(self, name: str) -> str | None:
         """Return the steps of a skill with everything that belongs to them, or None where there is none such."""
-        ...
 
 
 def skills_section(procedures: Procedures, budget: int, count: TokenCounter) -> str:
@@ -347,9 +344,9 @@ def _as_it_went(choice: PlannerChoice, result: Any) -> PlannerChoice:
     return choice
 
 
-def as_hybrid(planner: Any, proposals: Proposals | None = None) -> HybridPlanner:
+def as_hybrid(planner: Any) -> HybridPlanner:
     """Return a planner, a mapping of planners, or nothing, as a hybrid planner."""
-    return planner if isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner, proposals=proposals)
+    return planner if isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner)
 
 
 def head_of(task: Any) -> str:

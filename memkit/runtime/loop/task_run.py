@@ -20,10 +20,9 @@ from .config import Host
 from .interface import JSON, CallKey, LoopError, ToolCall
 from .journal import DONE, RUN
 from .journal_file import Entry, JournalFile
-from .outcomes import SHOWN
 from .reply import AgentResponse
 from .taint import excerpt
-from .tasks import EXCERPT
+from .tasks import EXCERPT, SHOWN
 from .tiers import WorkingMemory
 from .tools import Tools
 from .virtual_context import VirtualContextMemory

@@ -47,7 +47,6 @@ class AgentParts(Protocol):
     @property
     def is_first_of_user(self) -> bool:
         """Return whether no user spoke in this session before this turn."""
-        ...
 
 
 @runtime_checkable
@@ -68,11 +67,9 @@ class Acts(Protocol):
 
     def act(self, turn: Turn, intent: Intent) -> Reply:
         """Return what the model and its tools make of the turn."""
-        ...
 
     def keep(self, message: str) -> None:
         """Take in what the user was told, which may say more than what the model said."""
-        ...
 
 
 class Turn:

@@ -4,13 +4,5 @@ from .interface import Answer, Call, Conversation, LoggedRequest, Message, Refus
 from .server import PROTOCOLS, FakeServer
 
 __all__ = [
-    "PROTOCOLS",
-    "Answer",
-    "Call",
-    "Conversation",
-    "FakeServer",
-    "LoggedRequest",
-    "Message",
-    "Refusal",
-    "ScriptError",
-]
+    "PROTOCOLS", "Answer", "Call", "Conversation", "FakeServer", "LoggedRequest", "Message", "Refusal", "ScriptError",
+]  # fmt: skip

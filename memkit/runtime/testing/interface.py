@@ -231,11 +231,9 @@ class Wire(Protocol):
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``; raise ``Refusal`` where the protocol is not kept."""
-        ...
 
     def error_body(self, refusal: Refusal) -> Any:
         """Return the JSON body that tells a client about ``refusal``."""
-        ...
 
 
 def event(name: str, data: Any) -> str:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.log.clone import cache_folder, claim
-from memkit.runtime.memory.log.links import linked, parent_of
+from memkit.runtime.memory.log.clone import cache_folder, claim, keys_home
+from memkit.runtime.memory.log.links import NewestLine, WriterHead, linked, parent_of
 from memkit.runtime.memory.record.record import unplaced
 
 Lines = list[dict[str, Any]]
@@ -324,3 +324,18 @@ def test_a_torn_line_is_said_by_who_reads_and_set_aside_by_who_writes(tmp_path: 
     assert b"half of" not in path.read_bytes()
     store.close()
     assert opened(tmp_path)[0].check() == []
+
+
+def test_the_newest_line_of_a_database_is_noted_over_the_one_before(tmp_path: Path) -> None:
+    """Whatever is longer or shorter: the last one is read, and nothing of those before it, nor what others wrote."""
+    written(tmp_path)
+    witness = NewestLine(tmp_path)
+    heads = [WriterHead("ab" * 16, number, f"{'u' * length}/w.jsonl") for number, length in enumerate((9, 5000, 9, 40))]
+
+    for head in heads:
+        witness.note(head)
+        assert NewestLine(tmp_path).newest() == head
+
+    (place,) = (keys_home() / "heads").iterdir()
+    place.write_bytes(place.read_bytes().replace(b"/w.jsonl", b"/x.jsonl"))
+    assert NewestLine(tmp_path).newest() is None

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask
-from ..index.index import Index
-from ..index.waiting import WaitingLine
+from ..index.index import Index, WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.links import linked
 from ..log.log import Batch

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.documents import DOCUMENT, PIECE, Documents, StoredDocument, is_utf8
+from ..index.documents import PIECE, Documents, StoredDocument, is_utf8
 from ..interface import Decision
 from ..record.errors import InvalidRecord, Reason
+from ..record.events import DOCUMENT
 from ..record.lines import EMPTY, JSON, kept_time, parse_time, to_text
 from ..record.record import ITEM, Draft, Origin
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate, combinations
 
-from ..gate.duplicates import sought
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..index.words import coverage, weighed
@@ -130,6 +129,8 @@ class IndexView:
 
     def alike(self, text: str, user_id: str, at: float) -> list[Record]:
         """Return the live records that may say the same as ``text``, the same value first, then the oldest first."""
+        from ..gate.duplicates import sought
+
         digest, wanted = fingerprint(text), sought(text, at)
         own, found = user_corpus(user_id), dict[str, Record]()
         for corpus in filter(None, (self._index.without_waiting(own), _entered_shared(self._index))):

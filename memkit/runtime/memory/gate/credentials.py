@@ -219,7 +219,7 @@ STRONG = (
     r"(?:pg|db|my|user|root|admin)?pass ?words?|passwd|pwd|pass ?phrase|pass ?code|apikey"
     r"|(?:api|app|account|admin|server|auth|signing|encryption|private|master|license)[ _-]?key"
     r"|(?:access|auth|authentication|authorization|refresh|bearer|deploy|bot|session|security|api)[ _-]?token"
-    r"|(?:access|secret|private)[ _-]?key|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
+    r"|(?:access|secret|private)[ _-]?key|(?:t?otp|2fa|mfa)[ _-](?:seed|key)|(?:client|app|shared|webhook)?[ _-]?secret(?:[ _-]?access[ _-]?key)?|bearer"
     r"|passwort|kennwort|mot de passe|contraseña|clave secreta|senha|wachtwoord|hasło|пароль|parola|şifre|密码"
     r"|密碼|口令|パスワード|비밀번호|비번|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|κωδικός"
     r"|(?:chiave|clave|chave|cl[ée]|ключ)\s+(?:(?:de|da|di|d['’])\s?)?api|api[ -]?(?:schl[üu]ssel|ключ|密钥|密鑰|キー)"
@@ -231,7 +231,7 @@ PIN = (
 )
 STRONG_WORDS = words(
     "pass pgpass dbpass mypass userpass rootpass adminpass pwd api app account admin server auth signing encryption private"
-    " master license access refresh bearer deploy bot session security secret client shared webhook kennwort mot~de"
+    " master license access refresh bearer deploy bot session security secret client shared webhook otp totp 2fa mfa kennwort mot~de"
     " contraseña clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 비번 암호 كلمة סיסמה पासवर्ड"
     " κωδικός chiave chave cle clé ключ"
 )
@@ -307,7 +307,7 @@ PHRASE = regex(
 """Twelve to twenty-four words that open a wallet (BIP 39), which no sentence is made of."""
 
 PASSPHRASE = regex(
-    r"(?i)\bpass ?(?:phrase|word)(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
+    r"(?i)\bpass ?(?:phrase|word)(?:\s+(?:for|of|to|on)\s+[^\n.;:=?]{1,40}?)?(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
     r"(?P<bare>[a-z]{3,12}(?: [a-z]{3,12}){3,11})(?=\W*(?:$|[.!?\n\"”’]))"
 )
 """Words in a row that none joins to another: "correct horse battery staple"."""
@@ -354,7 +354,7 @@ TECHNICAL = regex(
     r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
 )
 """Names of techniques, which have digits like passwords."""
-KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{32,64}}")
+KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{16,64}}")
 """Harmless by itself, and a key where the word before says so."""
 UNSPACED = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""

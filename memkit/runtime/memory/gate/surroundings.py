@@ -30,7 +30,7 @@ _ELSEWHERE = words(
 _SPOKEN = (
     # A pair of name and password, after a word that announces one.
     (regex(rf"(?i)\b(?:credentials?|creds|identifiants?|zugangsdaten|anmeldedaten|credenciales|credenziali|credenciais|inloggegevens|log ?in|sign ?in|auth|account|user(?:name)?)\b(?:\s+(?:is|sont|sind|lauten|son|sono|são|zijn|are|was|with|as|for|to|on|data|details|info|in))*(?:\s+(?:the\s+)?[\w-]+){{0,3}}?\s*[:=]?\s*{_NAME}\s*(?:/|:|\s/\s|\s:\s|\s-\s|\s\|\s)\s*{_VALUE}"), words("credential creds identifiant zugangsdaten anmeldedaten credenciales credenziali credenciais inloggegevens log sign auth account user")),
-    (regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in)\b(?:\s*[:=]\s*|\s+(?:with|as|using|by)\s+){_NAME},?\s+(?:(?:and|with|using|plus|/|password|pass)\s+)?{_VALUE}"), words("credential creds log sign")),
+    (regex(rf"(?i)\b(?:credentials?|creds|log ?in|sign ?in)\b(?:(?:\s+(?:for|to|of|on)(?:\s+[^\s:=]+){{1,4}}?)?\s*[:=]\s*|\s+(?:with|as|using|by)\s+){_NAME},?\s+(?:(?:and|with|using|plus|/|password|pass)\s+)?{_VALUE}"), words("credential creds log sign")),
     # Something is set, changed or opened.
     (regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"), words("credential creds log pass pwd")),
     (regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"), words("unlock decrypt open log sign authenticate get~in connect")),
@@ -76,7 +76,7 @@ _COMMANDS = (
     ("vault", r"\bvault\s+login\s+(?:-\S+\s+)*(?:token=)?{v}"),
     ("htpasswd", r"\bhtpasswd\s+(?:-\w+\s+)+\S+\s+\S+\s+{v}"),
     ("smb rpcclient net wmic winexe", r"\b(?:smbclient|rpcclient|net|smbmap|wmic|winexe)\b[^\n|;&]{{0,160}}?\s-U\s*[\"']?[\w.\\-]+%{v}"),
-    ("net", r"\bnet\s+use\b[^\n|;&]{{0,120}}?\\\\\S+\s+{v}"),
+    ("net", r"\bnet\s+use\b[^\n|;&]{{0,120}}?\\\\\S+\s+(?:/\w+:\S+\s+)*{v}"),
     ("echo", r"\becho\s+{v}[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-\w*S"),
     ("echo", r"\becho\s+[\"']?[\w.-]+:{v}[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
     ("openssl", r"\bopenssl\b[^\n|;&]{{0,200}}?\s(?:-k\s+|-pass(?:in|out)?\s+pass:){v}"),
@@ -98,16 +98,8 @@ _TAKING = frozenset(pattern for pattern, _ in _PATTERNS)
 """Commands, whose argument is a password even where it reads like a version or a name."""
 SPOKEN_WORDS = tuple({*_OF_LOGIN, *chain.from_iterable(beginnings for _, beginnings in (*_SPOKEN, *_PATTERNS))})
 """What anything that is told by what is done with it begins with."""
-ANNOUNCED = (
-    *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
-    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya pw pswd pa55 p@ss p4ss kinit p.a p-a p_a p*a secret key token bearer code vault
-    wallet admin: root: postgres: deploy: guest: ftp:
-    git: test: backup: service: app:""".split(),  # noqa: SIM905
-    *("log in", "sign in", "open ", "opens "),
-)
-"""Text of letters that ASCII has tells of no login without one of these."""
 _NO_VALUE = re.compile(
-    r"\w+=\w+[)\]}]*|_\w+|[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d.*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
+    r"\w+=\w+[)\]}]*|_\w+|[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d[\w.+-]*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
     r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)-?\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
     re.IGNORECASE,
 )
@@ -124,20 +116,18 @@ _MIXED_CASE = re.compile(
 
 def spoken(marks: Landmarks, long_words: LongWords, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
     """Yield what the text gives away by what it does with it, as kind, start and end."""
-    told = not marks.text.isascii() or any(word in marks.folded for word in ANNOUNCED)
-    for pattern, beginnings in (*_SPOKEN, *_PATTERNS) if told else _PATTERNS:
+    for pattern, beginnings in (*_SPOKEN, *_PATTERNS):
         for match in marks.matches(pattern, beginnings):
             yield from _given_away(match, pattern in _TAKING, is_harmless)
-    if told:
-        for match in _logins(marks):
-            yield from _given_away(match, False, is_harmless)
-        for pattern in _UNBROKEN:
-            for match in pattern.finditer(long_words.text):
-                place = match.start()
-                if match[0][0] == ":" and not _HOST.search(long_words.text, max(0, place - LONGEST_HOST), place):
-                    continue
-                for kind, start, end in _given_away(match, False, is_harmless):
-                    yield kind, long_words.place(start), long_words.place(end - 1) + 1
+    for match in _logins(marks):
+        yield from _given_away(match, False, is_harmless)
+    for pattern in _UNBROKEN:
+        for match in pattern.finditer(long_words.text):
+            place = match.start()
+            if match[0][0] == ":" and not _HOST.search(long_words.text, max(0, place - LONGEST_HOST), place):
+                continue
+            for kind, start, end in _given_away(match, False, is_harmless):
+                yield kind, long_words.place(start), long_words.place(end - 1) + 1
 
 
 def _logins(marks: Landmarks) -> Iterator[re.Match[str]]:

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
 from ..log.files import DENIED, NO_ROOM, make_private
-from ..log.links import Link, grown
+from ..log.links import Link, Witness, grown
 from ..log.log import Log, ShardStat, Span, Users, Written, shard_writer, split_lines
-from ..log.witness import Witness
 from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
 from ..record.lines import JSON, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
-from ..log.links import Forged, Link, claimed_link, is_own, link_of
+from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of
 from ..log.log import Log, Tip, shard_writer
-from ..log.witness import Witness, WriterHead
 from ..record.lines import JSON
 from ..record.record import user_corpus
 from .stand_ins import CONSENT, StandIns, names_in

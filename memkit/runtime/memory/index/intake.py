@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..log.log import Span
 from ..record.errors import InvalidRecord
 from ..record.events import (
+    DOCUMENT,
     OPEN_TRUSTS,
     Event,
     Folded,
@@ -30,7 +31,6 @@ from ..record.record import CONSOLIDATED, PERSONS, SHARED, Record, begins, repla
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens
 from .chains import asked_in
-from .documents import DOCUMENT, enter_document
 from .words import WordIndex
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class _Arrivals:
         is_new = self._sql.execute(INSERT_EVENT, row).rowcount
         if event.op == DOCUMENT:
             if is_new and event.fields:
+                from .documents import enter_document
+
                 enter_document(self._sql, event)
             return ""
         if event.op not in VERDICTS:

@@ -400,7 +400,6 @@ class VectorIndex(Protocol):
 
     def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> Mapping[int, float]:
         """Return the similarity, at most 1, of the nearest documents of live records, and of those ``beside`` them."""
-        ...
 
 
 class ByMeaning:

@@ -9,9 +9,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..log.links import Link, is_own, link_of
+from ..log.links import Link, Witness, is_own, link_of
 from ..log.log import Span, shard_writer
-from ..log.witness import Witness
 from ..record.errors import InvalidRecord
 from ..record.lines import JSON, encode_data
 from ..record.record import corpus_of, unplaced, user_corpus

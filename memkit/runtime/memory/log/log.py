@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..record.errors import InvalidRecord
 from ..record.lines import EMPTY, JSON, decode_line
-from .witness import Witness, WriterHead
+from .links import Witness, WriterHead
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 

@@ -19,8 +19,8 @@ from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
 from ..record.lines import EMPTY, JSON, to_text
 from .clone import lock_file, state_folder
 from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
+from .links import Witness
 from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Written, is_whole, shard_writer
-from .witness import Witness
 
 SHARD_LIMIT = 2 * 1024 * 1024
 MONTH = r"\d{4}-\d{2}"

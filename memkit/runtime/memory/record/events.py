@@ -18,6 +18,8 @@ OPERATIONS = (
 )  # fmt: skip
 UNTOLD = ("program",)
 """Actors that state nothing themselves: what they say about a record is no independent source for it."""
+DOCUMENT = "document"
+"""The operation of the lines that keep documents."""
 OPEN_TRUSTS = ("candidate", "verified")
 SOURCES_NEEDED = 3
 """So many independent sources make a candidate verified."""

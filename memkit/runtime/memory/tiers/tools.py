@@ -8,8 +8,6 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from typing import Any, Protocol
 
-from ..gate.duplicates import likeness
-from ..gate.extraction import INFERRED_CONFIDENCE, OUTCOME_IMPORTANCE, draft_from_tool, says_own_words
 from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
@@ -72,7 +70,6 @@ class ToolArchive(Protocol):
 
     def asked_about(self, user_id: str) -> AbstractContextManager[None]:
         """Hold the archive while several questions about one user are asked."""
-        ...
 
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
         """Return what steers a prompt of this user that ``record`` enters."""
@@ -259,6 +256,8 @@ class MemoryTools:
         importance: float | None = None,
     ) -> str:
         """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
+        from ..gate.extraction import draft_from_tool
+
         said = _either(text, content, "text")
         origin = self._stamped()
         echoed = self._echo_of(said, origin)
@@ -266,14 +265,8 @@ class MemoryTools:
         if echoed is not None:
             decision = self.archive.echo(echoed.id, origin)
         else:
-            draft = draft_from_tool(
-                said,
-                origin,
-                type=type,
-                tags=_tags(tags),
-                supersedes=supersedes,
-                today=self.archive.today(),
-            )
+            today = self.archive.today()
+            draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes, today=today)
             if importance is not None:
                 draft = draft._replace(importance=importance)
             if draft.source == "inferred":
@@ -294,6 +287,8 @@ class MemoryTools:
             self._recall({found.id: found} if found else {})
             self._record("value_read", key=mask(key), ids=[found.id] if found else [])
             return found
+        from ..gate.extraction import draft_from_tool
+
         origin = self._stamped()
         draft = draft_from_tool(value, origin, type="fact", today=self.archive.today())._replace(tags=())
         decision = self.archive.put(key, draft, origin, consented=self.consented())
@@ -377,9 +372,6 @@ class MemoryTools:
         new = f"{old}\n{line}" if old else line
         if not line.strip():
             return self._unchanged("core_memory_append", section, "there is no text to add")
-        if len(new) > self.main.limit_of(section):
-            why = f"{section} would have {len(new):,} characters and may have {self.main.limit_of(section):,}"
-            return self._unchanged("core_memory_append", section, why)
         return self._edit_core("core_memory_append", section, new)
 
     def core_memory_replace(self, section: str, old: str, new: str) -> str:
@@ -388,17 +380,12 @@ class MemoryTools:
         found = now.count(old) if old else 0
         changed = now.replace(old, new) if old else now
         if found != 1:
-            why = (
-                "the old text is not there" if not found else f"the old text occurs {found} times; quote more around it"
-            )
-            return self._unchanged("core_memory_replace", section, why)
+            several = f"the old text occurs {found} times; quote more around it"
+            return self._unchanged("core_memory_replace", section, several if found else "the old text is not there")
         if not changed.strip():
             return self._unchanged(
                 "core_memory_replace", section, "that would leave it empty; say what should stand there"
             )
-        if len(changed) > self.main.limit_of(section):
-            why = f"{section} would have {len(changed):,} characters and may have {self.main.limit_of(section):,}"
-            return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
@@ -428,6 +415,8 @@ class MemoryTools:
         first_id = origin.first_id
         decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
         if decision is None:
+            from ..gate.extraction import INFERRED_CONFIDENCE, OUTCOME_IMPORTANCE
+
             tag = "succeeded" if succeeded else "failed"
             draft = Draft(
                 text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
@@ -505,6 +494,8 @@ class MemoryTools:
 
     def _inserted_apart(self, pieces: Sequence[str], args: Mapping[str, Any]) -> str:
         """Insert the facts of one text, each as a record of its own; the one most like it corrects the old record."""
+        from ..gate.duplicates import likeness
+
         old = self.archive.get(args["supersedes"], user_id=self.user_id) if "supersedes" in args else None
         corrects = max(pieces, key=lambda piece: likeness(piece, old.record.text if old else ""))
         told: list[str] = []
@@ -612,6 +603,9 @@ class MemoryTools:
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
+        from ..gate.duplicates import likeness
+        from ..gate.extraction import says_own_words
+
         if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin):
             return None  # what is longer is refused; nobody needs to compare it first
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
@@ -621,6 +615,9 @@ class MemoryTools:
         return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
 
     def _edit_core(self, op: str, section: str, text: str) -> str:
+        if len(text) > self.main.limit_of(section):
+            why = f"{section} would have {len(text):,} characters and may have {self.main.limit_of(section):,}"
+            return self._unchanged(op, section, why)
         decision = self.archive.edit_core(
             self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
         )
