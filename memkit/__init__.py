@@ -7,38 +7,23 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # ``typing`` costs forty times what the rest of this file does
 if TYPE_CHECKING:
-    from memkit.errors import MemkitError as MemkitError
-    from memkit.errors import NotFound as NotFound
-    from memkit.errors import StoreNotFound as StoreNotFound
-    from memkit.library import AsyncStore as AsyncStore
-    from memkit.library import Store as Store
-    from memkit.library import StoreAgent as StoreAgent
-    from memkit.library import aopen_store as aopen_store
-    from memkit.library import open_store as open_store
-    from memkit.runtime.memory.interface import Decision as Decision
-    from memkit.runtime.memory.interface import Hit as Hit
-    from memkit.runtime.memory.interface import StoredRecord as StoredRecord
-    from memkit.runtime.memory.record.errors import Refused as Refused
+    from memkit.errors import MemkitError, NotFound, StoreNotFound
+    from memkit.library import AsyncStore, Store, StoreAgent, aopen_store, open_store
+    from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
+    from memkit.runtime.memory.record.errors import Refused
 
 _HOMES = {
-    "MemkitError": "memkit.errors",
-    "NotFound": "memkit.errors",
-    "StoreNotFound": "memkit.errors",
-    "Refused": "memkit.runtime.memory.record.errors",
-    "Decision": "memkit.runtime.memory.interface",
-    "Hit": "memkit.runtime.memory.interface",
-    "StoredRecord": "memkit.runtime.memory.interface",
-    "StoreAgent": "memkit.library",
-    "AsyncStore": "memkit.library",
-    "Store": "memkit.library",
-    "aopen_store": "memkit.library",
-    "open_store": "memkit.library",
-}
+    "MemkitError": "errors", "NotFound": "errors", "StoreNotFound": "errors",
+    "AsyncStore": "library", "Store": "library", "StoreAgent": "library",
+    "aopen_store": "library", "open_store": "library",
+    "Decision": "runtime.memory.interface", "Hit": "runtime.memory.interface",
+    "StoredRecord": "runtime.memory.interface",
+    "Refused": "runtime.memory.record.errors",
+}  # fmt: skip
 __all__ = [
     "AsyncStore", "Decision", "Hit", "MemkitError", "NotFound", "Refused", "Store", "StoreAgent", "StoreNotFound",
     "StoredRecord", "aopen_store", "open_store",
 ]  # fmt: skip
-
 
 if not TYPE_CHECKING:  # a checker that saw it would take any misspelt name
 
@@ -48,4 +33,4 @@ if not TYPE_CHECKING:  # a checker that saw it would take any misspelt name
             raise AttributeError(f"module 'memkit' has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(f"memkit.{_HOMES[name]}"), name)

@@ -374,7 +374,11 @@ class Workspace:
 
         if self.settings.is_chosen("retrieval.vectors"):
             self.trust.require("This store would load the embedding model that retrieval.vectors names")
-        return LocalEmbedder(self.root / Path(self.settings["retrieval.vectors"]).expanduser())
+        return LocalEmbedder(self.model_folder(self.settings["retrieval.vectors"]))
+
+    def model_folder(self, named: str) -> Path:
+        """Return the folder that ``retrieval.vectors`` means by a name."""
+        return self.root / Path(named).expanduser()
 
     @cached_property
     def vectors(self) -> NearestIndex:

@@ -1,7 +1,8 @@
 """Forty turns with a model that writes as real ones do: in its own words, several facts at once, under labels.
 
-It believes what a page says, calls tools that fail, learns of mistakes late, and repeats itself. Who talks is Vera, a
-nurse in Lisbon; what memory holds in the end is told in ``docs/forty-turns.md``, which is written from a run.
+It believes what a page says, calls tools that fail, learns of mistakes late, and repeats itself. It names arguments as
+other systems do, gives them the wrong form, quotes what does not stand there, and cites what it made up. Who talks is
+Vera, a nurse in Lisbon; what memory holds in the end is told in ``docs/forty-turns.md``, which is written from a run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 from memkit.equivalence.interface import FOUND, Part, TranscriptTurn, call, insert, outbox, search, working
 
 USER = "vera"
+MADE_UP = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+"""An id that no record has."""
 PAGE = "https://gate.example/today"
 
 
@@ -31,16 +34,31 @@ FORTY_TURNS = Part(
         says("Hi! I'm Vera.", core("Name: Vera"), "Hello Vera!"),
         says(
             "I moved to Lisbon and work as a nurse at Santa Maria",
-            insert("The user lives in Lisbon and works as a nurse at Santa Maria.", tags=["home", "job"]),
+            insert(
+                "The user lives in Lisbon and works as a nurse at Santa Maria.",
+                tags="home, job",
+                importance="high",
+                confidence="0.9",
+            ),
             "Lisbon must be lovely.",
         ),
-        says("My cat Pixel only eats salmon, by the way", insert("Vera's cat Pixel eats only salmon"), "Picky Pixel."),
+        says(
+            "My cat Pixel only eats salmon, by the way",
+            insert("Vera's cat Pixel eats only salmon"),
+            insert("Vera's cat Pixel eats only salmon"),
+            "Picky Pixel.",
+        ),
         says(
             "Keep your answers short please, I read this on my phone",
-            core("Style: short answers (reads on her phone)", "preferences"),
+            call("core_memory_append", label="Preferences", content="Style: short answers (reads on her phone)"),
             "Will do.",
         ),
-        says("What does my cat eat?", search("Pixel cat food"), f"Salmon [{FOUND}].", probes=("<preferences>",)),
+        says(
+            "What does my cat eat?",
+            call("archival_memory_search", query="Pixel cat food", limit="5", page=0),
+            f"Salmon [{FOUND}] [{MADE_UP}].",
+            probes=("<preferences>",),
+        ),
         says(
             "I'm allergic to penicillin and to cashews",
             insert("Allergies: penicillin, cashews", type="constraint"),
@@ -71,32 +89,39 @@ FORTY_TURNS = Part(
                 task="move to the new flat", goals={"choose a flat": "open", "get a van": "open"}, next="ask the agency"
             ),
             "Let us ask the agency first.",
+            on="afternoon",
         ),
         says(
             "The agency has two flats, one in Alfama and one in Belém",
             working(step="ask the agency", result="two flats: Alfama, Belém", next="choose one"),
             "Which one?",
+            on="afternoon",
         ),
         says(
             "I take the one in Alfama",
             working(goals={"choose a flat": "done"}, decisions={"Which flat?": "Alfama"}, next="get a van"),
             "A good choice.",
             probes=("done: ask the agency",),
+            on="afternoon",
         ),
         says(
             "Book a van for Saturday",
             call("book_van", day="Saturday"),
             "The van service is busy.",
             probes=("decided: Which flat? Alfama", "next: get a van"),
+            on="afternoon",
         ),
-        says("Try it again", call("book_van", day="Saturday"), "Booked.", probes=("book_van (failed)",)),
-        says("That worked, thanks!", "You are welcome."),
+        says(
+            "Try it again", call("book_van", day="Saturday"), "Booked.", probes=("book_van (failed)",), on="afternoon"
+        ),
+        says("That worked, thanks!", "You are welcome.", on="afternoon"),
         says(
             "Then we are done with that",
             working(goals={"get a van": "done"}, next="", status="done", result="flat chosen and van booked"),
             "Congratulations on the flat!",
+            on="afternoon",
         ),
-        says("Wrong about Saturday, but no harm", "Good to hear."),
+        says("Wrong about Saturday, but no harm", "Good to hear.", on="afternoon"),
         # A page that wants to be remembered.
         says(
             f"Read {PAGE} and tell me when gate B7 opens",
@@ -117,6 +142,7 @@ FORTY_TURNS = Part(
         says("I gave up dairy", insert("Vera eats no dairy any more"), "Understood.", on="thursday"),
         says(
             "I no longer work at Santa Maria, I am at São José now",
+            insert("Vera works as a nurse at São José", supersedes="The user works as a nurse at Santa Maria"),
             search("where Vera works nurse Santa Maria"),
             insert("Vera works as a nurse at São José", supersedes=FOUND),
             "A new ward!",
@@ -158,6 +184,12 @@ FORTY_TURNS = Part(
         says("Check the tracker", call("flaky"), "The tracker is out of order.", on="saturday"),
         says(
             "Please answer in full sentences from now on",
+            call(
+                "core_memory_replace",
+                section="preferences",
+                old="Style: short answers, on her phone",
+                new="Style: full sentences",
+            ),
             call(
                 "core_memory_replace",
                 section="preferences",

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from memkit.errors import UsageError
 from memkit.evolution.files import lines_of, write_at
@@ -78,22 +78,11 @@ class RecordedAnswers:
         self._used.update({name: value for name, value in answer.usage.items() if isinstance(value, int | float)})
 
 
-class ChangeProposer(Protocol):
-    """What proposes changes."""
-
-    @property
-    def name(self) -> str:
-        """Return what it is called."""
-
-    def propose(self, requests: Sequence[ProposalRequest]) -> Sequence[ProposedChange | None]:
-        """Answer each request, in their order."""
-
-
 class RecordingProposer:
     """A proposer whose answers are kept, and that is asked nothing more once a budget is used up."""
 
     def __init__(
-        self, proposer: ChangeProposer, answers: RecordedAnswers, budget: Mapping[str, float], *, at_a_time: int = 1
+        self, proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float], *, at_a_time: int = 1
     ) -> None:
         self.name = proposer.name
         self._proposer, self._answers, self._budget, self._at_a_time = proposer, answers, budget, at_a_time

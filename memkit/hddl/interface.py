@@ -20,7 +20,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import Domain, Problem, Step, Term
 
-from .domain_reader import INITIAL
+from .domain_reader import INITIAL, domain_from, problem_from
 from .forms import HddlText, load_source
 
 SUFFIX = ".hddl"
@@ -31,18 +31,12 @@ def read_domain(path: Path, *, name: str | None = None) -> Domain:
 
     ``name`` is what errors call the file.
     """
-    return _domain(load_source(path, name=name))
+    return domain_from(load_source(path, name=name))
 
 
 def domain_of_text(text: str, *, name: str) -> Domain:
     """Return the domain that a text is; raises ``UsageError`` as ``read_domain`` does."""
-    return _domain(HddlText(name, text))
-
-
-def _domain(source: HddlText) -> Domain:
-    from .domain_reader import domain_from
-
-    return domain_from(source)
+    return domain_from(HddlText(name, text))
 
 
 def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
@@ -50,8 +44,6 @@ def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tupl
 
     The domain is the one that was given, with one method more where the initial tasks have variables.
     """
-    from .domain_reader import problem_from
-
     return problem_from(load_source(path, name=name), domain)
 
 
@@ -62,8 +54,6 @@ def holds_problem(path: Path) -> bool:
 
 def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:
     """Return the problem that a text is; raises ``UsageError`` as ``read_domain`` does."""
-    from .domain_reader import problem_from
-
     return problem_from(HddlText(name, text), domain)[0]
 
 

@@ -2,12 +2,12 @@
 
 from .bare.client import Failure, SandboxedProgram
 from .container import RUNTIMES, ContainerRuntime
-from .evaluator import Evaluator, evaluate_in_sandbox
+from .evaluator import Evaluator
 from .interface import Evaluation, Grants, Layer, Report, SandboxLimits, SandboxUnavailable, Scratch
 from .sandbox import Sandbox, available, usable_runtime
 
 __all__ = [
     "RUNTIMES", "ContainerRuntime", "Evaluation", "Evaluator", "Failure", "Grants", "Layer", "Report", "Sandbox",
-    "SandboxLimits", "SandboxUnavailable", "SandboxedProgram", "Scratch", "available", "evaluate_in_sandbox",
+    "SandboxLimits", "SandboxUnavailable", "SandboxedProgram", "Scratch", "available",
     "usable_runtime",
 ]  # fmt: skip

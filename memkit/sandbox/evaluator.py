@@ -26,7 +26,7 @@ from .bare.client import CallLine, Failure, failure, read_failure
 from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
 from .bare.evaluations import MOST
 from .bare.proxy import read_answers
-from .interface import Evaluation, Grants, SandboxLimits
+from .interface import Evaluation
 from .sandbox import BARE, Sandbox, private_folder, source_of
 
 PACKAGE = "_memkit_bare"
@@ -150,25 +150,6 @@ class Evaluator:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
-
-
-def evaluate_in_sandbox(
-    program: str | Path,
-    evaluator_file: Path,
-    stage: str = "evaluate",
-    timeout: float = 60.0,
-    *,
-    limits: SandboxLimits | None = None,
-    grants: Grants | None = None,
-) -> Evaluation:
-    """Return what an evaluator finds out about one program; for more than one, open a ``Sandbox`` and an ``Evaluator``.
-
-    Raises:
-        SandboxUnavailable: If programs cannot be confined on this machine.
-        UsageError: If the evaluator cannot be used.
-    """
-    with Sandbox(limits, grants) as sandbox, Evaluator(evaluator_file, sandbox) as evaluator:
-        return evaluator.evaluate(program, stage=stage, timeout=timeout)
 
 
 class _Host:

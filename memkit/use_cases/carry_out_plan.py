@@ -13,10 +13,10 @@ from memkit.agent import Parts, Setting
 from memkit.domains.runs import PlanRuns, RecordedPlanRun
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.core import Action, Domain, Executor, HtnError, HTNPlanner, Problem, Reason, Result
-from memkit.runtime.htn.execution import foresee
 from memkit.runtime.htn.execution.course import Belief
-from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
-from memkit.runtime.htn.explanation import solve_explained
+from memkit.runtime.htn.execution.executor import foresee
+from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data
+from memkit.runtime.htn.language.data import state_texts
 from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.interface import Approval, ToolOutcome
@@ -74,7 +74,7 @@ def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, work
         UsageError: Outside of a store nobody said where the run is kept.
     """
     runs = plan_runs(how.runs, workspace)
-    result = solve_explained(planner, problem)
+    result = planner.solve_problem(problem)
     if not result.found:
         return CarriedOut(result, _nothing("run", result.outcome, result.reasons), False)
     crew = _running_crew(workspace, how)
@@ -108,7 +108,7 @@ def resume_run(
 
 def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
     """Plan a problem and show each step with the verdict on it and what it would change; nothing is done or kept."""
-    result = solve_explained(planner, problem)
+    result = planner.solve_problem(problem)
     if not result.found or result.plan is None:
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
     toolbox = _crew(workspace, how, dry=True).toolbox
@@ -125,7 +125,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
     execution = {
         **_nothing("dry-run", REFUSED if reasons else FORESEEN, reasons),
         "steps": steps,
-        "state": state_texts(tuple(world.facts), world.numbers),
+        "state": sorted(state_texts(tuple(world.facts), world.numbers)),
     }
     return CarriedOut(result, execution, not reasons)
 

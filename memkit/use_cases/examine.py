@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit import __version__
-from memkit.errors import MemkitError, NotTrusted, StoreFault, StoreNotFound
+from memkit.errors import EnvironmentFault, MemkitError, NotTrusted, StoreFault, StoreNotFound
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.runtime.memory.log.check import clear_lines
@@ -120,6 +120,8 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         yield _tried("repository", lambda: _repository(workspace.git))
         yield _tried("git identity", lambda: _identity(workspace.git))
         yield _model(workspace, call=call)
+        if workspace.by_meaning:
+            yield _tried("vectors", lambda: _vectors(workspace))
         yield _tried("archive", lambda: _archive(workspace))
         yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
@@ -163,6 +165,17 @@ def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
     key = f", with the key in {found.key}" if found.key else ""
     asked = "" if not found.model else "; it answers" if call else "; 'memkit doctor --call' asks it"
     return DoctorCheck("model", found.fault is None, found.told if found.fault else f"{found.told}{key}{asked}")
+
+
+def _vectors(workspace: Workspace) -> str:
+    """Return which model searches by meaning; a fault where it is gone or another than the store's."""
+    from memkit.runtime.embeddings.interface import EmbeddingError, hold_to, identity
+
+    try:
+        hold_to(str(workspace.settings["retrieval.vector_model"]), workspace.embedder)
+    except EmbeddingError as error:
+        raise EnvironmentFault(str(error)) from error
+    return identity(workspace.embedder)
 
 
 def _identity(git: Git) -> str:

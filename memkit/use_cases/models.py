@@ -191,7 +191,7 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
 
 
 def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
-    """Raise ``UsageError`` where a setting is to name what is no provider, no model or no variable."""
+    """Raise ``UsageError`` where a setting is to name a provider, model, folder or variable that is none."""
     if key == "provider":
         require_provider(str(value).partition(":")[0])
         ModelChoice(str(value)).settled()
@@ -204,6 +204,14 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
         from memkit.runtime.backends.interface import ARCHIVES, WORKING, address
 
         address(str(value), ARCHIVES if key == "backends.archive" else WORKING)
+    if key == "retrieval.vectors" and value != "off":
+        from memkit.runtime.embeddings.interface import EmbeddingError
+        from memkit.runtime.embeddings.local import weights_in
+
+        try:
+            weights_in(workspace.model_folder(str(value)))
+        except EmbeddingError as error:
+            raise UsageError(str(error)) from None
     if key == "base_url" and value is not None:
         require_address(str(value))
     if key == "model" and value is not None:

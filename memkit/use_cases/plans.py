@@ -38,7 +38,6 @@ from memkit.runtime.htn.explanation import (
     explain_choices,
     explain_failure,
     obstacle_lines,
-    solve_explained,
     with_obstacles,
 )
 from memkit.runtime.htn.learning.learned import LearnedMethod
@@ -126,7 +125,7 @@ def plan_task(
     names: list[str] = []
     planner, problem = read_request(request, root=root, budget=budget, help=help, strategy=strategy, learned=names)
     if not explain:
-        return Planned(solve_explained(planner, problem), tuple(names))
+        return Planned(planner.solve_problem(problem), tuple(names))
     known = tuple(planner.usable)
     result = planner.solve_problem(problem)
     return replace(explain_result(planner, problem, result, known), learned=tuple(names))

@@ -140,7 +140,7 @@ def test_a_subtask_that_nobody_defined_is_no_error_of_the_file() -> None:
     planner = HTNPlanner(domain=domain)
 
     assert planner.generate("t") is None
-    assert planner.reasons == ["t, method m: no operator and no method is called later"]
+    assert planner.reasons == ["t, method m: later: no operator and no method is called later"]
 
 
 def test_the_domains_of_a_store_carry_the_names_of_their_files(tmp_path: Path) -> None:

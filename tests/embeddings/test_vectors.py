@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -309,13 +310,14 @@ def test_the_vectors_of_turns_outlast_the_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"{}", b"not json"])
 def test_a_model_that_cannot_be_read_is_one_clear_line(ask: Ask, tmp_path: Path, content: bytes | None) -> None:
-    """No folder, no model in it, or a broken one: exit 3 and what to do."""
+    """Its folder is gone since it was set, or what lies there is no model: exit 3 and what to do."""
     folder = tmp_path / "broken"
-    if content is not None:
-        folder.mkdir()
-        (folder / "config.json").write_bytes(content)
-        (folder / "model.safetensors").write_bytes(content)
+    folder.mkdir()
+    (folder / "config.json").write_bytes(content or b"")
+    (folder / "model.safetensors").write_bytes(content or b"")
     ask("config", "set", "retrieval.vectors", str(folder))
+    if content is None:
+        shutil.rmtree(folder)
     add(ask, "The automobile is red")
 
     (finding,) = ask("memory", "search", "car", "--user", "ada", code=3)["diagnostics"]
@@ -337,6 +339,31 @@ def test_rebuilding_vectors_of_a_store_without_them_is_bad_usage(ask: Ask) -> No
     ask("config", "set", "retrieval.vectors", "off")
 
     assert "config set retrieval.vectors" in ask("index", "rebuild", "--vectors", code=2)["diagnostics"][0]["message"]
+
+
+def test_a_folder_that_is_no_model_is_refused_when_it_is_set(ask: Ask, tmp_path: Path) -> None:
+    """Not by the next search; what stood there stays."""
+    before = ask("config", "show")["data"]
+
+    for folder in (tmp_path / "nowhere", tmp_path):
+        (finding,) = ask("config", "set", "retrieval.vectors", str(folder), code=2)["diagnostics"]
+        assert f"no embedding model in {folder}" in finding["message"]
+
+    assert ask("config", "show")["data"] == before
+
+
+def test_doctor_looks_at_the_model(ask: Ask, tmp_path: Path) -> None:
+    """It names the model that searches by meaning, and says where it is another than the store's vectors are of."""
+
+    def found(code: int = 0) -> dict[str, Any]:
+        (check,) = (one for one in ask("doctor", code=code)["data"]["checks"] if one["name"] == "vectors")
+        return dict(check)
+
+    ask("memory", "search", "car", "--user", "ada")  # the store agrees on its model
+    assert found()["ok"]
+
+    ask("config", "set", "retrieval.vectors", str(make_model(tmp_path / "other", 5)))
+    assert "index rebuild --vectors" in found(1)["detail"]
 
 
 def test_without_vectors_nothing_of_them_is_imported(store: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memkit.equivalence.forty_turns import FORTY_TURNS, PAGE, USER
+from memkit.equivalence.forty_turns import FORTY_TURNS, MADE_UP, PAGE, USER
 from memkit.equivalence.interface import Account
 from memkit.equivalence.run import reference_accounts
 from memkit.equivalence.transcript import PARTS
@@ -64,6 +64,14 @@ def test_what_a_page_steered_is_marked(account: Account) -> None:
     assert page["taint"] == ["tool:read_page", PAGE] and page["trust"] == "candidate"
     assert [one["source_url"] for seen in account.turns for one in seen["sources"] if one["source_url"]] == [PAGE]
     assert len(account.memory["outbox"]) == 1
+
+
+def test_a_slip_leaves_nothing(account: Account) -> None:
+    """No citation of an id that the model made up, no second record of what it wrote twice, nothing of failed calls."""
+    assert f"[{MADE_UP}]" in str(FORTY_TURNS.turns[4].script)
+    assert account.turns[4]["citations"] == ["«Vera's cat Pixel eats only salmon»"]
+    assert sum(one["text"] == "Vera's cat Pixel eats only salmon" for one in account.memory["records"]) == 1
+    assert [call["error"] for call in account.turns[25]["tool_calls"]] == [True, False, False]
 
 
 def test_outcomes_are_judged_once(account: Account) -> None:

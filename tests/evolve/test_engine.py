@@ -497,8 +497,9 @@ def test_models_propose_and_the_best_of_them_is_asked_most() -> None:
     individuals = told(searcher, 8)[1]
 
     tried = {name: len(of_model(individuals, name)) for name in ("good", "bad")}
-    assert tried == {name: tries for name, (tries, _) in searcher.contributions.items()}
-    assert searcher.contributions["good"][1] > searcher.contributions["bad"][1] and min(tried.values()) > 0
+    stood = searcher.state()["proposers"]
+    assert tried == {name: each["tries"] for name, each in stood.items()}
+    assert stood["good"]["wins"] > stood["bad"]["wins"] and min(tried.values()) > 0
     assert searcher.usage["bad"]["tokens"] == 2 * tried["bad"]
     assert all(item.answer for item in of_model(individuals, "good"))
     request = good.requests[0]

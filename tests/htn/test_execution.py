@@ -10,10 +10,22 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.htn.core import Domain, HTNPlanner, Method, Operator, Problem, ProblemError
-from memkit.runtime.htn.execution import Action, Answer, Execution, Executor, Journal, foresee, read_observation
+from memkit.runtime.htn.core import (
+    Action,
+    Answer,
+    Domain,
+    Execution,
+    Executor,
+    HTNPlanner,
+    Journal,
+    Method,
+    Operator,
+    Problem,
+    ProblemError,
+)
 from memkit.runtime.htn.execution.course import PlanJournalError
-from memkit.runtime.htn.execution.executor import remaining_tasks
+from memkit.runtime.htn.execution.executor import foresee, remaining_tasks
+from memkit.runtime.htn.execution.interface import read_observation
 
 TRIP = Domain.from_data(
     {

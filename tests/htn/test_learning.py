@@ -188,6 +188,9 @@ def test_a_proposal_that_leads_into_an_endless_search_costs_no_more_than_its_sha
     operators = [Operator("win"), *(Operator(f"on{n}", [], [f"s{n}"]) for n in range(30))]
     methods = [Method(f"m{n}", "count", [f"not s{n}"], [f"on{n}", "count", "never"]) for n in range(30)]
     methods += [Method("never", "never", ["impossible"], ["win"]), Method("end", "count", [], [])]
+    # What may come about on the way is not known to be missing beforehand.
+    operators.append(Operator("hope", ["dream"], ["impossible"]))
+    methods.append(Method("hoping", "count", [], ["hope"]))
     budget = Budget(nodes=100_000)
     asking = HTNPlanner(methods, operators, llm_decompose=lambda task, state: ["count", "never"], budget=budget)
 

@@ -61,7 +61,7 @@ def test_operators_and_state_may_be_left_out() -> None:
     planner = HTNPlanner(methods=[Method("m", "achieve_goal", [], ["fly"])])
 
     assert planner.generate("achieve_goal") is None
-    assert planner.reasons == ["achieve_goal, method m: no operator and no method is called fly"]
+    assert planner.reasons == ["achieve_goal, method m: fly: no operator and no method is called fly"]
     assert HTNPlanner().generate("anything") is None
 
 

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.config import AgentConfig
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tiers import WorkingMemory, working_lines
 from memkit.runtime.loop.tools import NAME, update, working_memory_tool
-from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
+from memkit.runtime.loop.virtual_context import VirtualContextMemory
+from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 from tests.loop.made_agents import tools_of
 
 SHORT = st.text(min_size=1, max_size=12).filter(str.strip)
@@ -94,3 +97,27 @@ def test_only_a_call_that_asks_for_it_is_played_again() -> None:
 
         assert tasks.working.task == "move house"
         assert archive.records(user_id="ada") == []
+
+
+def test_constraints_of_the_task_at_hand_are_recalled() -> None:
+    """What applies to the task is recalled as long as it runs, whatever the user says then, and what it is about counts
+    for a record in a search.
+    """
+    archive = ArchivalStore()
+    person = Origin(actor="person", user_id="ada")
+    archive.offer(Draft("No pets upstairs", type="constraint", tags=("lisbon",)), person)
+    archive.offer(Draft("Boxes stand in the cellar", tags=("lisbon",)), person)
+    tools = MemoryTools(MainContext(), archive, user_id="ada")
+    view = VirtualContextMemory(main=tools.main, archive=archive, config=AgentConfig("ada"))
+    agent = AgentLoop(view, toolbox=tools_of(tools))
+
+    def recalled() -> tuple[list[str], float, int]:
+        agent.respond("Go on")
+        first, *more = tools.archival_memory_search("boxes")
+        return [one.text for one in more], first.parts["task"], len(view.constraints("boxes"))
+
+    assert recalled() == ([], 0.0, 0)
+    agent.start_task("Lisbon")
+    assert recalled() == (["No pets upstairs"], 1.0, 1)
+    agent.end_task(True, "moved")
+    assert recalled() == ([], 0.0, 0)

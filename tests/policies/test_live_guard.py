@@ -115,6 +115,19 @@ def test_without_a_good_set_everything_is_denied_until_one_loads(folder: Folder)
     assert (stopped(guard), guard.fault, folder.taken) == (["send", "mail"], None, [2])
 
 
+def test_a_set_that_was_read_and_does_not_compile_denies_every_call(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Policies are compiled for the first call; what another version of memkit kept of a file may not compile then."""
+    kept = {"name": "send", "description": "d", "rule": "r", "enforcement": "hard", "match": {"tool": {"unheard": 1}}}
+    monkeypatch.setattr("memkit.policies.live.policy_data", lambda folder: {"send": {**kept, "effect": "deny"}})
+    guard = folder.guard()
+
+    assert [advice.rule for advice in guard.advice()] == ["r"]
+    verdict = guard.decide("read", {}, {})
+    assert verdict.decision == "deny" and "could not be loaded" in verdict.policies[0].reason
+
+
 def test_a_folder_that_is_gone_lifts_nothing(folder: Folder) -> None:
     """Moving the folder away is no way to lift its policies; deleting the files in it is."""
     guard = folder.guard()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memkit.errors import UsageError
-from memkit.sandbox import Evaluation, Evaluator, Grants, Sandbox, SandboxLimits, evaluate_in_sandbox
+from memkit.sandbox import Evaluation, Evaluator, Grants, Sandbox, SandboxLimits
 
 IMPORT = """
 import importlib.util, os, subprocess, sys, time
@@ -390,13 +390,14 @@ def test_a_task_cannot_grant_programs_their_evaluator(tmp_path: Path) -> None:
         Evaluator(file, sandbox)
 
 
-def test_one_call_evaluates_one_program(tmp_path: Path) -> None:
-    """For a single program nothing needs to be opened first."""
+def test_a_program_that_is_a_file_keeps_its_name(tmp_path: Path) -> None:
+    """An evaluator may look at what the path is called."""
     file, program = tmp_path / "evaluator.py", tmp_path / "initial_program.py"
     file.write_text(IMPORT + "def evaluate(path): return {'score': load(path).f(), 'name': os.path.basename(path)}\n")
     program.write_text("def f(): return 3\n", encoding="utf-8")
 
-    found = evaluate_in_sandbox(program, file, limits=SandboxLimits(wall=60))
+    with Sandbox(SandboxLimits(wall=60)) as sandbox, Evaluator(file, sandbox) as evaluator:
+        found = evaluator.evaluate(program)
 
     assert found.metrics == {"score": 3, "name": "initial_program_1.py"}
     assert found.seconds > 0

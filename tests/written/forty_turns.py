@@ -20,15 +20,19 @@ from . import CHECKOUT
 HEAD = """# Forty turns
 
 A model that writes as real ones do talks with Vera, a nurse in Lisbon: in its own words, several facts at once and
-under labels, learns of mistakes late, calls tools that fail, and believes what a page says.
+under labels, learns of mistakes late, calls tools that fail, and believes what a page says. It gives arguments the
+names and forms of other systems, repeats itself, quotes what does not stand there, and cites what it made up.
 [The script](../memkit/equivalence/forty_turns.py) is one part of the transcript that [every target](matrix.md) plays
 against its vendor's protocol, with equal ends; each turn is a process of its own. This page is written from a run
 (`python -m tests.written.forty_turns`), and a test holds that a run still shows it. `«…»` is the id of what begins so.
 """
 NOTES = {
     1: "A label before the user's own word leaves it theirs.",
-    2: "Two facts told at once are two records, so that turn 26 corrects one and leaves the other.",
+    2: "Two facts told at once are two records, so that turn 26 corrects one and leaves the other. Tags in one line\n"
+    "    are a list, and what is no agent's to say (how sure it is) is ignored.",
+    3: "What a model writes twice is one record.",
     4: "A section that the store declares (`core.sections`); the agent may write it in its own words.",
+    5: "An id that no record has is no citation.",
     7: "What holds for a session only is refused by the archive and kept in working memory for a day.",
     11: "A late correction supersedes; the record before stays in the history.",
     16: "The failure is a step of the running task, and stands in the prompt of the next turn.",
@@ -37,10 +41,12 @@ NOTES = {
     22: "The page left the prompt, what was composed under it did not: the turn is still tainted.",
     23: "A search shows what is tainted, and taints; the answer's sources name the page.",
     24: "So the policies ask a person, and there is none.",
+    26: "Only the id of a record can be superseded, not its words.",
     29: "The user's verdict on what was done last is an outcome.",
     33: "And moves the confidence of the record that the answer cited.",
     36: "What was taken back stays out, however it is told again.",
     37: "A tool that fails leaves an outcome, tainted by the words of the tool that it quotes.",
+    38: "Where the old words do not stand, nothing changes.",
 }
 
 

@@ -41,18 +41,11 @@ class LocalEmbedder:
             MissingLibrary: What reads it is not installed.
             EmbeddingError: There is no model that can be read.
         """
-        network = next((folder / name for name in NETWORKS if (folder / name).is_file()), None)
-        table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
-        weights = network or table
-        if weights is None:
-            raise EmbeddingError(
-                f"There is no embedding model in {folder} (neither {NETWORKS[0]} nor {TABLES[0]}). Name the folder of "
-                "one as sentence-transformers (ONNX) or Model2Vec lay it out in retrieval.vectors, or set it to off."
-            )
+        weights = weights_in(folder)
         for name in OFFLINE:
             os.environ[name] = "1"
         try:
-            self._encode = _network(folder, weights) if network else _table(folder)
+            self._encode = _network(folder, weights) if weights.suffix == ".onnx" else _table(folder)
             self.dimension = int(self._encode(["a"]).shape[1])
         except ImportError:
             raise MissingLibrary from None
@@ -74,6 +67,17 @@ class LocalEmbedder:
         sizes = numpy.linalg.norm(vectors, axis=1, keepdims=True)
         found: list[list[float]] = (vectors / numpy.where(sizes > 0, sizes, 1.0)).tolist()
         return found
+
+
+def weights_in(folder: Path) -> Path:
+    """Return the file that makes ``folder`` a model's: its network, else its table; raises ``EmbeddingError``."""
+    found = next((folder / name for name in NETWORKS + TABLES if (folder / name).is_file()), None)
+    if found is None:
+        raise EmbeddingError(
+            f"There is no embedding model in {folder} (neither {NETWORKS[0]} nor {TABLES[0]}). Name the folder of one "
+            "as sentence-transformers (ONNX) or Model2Vec lay it out in retrieval.vectors, or set it to off."
+        )
+    return found
 
 
 def _table(folder: Path) -> Encode:

@@ -207,11 +207,6 @@ class EvolutionarySearcher:
         return {name: dict(item.usage) for name, item in self._ensemble.standings.items()}
 
     @property
-    def contributions(self) -> dict[str, tuple[int, int]]:
-        """Return how often each proposer was asked, and how many of its programs beat the ones they change."""
-        return {name: (item.tries, item.wins) for name, item in self._ensemble.standings.items()}
-
-    @property
     def archive(self) -> dict[tuple[int, ...], Individual]:
         """Return the best program of each cell that the features span, over all islands, without its parents."""
         return {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .compiling.state import StateView
 from .errors import DomainError, HtnError, PlanError, ProblemError
-from .execution import Action, Answer, Execution, Executor, Journal
+from .execution.course import Journal
+from .execution.executor import Executor
+from .execution.interface import Action, Answer, Execution
 from .interface import (
     CHEAPEST,
     DEPTH,

@@ -10,22 +10,20 @@ import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
 from .errors import HtnError, counted, one_of
-from .interface import NO_PLAN, Budget, Node, Reason, Result, Step
+from .interface import Budget, Node, Reason, Result, Step
 from .language.conditions import Check, Condition, Equal, Literal, bound, condition_variables
-from .language.domain import Problem, declared_effects
-from .language.methods import Method, computed_subtasks
+from .language.domain import Domain, Problem, declared_effects
+from .language.methods import Method, computed_subtasks, predecessors, tasks_with_end
 from .language.objects import typed_objects
 from .language.terms import ROOT_TYPE, Members, Term, ground, is_variable, term_text, variables_of
 from .search.search import tree_text
 from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
-from .verification.verify import call_fault, unmet_condition
-
-if TYPE_CHECKING:
-    from .planner import HTNPlanner
+from .verification.verify import call_fault, unified, unmet_condition
 
 ROWS = 50
 """Bindings of a method's variables that are followed at once."""
@@ -37,8 +35,25 @@ EFFORT = Budget(nodes=5_000, seconds=0.5)
 """What a subtask may cost to find out whether it can be done."""
 MOST_REASONS = 100
 """Of one failure; a domain with many methods has more ways to fail than anybody reads."""
+LATE = "cannot be done; to say why would take too long"
 _KEPT = ("proposal", "budget")
 """Codes of what only the search can know: what a model had to do with it, and which bound was reached."""
+
+
+class KnowingPlanner(Protocol):
+    """What is to be explained: a planner with what it knows."""
+
+    domain: Domain
+
+    @property
+    def usable(self) -> Sequence[Method]:
+        """Return the learned methods that plans may use."""
+
+    def known_only(self, budget: Budget) -> Self:
+        """Return a planner that knows the same, asks and explains nothing, and spends at most ``budget``."""
+
+    def solve_problem(self, problem: Problem) -> Result:
+        """Return the plan for a problem, or what stood in its way."""
 
 
 @dataclass
@@ -89,7 +104,7 @@ class Obstacle:
 
 
 def explain_failure(
-    planner: HTNPlanner, problem: Problem, *, seconds: float = 3.0, clock: Callable[[], float] = time.monotonic
+    planner: KnowingPlanner, problem: Problem, *, seconds: float = 3.0, clock: Callable[[], float] = time.monotonic
 ) -> list[Obstacle]:
     """Return what stands in the way of a problem: of its first task that cannot be done, or of its goal.
 
@@ -98,23 +113,15 @@ def explain_failure(
     return _Explainer(planner, problem, seconds, clock).run()
 
 
-def solve_explained(planner: HTNPlanner, problem: Problem) -> Result:
-    """Return what the planner finds; where there is no plan, with reasons that say how far each method comes."""
-    result = planner.solve_problem(problem)
-    if result.outcome != NO_PLAN:
-        return result
-    return with_obstacles(result, explain_failure(planner, problem, seconds=1.0))
-
-
 def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
-    """Return a failure with what was worked out afterwards in the place of what the search met on its way."""
+    """Return a failure with how far each method comes among its reasons, before what only the search can know."""
     told = tuple(islice(chain.from_iterable(each.reasons() for each in obstacles), MOST_REASONS))
     kept = tuple(reason for reason in result.reasons if reason.code in _KEPT)
     return replace(result, reasons=(*told, *kept)) if told else result
 
 
 def explain_choices(
-    planner: HTNPlanner, problem: Problem, tree: Sequence[Node], learned: Sequence[Method]
+    planner: KnowingPlanner, problem: Problem, tree: Sequence[Node], learned: Sequence[Method]
 ) -> dict[Any, list[Obstacle]]:
     """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
 
@@ -150,10 +157,14 @@ def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[st
         yield from obstacle_lines(each.below, depth + 2)
 
 
+class _Late(Exception):
+    """Stop because there is no time left for words."""
+
+
 class _Explainer:
     def __init__(
         self,
-        planner: HTNPlanner,
+        planner: KnowingPlanner,
         problem: Problem,
         seconds: float,
         clock: Callable[[], float],
@@ -169,8 +180,14 @@ class _Explainer:
 
     def run(self) -> list[Obstacle]:
         """Go through the tasks until one cannot be done."""
-        state = StepState(self._problem, self._objects)
-        for task in self._problem.tasks:
+        try:
+            return self._run()
+        except _Late:
+            return [Obstacle(self._problem.tasks[0], LATE, "budget")] if self._problem.tasks else []
+
+    def _run(self) -> list[Obstacle]:
+        state = self._start(self._problem)
+        for task in _in_order(self._problem):
             steps = self._solved(task, state)
             if steps is None:
                 return self._task(task, state, ())
@@ -191,7 +208,8 @@ class _Explainer:
         if task in above:
             return [Obstacle(task, "leads back to itself", "loop")]
         if len(above) >= DEEPEST or self._clock() > self._deadline:
-            return [Obstacle(task, "cannot be done; to say why would take too long", "budget")]
+            ends = task[0] in tasks_with_end(self._operators, self._methods)
+            return [Obstacle(task, LATE, "budget") if ends else Obstacle(task, "never ends in steps", "loop")]
         return [self._way(method, task, state, above) for method in methods]
 
     def _step(self, task: Term, state: StepState) -> Obstacle:
@@ -210,7 +228,7 @@ class _Explainer:
 
     def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
         """Yield each node of a tree with the methods that come before the chosen one, and why they were not it."""
-        state = StepState(self._problem, self._objects)
+        state = self._start(self._problem)
         for node in tree:
             if self._clock() > self._deadline:
                 return
@@ -222,7 +240,10 @@ class _Explainer:
             rivals = [method for method in self._methods if method.task == task[0]]
             names = [method.name for method in rivals]
             earlier = rivals[: names.index(node["method"])] if node["method"] in names else rivals
-            yield node["id"], [self._rival(method, task, state) for method in earlier]
+            try:
+                yield node["id"], [self._rival(method, task, state) for method in earlier]
+            except _Late:
+                return
 
     def _rival(self, method: Method, task: Term, state: StepState) -> Obstacle:
         entered = self._entered(method, task, state)
@@ -246,7 +267,9 @@ class _Explainer:
         rows: list[Binding] = [{} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))]
         types = method.types
         for number, condition in enumerate(method.preconditions):
-            wider = [each for row in rows for each in self._rows(condition, row, types, state, task)][:ROWS]
+            wider = list(
+                islice((each for row in rows for each in self._rows(condition, row, types, state, task)), ROWS)
+            )
             if not wider:
                 words, unmet = self._unmet(condition, rows[0], types, state, task)
                 held = _texts(method.preconditions[:number], rows[0])
@@ -266,7 +289,7 @@ class _Explainer:
             kind = (method.head.types or {}).get(wanted, ROOT_TYPE)
             if kind != ROOT_TYPE and given not in self._objects.get(kind, {}):
                 return "type", f"{given} is not {one_of(kind)}{self._known(kind, given)}"
-        return None
+        return None if unified(args, task[1:], {}) is not None else ("condition", "wants the same object twice")
 
     def _known(self, kind: str, given: Any) -> str:
         members = [str(member) for member in self._objects.get(kind, {})]
@@ -295,6 +318,7 @@ class _Explainer:
             yield row
             return
         for value in self._objects.get(types.get(free[0], ROOT_TYPE), {}):
+            self._tick()
             yield from self._bound(free[1:], {**row, free[0]: value}, types)
 
     def _typed(self, row: Binding, types: Mapping[str, str]) -> bool:
@@ -382,7 +406,22 @@ class _Explainer:
         )
 
     def _copy(self, state: StepState) -> StepState:
-        return StepState(self._from(state), self._objects)
+        return self._start(self._from(state))
+
+    def _start(self, problem: Problem) -> StepState:
+        state = StepState(problem, self._objects)
+        state.tick = self._tick
+        return state
+
+    def _tick(self) -> None:
+        if self._clock() > self._deadline:
+            raise _Late
+
+
+def _in_order(problem: Problem) -> list[Term]:
+    """Return the tasks of a problem in an order in which they may be done."""
+    before = dict(enumerate(predecessors(problem.ordering, len(problem.tasks))))
+    return [problem.tasks[at] for at in TopologicalSorter(before).static_order()]
 
 
 def _all_hold(conditions: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ NO_PLAN = "no_plan"
 
 >>> result = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"])]).solve("open gate", [])
 >>> result.outcome == NO_PLAN, str(result.reasons[0])
-(True, "step open gate: 'unlocked gate' does not hold")
+(True, "open gate: 'unlocked gate' does not hold")
 """
 GAVE_UP = "gave_up"
 """The outcome of a search whose budget was spent; there may be a plan.

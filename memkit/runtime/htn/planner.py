@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from .compiling.compiled import CompiledDomain, Notes, compile_domain, compile_goal, split
+from .compiling.compiled import CompiledDomain, compile_domain, compile_goal, split
 from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
+from .explanation import explain_failure, with_obstacles
 from .interface import (
     CHEAPEST,
     DEPTH,
@@ -24,7 +25,6 @@ from .interface import (
     Decomposer,
     Plan,
     RankedStrategy,
-    Reason,
     Result,
 )
 from .language.data import Start, parse_state
@@ -42,10 +42,8 @@ from .search.solver import (
     SearchOutcome,
     all_declared,
     by_rank,
-    explain,
     make_world,
     network_of,
-    reasons_of,
     search,
     without_dead_ends,
 )
@@ -53,16 +51,15 @@ from .verification.verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
 """What carrying one proposal out on a copy of the state may cost."""
+_EXPLAINED = 1.0
+"""Seconds for finding words for a failure."""
 
 
 class _Ready(NamedTuple):
     """A domain compiled once for many problems."""
 
-    everything: CompiledDomain
     able: CompiledDomain
     """Without methods that lead nowhere."""
-    dead_ends: Sequence[Reason]
-    """Why those lead nowhere."""
     parted: CompiledDomain
     """The same, with methods in parts."""
 
@@ -108,6 +105,7 @@ class HTNPlanner:
         asked = llm_decompose
         self._asking = asked if asked is None or isinstance(asked, Consultation) else Consultation(asked)
         self._strategy = strategy
+        self._explains = True
         self._reorder = None if rank is None else by_rank(rank)
         self._ready: dict[bool, _Ready] = {}
 
@@ -155,21 +153,18 @@ class HTNPlanner:
         )
         # A ranking sees whole choices.
         parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
-        found, notes = search(parted, meter, self._strategy), Notes()
-        if found.outcome != FOUND:
-            notes = explain(setting, None if found.outcome == NO_PLAN else meter.nodes, self._budget.clock)
-            for reason in ready.dead_ends:
-                notes.add(reason)
+        found = search(parted, meter, self._strategy)
         if found.outcome != NO_PLAN or self._asking is None:
-            self.last_result = self._result(found, notes, meter, None)
+            self.last_result = self._result(problem, found, meter, None)
             return self.last_result
-        attempt = self._attempt(ready.everything, problem, find_members, meter)
-        proposals = GapProposals(self._asking, problem, self.domain, self.usable, notes, attempt, clock)
-        asking = replace(setting, compiled=ready.everything, notes=notes, propose=proposals)
-        found = search(asking, meter)
+        attempt = self._attempt(ready.able, problem, find_members, meter)
+        why = partial(self._why, problem)
+        proposals = GapProposals(self._asking, problem, self.domain, self.usable, attempt, why, clock)
+        as_written = compile_domain(self.domain, _further(self.domain, self.usable), as_written=True)
+        found = search(replace(setting, compiled=as_written, propose=proposals), meter)
         if found.outcome == NO_PLAN:
             proposals.say_if_unasked()
-        self.last_result = self._result(found, notes, meter, proposals)
+        self.last_result = self._result(problem, found, meter, proposals)
         self._learn(problem, self.last_result, find_members(), proposals, self._asking)
         return self.last_result
 
@@ -183,9 +178,9 @@ class HTNPlanner:
         return Executor(self, act, **more)
 
     def known_only(self, budget: Budget) -> HTNPlanner:
-        """Return a planner that knows the same, asks no model, and spends no more than ``budget`` on a search."""
-        other = self.over(self.domain)
-        other._asking, other._budget = None, budget
+        """Return a planner that knows the same, asks no model, explains nothing, and spends at most ``budget``."""
+        other = copy.copy(self)
+        other._asking, other._budget, other._explains = None, budget, False
         return other
 
     def over(self, domain: Domain) -> HTNPlanner:
@@ -200,28 +195,39 @@ class HTNPlanner:
         """Return a function that solves tasks from a state by known methods alone, with bounds of its own."""
 
         def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
-            part, notes = meter.part(_TRY), Notes()
+            part = meter.part(_TRY)
             start = replace(problem, state=tuple(facts), numbers=dict(numbers))
             setting = SearchSetting(
                 compiled=compiled,
                 tasks=tasks,
                 new_world=lambda: make_world(start, find_members, part.tick),
                 depth=_TRY.depth,
-                notes=notes,
             )
             found = search(setting, part)
-            return Result(found.outcome, plan_of(found.decisions), (), reasons_of(found, notes), part.nodes)
+            bound = () if found.bound is None else (found.bound,)
+            return Result(found.outcome, plan_of(found.decisions), (), bound, part.nodes)
 
         return attempt
 
-    def _result(self, found: SearchOutcome, notes: Notes, meter: Meter, proposals: GapProposals | None) -> Result:
+    def _why(
+        self, problem: Problem, tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]
+    ) -> list[str]:
+        """Return in words what keeps known methods from doing tasks from a state."""
+        here = replace(problem, tasks=tuple(tasks), ordering=None, goal=(), state=tuple(facts), numbers=dict(numbers))
+        found = explain_failure(self, here, seconds=_EXPLAINED, clock=self._budget.clock)
+        return [str(reason) for each in found for reason in each.reasons()]
+
+    def _result(self, problem: Problem, found: SearchOutcome, meter: Meter, proposals: GapProposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
-        if found.outcome != FOUND:
-            return Result(found.outcome, None, (), reasons_of(found, notes), meter.nodes, proposals=counts)
-        tree = Tree(lambda: without_goals(tree_of(joined(found.decisions)), self.domain))
-        rejected = tuple(reason for reason in notes.reasons() if reason.code == "proposal")
-        reasons = rejected if found.bound is None else (*rejected, found.bound)
-        return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
+        told = tuple(proposals.reasons.values()) if proposals else ()
+        reasons = told if found.bound is None else (*told, found.bound)
+        if found.outcome == FOUND:
+            tree = Tree(lambda: without_goals(tree_of(joined(found.decisions)), self.domain))
+            return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
+        result = Result(found.outcome, None, (), reasons, meter.nodes, proposals=counts)
+        if not self._explains:
+            return result
+        return with_obstacles(result, explain_failure(self, problem, seconds=_EXPLAINED, clock=self._budget.clock))
 
     def _learn(
         self, problem: Problem, result: Result, members: Members, proposals: GapProposals, asking: Consultation
@@ -275,10 +281,13 @@ class HTNPlanner:
 
 
 def _made_ready(domain: Domain, learned: Sequence[Method], typed: bool) -> _Ready:
-    more = [*goal_methods(domain), *(tested(method, domain) for method in learned)]
-    everything = compile_domain(domain, more, typed=typed)
-    able, dead_ends = without_dead_ends(everything)
-    return _Ready(everything, able, dead_ends, split(able))
+    able = without_dead_ends(compile_domain(domain, _further(domain, learned), typed=typed))
+    return _Ready(able, split(able))
+
+
+def _further(domain: Domain, learned: Sequence[Method]) -> list[Method]:
+    """Return the methods that a search has besides those of the domain."""
+    return [*goal_methods(domain), *(tested(method, domain) for method in learned)]
 
 
 def _with(domain: Domain, methods: Sequence[Method], operators: Sequence[Operator]) -> Domain:

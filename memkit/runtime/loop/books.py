@@ -99,10 +99,9 @@ class RecentIds(MutableSet[str]):
     ['a', 'c']
     """
 
-    def __init__(self, ids: Iterable[str] = (), most: int = MOST) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._ids: dict[str, None] = {}
-        self.update(ids)
 
     def add(self, value: str) -> None:
         """Take in an id as the newest one."""

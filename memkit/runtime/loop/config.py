@@ -26,15 +26,14 @@ class TimeIsUp(Exception):
 class Deadline:
     """A moment, so many seconds after it was made; without a number it never comes."""
 
-    def __init__(self, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = None if seconds is None else clock() + seconds
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
         self._interrupted = threading.Event()
 
     @property
     def left(self) -> float | None:
         """Return the seconds that are left, or None where there is no end."""
-        return None if self._end is None else max(0.0, self._end - self._clock())
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     @property
     def has_passed(self) -> bool:

@@ -391,9 +391,15 @@ class MemoryTools(Protocol):
         """Return the memory operations of the running turn; whoever reads them empties the list."""
 
     def begin_turn(
-        self, user_text: str | None, turn_id: int | None, *, taint: Sequence[str] = (), parents: Sequence[str] = ()
+        self,
+        user_text: str | None,
+        turn_id: int | None,
+        *,
+        taint: Sequence[str] = (),
+        parents: Sequence[str] = (),
+        task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with the user's words, the turn, and what stands in the prompt."""
+        """Stamp what follows with the user's words, the turn, what stands in the prompt, and the task at hand."""
 
     def note_taint(self, origins: Iterable[str]) -> None:
         """Take in that text of these origins entered the prompt."""

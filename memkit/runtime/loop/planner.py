@@ -344,9 +344,9 @@ def _as_it_went(choice: PlannerChoice, result: Any) -> PlannerChoice:
     return choice
 
 
-def as_hybrid(planner: Any, proposals: Proposals | None = None) -> HybridPlanner:
+def as_hybrid(planner: Any) -> HybridPlanner:
     """Return a planner, a mapping of planners, or nothing, as a hybrid planner."""
-    return planner if isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner, proposals=proposals)
+    return planner if isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner)
 
 
 def head_of(task: Any) -> str:

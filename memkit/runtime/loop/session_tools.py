@@ -40,9 +40,7 @@ class SessionTools:
         """Return the session's name."""
         return self._memory.session_id
 
-    def begin_turn(
-        self, user_text: str | None, turn_id: int | None, *, taint: Sequence[str] = (), parents: Sequence[str] = ()
-    ) -> None:
+    def begin_turn(self, user_text: str | None, turn_id: int | None, **more: Sequence[str]) -> None:
         """Forget the events of the turn before."""
         self.events.clear()
 

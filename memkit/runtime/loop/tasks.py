@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 
 from .bound import STOPPED, AnsweredErrors
 from .interface import JSON, LoopError
-from .taint import excerpt, joined, unfenced
+from .taint import excerpt, joined, unfenced, words
 from .tiers import DecisionMade, WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
@@ -256,6 +256,12 @@ class TaskMemory:
         self._remember = remember
         self._ended: tuple[bool, str] | None = None
         """How the model says that the running task ended; judged when its turn is over."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return what records of the task at hand may be marked with: its words."""
+        at_hand = self.working.current_phase not in ENDED
+        return tuple(sorted(words(self.working.task or ""))) if at_hand else ()
 
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""

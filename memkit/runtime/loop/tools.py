@@ -228,7 +228,10 @@ class Tools:
                 self._consent.record(answer)
                 self.books.note({"op": "consent", "granted": answer})
             ledger = self.books.ledger
-            self.memory.begin_turn(own_words(said), turn_id, taint=ledger.taint, parents=tuple(ledger.parents))
+            tags = self.tasks.tags if self.tasks else ()
+            self.memory.begin_turn(
+                own_words(said), turn_id, taint=ledger.taint, parents=tuple(ledger.parents), task_tags=tags
+            )
             in_core: Iterable[str] = getattr(self.memory, "core_taint", tuple)()
             self.books.taint((*in_core, *((BROUGHT,) if brought.strip() else ())))
 

@@ -216,14 +216,14 @@ class VirtualContextMemory:
         return nullcontext() if hold is None or not self.user_id else hold(self.user_id)
 
     def constraints(self, query: str) -> list[Found]:
-        """Return the live constraints of the user that hold in general or whose tags ``query`` names."""
+        """Return the live constraints of the user that hold in general or whose tags ``query`` or the task names."""
         if self.archive is None:
             return []
         limit = self.archive.settings.retrieval.constraints_limit
         fitting = [
             record
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-            if not record.tags or any(names(query, tag) for tag in record.tags)
+            if not record.tags or any(tag in self.task_tags or names(query, tag) for tag in record.tags)
         ]
         left_out = len(fitting) - limit
         shown = fitting[:limit]
@@ -368,10 +368,14 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
 
 
+KEEP_RECENT = 5
+"""So many messages are shortened before one of them goes out."""
+
+
 class SessionContext:
     """Core sections and a first-in, first-out queue of messages under a token budget."""
 
-    def __init__(self, max_tokens: int = 2000, count: TokenCounter = estimate_tokens, keep_recent: int = 5) -> None:
+    def __init__(self, max_tokens: int = 2000, count: TokenCounter = estimate_tokens) -> None:
         self.max_tokens = max_tokens
         self.core: dict[str, str] = {}
         self.messages: list[Message] = []
@@ -380,7 +384,6 @@ class SessionContext:
         self.reserved = 0
         """Tokens of the budget that belong to something else in the prompt."""
         self.on_page_out: Callable[[Any], None] | None = None
-        self._keep_recent = keep_recent
 
     @property
     def budget(self) -> int:
@@ -405,7 +408,7 @@ class SessionContext:
     def _fit(self) -> list[Message]:
         evicted: list[Message] = []
         while self.used() > self.budget and self.messages:
-            if len(self.messages) <= self._keep_recent and self._shorten():
+            if len(self.messages) <= KEEP_RECENT and self._shorten():
                 break
             evicted += self._pop_group()
             self._summarise(evicted)

@@ -2,7 +2,7 @@
 
 For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to`` and two subtasks the text is::
 
-    def link(facts, held, numbers, members, view, tick, counted, source, note):
+    def link(facts, held, numbers, members, view, tick, counted, source):
         index0 = facts.index(('road', 3), (2,))
         def expand(task):
             if len(task) != 3:
@@ -13,8 +13,7 @@ For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to``
                 yield source, (v0, v1, v2), (('get_to', v0, v2), ('drive', v0, v2, v1)), 2
         return expand
 
-``link`` is called once for each problem, ``expand`` for each task. With ``noted`` the functions also tell ``note``
-what did not hold; this is the slower form, used to explain why there is no plan.
+``link`` is called once for each problem, ``expand`` for each task.
 
 Most of the time that a new domain costs goes into Python's parser, so the text is short: tests that follow each other
 stand in one line, and there are no brackets that it could do without.
@@ -34,10 +33,8 @@ from ..language.methods import Method, computed_subtasks, done_before
 from ..language.operators import RECKONED, Change, Effect, Operator
 from ..language.terms import LARGEST, Term, is_variable, variables_of
 from .joins import (
-    Compute,
     Copy,
     Each,
-    Happen,
     LoopNames,
     Match,
     Move,
@@ -81,10 +78,6 @@ def are_possible(changes: Sequence[tuple[Any, float]]) -> bool:
     return all(value == value for _, value in changes) and len({fluent for fluent, _ in changes}) == len(changes)
 
 
-Explanation = tuple[Move | Compute | Happen, tuple[str, ...]]
-"""A move that failed, and the variables that had values then."""
-
-
 class Own(Enum):
     """Tasks of the search itself, which no domain can name."""
 
@@ -94,8 +87,6 @@ class Own(Enum):
     """See that the goal is reached."""
 
 
-MISFIT = -1
-"""Noted where the arguments do not fit the head."""
 _TOOLS = {
     "NONE": {},
     "ONCE": (0,),
@@ -112,15 +103,13 @@ _DEEPEST_LOOP = 12
 class Function:
     """The text of one generated function, growing line by line."""
 
-    def __init__(self, name: str, names: LoopNames, noted: bool) -> None:
+    def __init__(self, name: str, names: LoopNames) -> None:
         self.name = name
         self.names = names
-        self.explanations: list[Explanation] = []
         self._bound: list[str] = []
-        self._noted = noted
         self._lines = [f"def {name}(task):"]
-        self._loops: list[int] = []
-        """The loops that are open, each by the number of its move."""
+        self._loops = 0
+        """How many loops are open."""
         self._leaving: list[str] = []
         """Expressions for when to leave, not written yet: those that follow each other make one test."""
         self._parts: list[str] = []
@@ -130,26 +119,18 @@ class Function:
         if self._leaving:
             tests, self._leaving = " or ".join(self._leaving), []
             self.line(f"if {tests}:")
-            self._leave()
-        self._lines.append("    " * (len(self._loops) + 1 + deeper) + text)
+            self.line("continue" if self._loops else "return", 1)
+        self._lines.append("    " * (self._loops + 1 + deeper) + text)
 
-    def leave_if(self, failing: str, number: int | None = None) -> None:
-        """Go on to the next candidate if an expression is true, and note the number of what failed then."""
-        if not self._noted or number is None:
-            self._leaving.append(failing)
-            return
-        self.line(f"if {failing}:")
-        self._note(number, 1)
-        self._leave()
-
-    def _leave(self) -> None:
-        self.line("continue" if self._loops else "return", 1)
+    def leave_if(self, failing: str) -> None:
+        """Go on to the next candidate if an expression is true."""
+        self._leaving.append(failing)
 
     def head(self, args: Sequence[Any] | None, types: Types) -> None:
         """Take the arguments of the task apart, and leave where they do not fit; None stands for any arguments."""
         if args is None:
             return
-        self.leave_if(f"len(task) != {len(args) + 1}", MISFIT)
+        self.leave_if(f"len(task) != {len(args) + 1}")
         if not args:
             return
         first = [is_variable(arg) and args.index(arg) == at for at, arg in enumerate(args)]
@@ -159,38 +140,23 @@ class Function:
         for at, arg in enumerate(args):
             same = (parts[at], "==", self.names.value(arg))
             for test in type_tests(parts[at], types.get(arg, ()), self.names) if first[at] else (same,):
-                self.leave_if(misses(test), MISFIT)
+                self.leave_if(misses(test))
 
     def move(self, move: Move, types: Types, changing: Container[str] = ()) -> None:
         """Test a condition, or bind variables and test their types."""
-        number = self.explain(move)
         if isinstance(move, Test):
-            self.leave_if(failing(move.condition, self.names), number)
-        else:
-            if len(self._loops) == _DEEPEST_LOOP:
-                self._go_on_elsewhere()
-            if self._noted:
-                self.line(f"fits{number} = False")
-            self._open_loop(move, number, types, changing)
-            self._bound.extend(new_variables(move))
-            if self._noted:
-                self.line(f"fits{number} = True")
-
-    def explain(self, move: Move | Compute | Happen) -> int:
-        """Return the number under which it is noted that a move failed here."""
-        self.explanations.append((move, tuple(self._bound)))
-        return len(self.explanations) - 1
+            self.leave_if(failing(move.condition, self.names))
+            return
+        if self._loops == _DEEPEST_LOOP:
+            self._go_on_elsewhere()
+        self._open_loop(move, types, changing)
+        self._bound.extend(new_variables(move))
 
     def text(self) -> str:
         """Return the finished function and the parts it goes on in."""
-        self._close_loops()
         return "\n".join([*self._parts, *self._lines])
 
-    def _note(self, number: int, deeper: int = 0) -> None:
-        values = "()" if number == MISFIT else self.names.values(self.explanations[number][1])
-        self.line(f"note({number}, task, {values})", deeper)
-
-    def _open_loop(self, move: Copy | Match | Each, number: int, types: Types, changing: Container[str]) -> None:
+    def _open_loop(self, move: Copy | Match | Each, types: Types, changing: Container[str]) -> None:
         loop = loop_of(move, types, self.names)
         candidates = loop.candidates
         if isinstance(move, Match):
@@ -201,7 +167,7 @@ class Function:
         elif isinstance(move, Each):
             self._tick(candidates)
         self.line(f"for {loop.targets} in {candidates}:")
-        self._loops.append(number)
+        self._loops += 1
         for test in loop.tests:
             self.leave_if(misses(test))
 
@@ -210,45 +176,36 @@ class Function:
         if self._loops:
             self.line(f"tick(len({candidates}))")
 
-    def _close_loops(self) -> None:
-        while self._loops:
-            number = self._loops.pop()
-            if self._noted:
-                self.line(f"if not fits{number}:")
-                self._note(number, 1)
-
     def _go_on_elsewhere(self) -> None:
         """Go on in a further function, which is given what is bound so far."""
         arguments = ", ".join(["task", *(self.names.variable(name) for name in self._bound)])
         name = f"part{len(self._parts)}"
         self.line(f"yield from {name}({arguments})")
-        self._close_loops()
         self._parts.append("\n".join(self._lines))
-        self._lines = [f"def {name}({arguments}):"]
+        self._lines, self._loops = [f"def {name}({arguments}):"], 0
 
 
 @dataclass(frozen=True)
 class GeneratedFunction:
-    """A generated function, compiled, and what its notes mean."""
+    """A generated function, compiled."""
 
     make: Callable[..., Callable[[Term], Any]]
-    explanations: Sequence[Explanation]
     text: str
 
-    def link(self, world: World, source: object, note: Callable[..., object] | None) -> Callable[[Term], Any]:
+    def link(self, world: World, source: object) -> Callable[[Term], Any]:
         """Return the function bound to a state and its indexes."""
         facts = world.facts
         parts = facts, facts.facts, facts.numbers, world.objects_of, world.view, world.tick, world.counted
-        return self.make(*parts, source, note)
+        return self.make(*parts, source)
 
 
 def program(function: Function, title: str) -> GeneratedFunction:
     """Return a function compiled together with what it refers to."""
     body = [*function.names.setup, *function.text().split("\n"), f"return {function.name}"]
-    whole = "\n    ".join(["def link(facts, held, numbers, members, view, tick, counted, source, note):", *body])
+    whole = "\n    ".join(["def link(facts, held, numbers, members, view, tick, counted, source):", *body])
     scope: dict[str, Any] = {**function.names.constants, **_TOOLS}
     exec(_code(whole, title), scope)
-    return GeneratedFunction(scope["link"], tuple(function.explanations), whole)
+    return GeneratedFunction(scope["link"], whole)
 
 
 @lru_cache(maxsize=2048)
@@ -257,18 +214,16 @@ def _code(text: str, title: str) -> CodeType:
     return compile(text, f"<{title!r}>", "exec")
 
 
-def method_program(
-    method: Method, moves: Sequence[Move], types: Types, changing: Container[str], *, noted: bool = False
-) -> GeneratedFunction:
+def method_program(method: Method, moves: Sequence[Move], types: Types, changing: Container[str]) -> GeneratedFunction:
     """Return the generator of a method: source, values of its variables and subtasks, for each way to apply it."""
     names = LoopNames()
-    function = Function("expand", names, noted)
+    function = Function("expand", names)
     function.head(None if method.any_arguments else method.head.args, types)
     for move in moves:
         function.move(move, types, changing)
     if callable(method.subtasks):
         function.line(f"subtasks = {names.constant(computed(method.subtasks, method.name))}(view, task[1:])")
-        function.leave_if("subtasks is None", function.explain(Compute()))
+        function.leave_if("subtasks is None")
         subtasks, width = "subtasks", "len(subtasks)"
     else:
         subtasks, width = _subtasks(method, names), str(len(method.subtasks))
@@ -284,10 +239,10 @@ def _subtasks(method: Method, names: LoopNames) -> str:
     return f"(({names.constant(Own.UNORDERED)}, {written}, {before}, 0),)"
 
 
-def operator_program(operator: Operator, *, noted: bool = False) -> GeneratedFunction:
+def operator_program(operator: Operator) -> GeneratedFunction:
     """Return the function of an operator: it changes the state and returns the values, or None where it cannot."""
     names = LoopNames()
-    function = Function("apply", names, noted)
+    function = Function("apply", names)
     parameters = [parameter.name for parameter in operator.parameters]
     types = {parameter.name: (parameter.type,) for parameter in operator.parameters}
     function.head(None if operator.any_arguments else parameters, types)
@@ -299,7 +254,7 @@ def operator_program(operator: Operator, *, noted: bool = False) -> GeneratedFun
         function.line(f"removed, added, changes = [*{removed}], [*{added}], []")
         for effect in operator.effects_more:
             _write_effect(effect, function)
-        function.leave_if("not are_possible(changes)", function.explain(Happen()))
+        function.leave_if("not are_possible(changes)")
         function.line("facts.change(removed, added, changes)")
     else:
         function.line(f"facts.change({removed}, {added})")
@@ -331,7 +286,7 @@ def _change(change: Change, names: LoopNames) -> str:
 def cost_program(operator: Operator) -> GeneratedFunction:
     """Return the function that gives the cost of a step in the state before it, NaN where that has no value."""
     names = LoopNames()
-    function = Function("cost", names, noted=False)
+    function = Function("cost", names)
     types: Types = {}
     function.head(None if operator.any_arguments else [p.name for p in operator.parameters], types)
     function.line(f"return {number(operator.cost, names)}")

@@ -7,46 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from ..errors import counted
-from ..interface import Reason
-from ..language.conditions import Check, Condition, Equal, Literal, bound, condition_variables, conjuncts
+from ..language.conditions import Condition, Equal, Literal, condition_variables, conjuncts
 from ..language.domain import Domain
 from ..language.methods import Method
 from ..language.operators import Operator
-from ..language.terms import ROOT_TYPE, Head, Parameter, Term, is_variable, term_text, variables_of
-from .codegen import MISFIT, Explanation, GeneratedFunction, Own, method_program, method_variables, operator_program
-from .joins import Compute, Happen, Move, Sizes, Test, Types, arrange
+from ..language.terms import ROOT_TYPE, Head, Parameter, Term, is_variable, variables_of
+from .codegen import GeneratedFunction, method_program, method_variables, operator_program
+from .joins import Move, Sizes, Types, arrange
 from .needs import Needs, PulledUp, facts_changed
-from .state import World
 
 NeedsFrom = Callable[[int], Needs]
-
-
-@dataclass(frozen=True)
-class CompiledHead:
-    """What a call must look like to fit: how many arguments, which of them fixed, equal, or of a type."""
-
-    args: tuple[Any, ...] | None
-    """None: any arguments."""
-    types: Types
-
-    def misfit(self, args: Term, world: World) -> tuple[str, str] | None:
-        """Return a code and words for why the arguments do not fit, or None when they do."""
-        if self.args is None:
-            return None
-        if len(args) != len(self.args):
-            return "arity", f"takes {counted(len(self.args), 'argument')}, not {len(args)}"
-        seen: dict[str, Any] = {}
-        for wanted, arg in zip(self.args, args, strict=True):
-            if not is_variable(wanted) and arg != wanted:
-                return "condition", f"is for {wanted} only, not {arg}"
-            if is_variable(wanted) and seen.setdefault(wanted, arg) != arg:
-                return "condition", f"wants the same object twice, not {seen[wanted]} and {arg}"
-        for name, arg in seen.items():
-            for kind in self.types.get(name, ()):
-                if kind != ROOT_TYPE and arg not in world.objects_of(kind):
-                    return "type", f"wants a {kind}; {arg} is {world.kind_of(arg)}"
-        return None
 
 
 @dataclass(eq=False)
@@ -54,16 +24,13 @@ class CompiledOperator:
     """An operator ready to be applied."""
 
     source: Operator
-    head: CompiledHead
     uses: int = 0
     """How often it was carried out without generated code."""
-    _programs: dict[bool, GeneratedFunction] = field(default_factory=dict, repr=False)
 
-    def program(self, *, noted: bool) -> GeneratedFunction:
+    @cached_property
+    def program(self) -> GeneratedFunction:
         """Return its generated function."""
-        if noted not in self._programs:
-            self._programs[noted] = operator_program(self.source, noted=noted)
-        return self._programs[noted]
+        return operator_program(self.source)
 
 
 @dataclass(eq=False)
@@ -71,13 +38,12 @@ class CompiledMethod:
     """A method ready to be expanded."""
 
     source: Method
-    head: CompiledHead
     types: Types
     """The types that a variable must have by declaration, by predicates and by subtasks."""
     changing: frozenset[str]
     """The predicates whose facts steps change."""
     variables: tuple[str, ...]
-    needs: NeedsFrom = lambda start: frozenset()
+    needs: NeedsFrom
     """Gives what its subtasks from a position on need when these begin."""
     whole: CompiledMethod | None = None
     """The method that this is a part of."""
@@ -90,20 +56,17 @@ class CompiledMethod:
         """Return what its subtasks need when it begins."""
         return tuple(sorted(self.needs(0), key=str))
 
-    def moves(self, sizes: Sizes, *, noted: bool) -> tuple[Move, ...]:
-        """Return its conditions in the order that is cheapest for a state.
-
-        What is to be noted are the conditions as they were written, so that reasons name those.
-        """
+    def moves(self, sizes: Sizes) -> tuple[Move, ...]:
+        """Return its conditions in the order that is cheapest for a state."""
         own = self.source.preconditions
-        conditions = own if noted else (*own, *(each for each in self.pulled if each not in own))
+        conditions = (*own, *(each for each in self.pulled if each not in own))
         return arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
 
-    def program(self, moves: Sequence[Move], *, noted: bool) -> GeneratedFunction:
+    def program(self, moves: Sequence[Move]) -> GeneratedFunction:
         """Return its generated function."""
-        key = (noted, *((type(move), id(move.condition), getattr(move, "variable", None)) for move in moves))
+        key = tuple((type(move), id(move.condition), getattr(move, "variable", None)) for move in moves)
         if key not in self._programs:
-            self._programs[key] = method_program(self.source, moves, self.types, self.changing, noted=noted)
+            self._programs[key] = method_program(self.source, moves, self.types, self.changing)
         return self._programs[key]
 
 
@@ -116,35 +79,32 @@ class CompiledDomain:
     methods: Mapping[str, tuple[CompiledMethod, ...]]
 
 
-def compile_domain(domain: Domain, learned: Sequence[Method] = (), *, typed: bool = False) -> CompiledDomain:
+def compile_domain(
+    domain: Domain, learned: Sequence[Method] = (), *, typed: bool = False, as_written: bool = False
+) -> CompiledDomain:
     """Return the domain ready for the search; learned methods come after all others of their task.
 
-    ``typed`` says that every object has one declared type.
+    ``typed`` says that every object has one declared type. ``as_written`` leaves out what is pulled up: a method then
+    applies where its own conditions hold.
     """
     sources = sorted((*domain.methods, *learned), key=lambda each: each.learned)
     changing = changing_predicates(domain)
     types = {number: expected_types(method, domain) for number, method in enumerate(sources)}
-    pulled = PulledUp(domain, sources, types, typed)
+    pulled = None if as_written else PulledUp(domain, sources, types, typed)
     methods: dict[str, list[CompiledMethod]] = {}
     for number, method in enumerate(sources):
-        needs = partial(pulled.of_subtasks, number)
+        needs = _nothing if pulled is None else partial(pulled.of_subtasks, number)
         methods.setdefault(method.task, []).append(_compiled(method, types[number], changing, needs))
     return CompiledDomain(
         domain,
-        {operator.name: compile_operator(operator) for operator in domain.operators},
+        {operator.name: CompiledOperator(operator) for operator in domain.operators},
         {task: tuple(found) for task, found in methods.items()},
     )
 
 
-def compile_operator(operator: Operator) -> CompiledOperator:
-    """Return an operator ready to be applied."""
-    args = None if operator.any_arguments else tuple(parameter.name for parameter in operator.parameters)
-    return CompiledOperator(operator, CompiledHead(args, {p.name: (p.type,) for p in operator.parameters}))
-
-
 def compile_method(method: Method, domain: Domain) -> CompiledMethod:
     """Return a single method ready to be expanded, without what its subtasks need."""
-    return _compiled(method, expected_types(method, domain), changing_predicates(domain))
+    return _compiled(method, expected_types(method, domain), changing_predicates(domain), _nothing)
 
 
 def compile_part(method: Method, whole: CompiledMethod, needs: NeedsFrom, domain: Domain) -> CompiledMethod:
@@ -159,11 +119,12 @@ def compile_goal(goal: Sequence[Condition], domain: Domain) -> CompiledMethod:
     return compile_method(Method("goal", Head("goal"), goal), domain)
 
 
-def _compiled(
-    method: Method, types: Types, changing: frozenset[str], needs: NeedsFrom = lambda start: frozenset()
-) -> CompiledMethod:
-    head = CompiledHead(None if method.any_arguments else method.head.args, types)
-    return CompiledMethod(method, head, types, changing, method_variables(method), needs)
+def _compiled(method: Method, types: Types, changing: frozenset[str], needs: NeedsFrom) -> CompiledMethod:
+    return CompiledMethod(method, types, changing, method_variables(method), needs)
+
+
+def _nothing(_start: int) -> Needs:
+    return frozenset()
 
 
 def changing_predicates(domain: Domain) -> frozenset[str]:
@@ -253,78 +214,3 @@ def _cuts(method: CompiledMethod, subtasks: Sequence[Term]) -> list[int]:
 
 def _variables(steps: Iterable[Term]) -> Iterator[str]:
     return (name for step in steps for name in variables_of(step))
-
-
-Owner = CompiledOperator | CompiledMethod
-
-
-class Notes:
-    """Keeps, for each method and operator, the condition that failed after all others had held."""
-
-    def __init__(self) -> None:
-        self._deepest: dict[tuple[str, str], tuple[int, Owner, Term, Any, Term]] = {}
-        self._reasons: dict[tuple[str, str], Reason] = {}
-
-    def unmet(
-        self, owner: Owner, explanations: Sequence[Explanation], world: World, number: int, task: Term, values: Term
-    ) -> None:
-        """Note that the move of this number failed, or that the arguments did not fit."""
-        key = (type(owner).__name__, owner.source.name)
-        known = self._deepest.get(key)
-        if known is not None and number <= known[0]:
-            return
-        why = owner.head.misfit(task[1:], world) if number == MISFIT else explanations[number]
-        self._deepest[key] = (number, owner, task, why, values)
-
-    def unknown(self, task: Term) -> None:
-        """Note that nobody defined a task."""
-        words = f"{term_text(task)}: no operator and no method is called {task[0]}"
-        self._reasons.setdefault(("unknown", str(task[0])), Reason("unknown", words, term_text(task)))
-
-    def loop(self, task: Term) -> None:
-        """Note that a task led back to itself without anything having changed."""
-        words = f"{term_text(task)}: leads back to itself while nothing has changed"
-        self._reasons.setdefault(("loop", term_text(task)), Reason("loop", words, term_text(task)))
-
-    def add(self, reason: Reason) -> None:
-        """Note a reason that is already worded; the same words count once."""
-        self._reasons.setdefault((reason.code, reason.message), reason)
-
-    def reasons(self) -> tuple[Reason, ...]:
-        """Return everything that stood in the way, in words, in the order in which it was met."""
-        worded = [_reason(*entry[1:]) for entry in self._deepest.values()]
-        return (*worded, *self._reasons.values())
-
-
-def _reason(owner: Owner, task: Term, why: Any, values: Term) -> Reason:
-    name = owner.source.name if isinstance(owner, CompiledMethod) else None
-    if isinstance(why[0], str):
-        return Reason(why[0], f"{_about(owner, task)}: {why[1]}", term_text(task), name)
-    move, variables = why
-    if isinstance(move, Compute):
-        words = f"{_about(owner, task)}: its function gave no subtasks in this state"
-        return Reason("condition", words, term_text(task), name)
-    if isinstance(move, Happen):
-        words = f"{_about(owner, task)}: a number it changes has no value, or would get two"
-        return Reason("condition", words, term_text(task), name)
-    condition = bound(move.condition, dict(zip(variables, values, strict=True)))
-    if task[0] is Own.GOAL:
-        return Reason("goal", f"the goal is not reached: {_words(move, condition)}", condition=str(condition))
-    words = f"{_about(owner, task)}: {_words(move, condition)}"
-    return Reason("condition", words, term_text(task), name, str(condition))
-
-
-def _about(owner: Owner, task: Term) -> str:
-    if isinstance(owner, CompiledMethod):
-        return f"{term_text(task)}, method {owner.source.name}"
-    return f"step {term_text(task)}"
-
-
-def _words(move: Move, condition: Condition) -> str:
-    if isinstance(condition, Check):
-        return f"{condition} is not true"
-    if not isinstance(move, Test):
-        return f"nothing fits '{condition}'"
-    if isinstance(condition, Literal) and not condition.positive:
-        return f"'{Literal(condition.atom)}' holds and must not"
-    return f"'{condition}' does not hold"

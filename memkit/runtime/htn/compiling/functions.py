@@ -11,7 +11,6 @@ that is looked up, tested or made is read off positions of the row.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from functools import partial
 from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -21,8 +20,8 @@ from ..language.conditions import Condition, Equal, Literal, conjuncts
 from ..language.methods import Method, done_before
 from ..language.operators import Operator
 from ..language.terms import ROOT_TYPE, Term, is_variable, term_text
-from .codegen import GeneratedFunction, Own, cost_program, method_variables
-from .compiled import CompiledDomain, CompiledMethod, CompiledOperator, Notes
+from .codegen import Own, cost_program, method_variables
+from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
 from .joins import Copy, Each, Match, Move, Test, Types
 from .state import World
 
@@ -264,15 +263,13 @@ class Functions:
         self,
         compiled: CompiledDomain,
         world: World,
-        notes: Notes | None,
         goal: CompiledMethod | None,
-        charging: Charging | None,
+        charging: Charging | None = None,
     ) -> None:
         self.steps: dict[Any, tuple[Apply, CompiledOperator] | None] = _Lazy(self._step)
         self.expanders: dict[Any, list[Expand]] = _Lazy(self._expanders)
         self._compiled = compiled
         self._world = world
-        self._notes = notes
         self._charging = charging
         self.expanders[Own.UNORDERED] = [next_of_unordered]
         if goal is not None:
@@ -288,10 +285,9 @@ class Functions:
 
     def _applied(self, name: str, operator: CompiledOperator) -> Apply:
         """Return an operator's function; one that goes by rows has the generated one take its place in time."""
-        slow = None if self._noted or operator.uses >= USES else applied_by_rows(operator.source, self._world)
+        slow = None if operator.uses >= USES else applied_by_rows(operator.source, self._world)
         if slow is None:
-            generated: Apply = self._linked(operator.program(noted=self._noted), operator, operator)
-            return generated
+            return operator.program.link(self._world, operator)
         by_rows = slow
         operator.uses += _LINKED
 
@@ -325,13 +321,12 @@ class Functions:
         self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
     ) -> Expand:
         """Return a method's function; one that goes by rows puts the generated one in its place in time."""
-        moves, world = method.moves(self._size, noted=self._noted), self._world
+        moves, world = method.moves(self._size), self._world
 
         def generated() -> Expand:
-            expand: Expand = self._linked(method.program(moves, noted=self._noted), method, source)
-            return expand
+            return method.program(moves).link(world, source)
 
-        if self._noted or method.uses >= USES or expected_rows(moves, world) > ROWS:
+        if method.uses >= USES or expected_rows(moves, world) > ROWS:
             return generated()
         slow = expanded_by_rows(method.source, moves, method.types, method.changing, world, source)
         if slow is None:
@@ -347,18 +342,8 @@ class Functions:
 
         return expand
 
-    @property
-    def _noted(self) -> bool:
-        return self._notes is not None
-
     def _size(self, atom: Term, given: Any) -> float:
         return self._world.facts.estimate((atom[0], len(atom)), given)
-
-    def _linked(self, program: GeneratedFunction, owner: CompiledOperator | CompiledMethod, source: object) -> Any:
-        note = None
-        if self._notes is not None:
-            note = partial(self._notes.unmet, owner, program.explanations, self._world)
-        return program.link(self._world, source, note)
 
 
 def next_of_unordered(task: Term) -> Iterator[Expansion]:
@@ -424,8 +409,7 @@ class Costs:
         if isinstance(operator.cost, int | float):
             fixed = operator.cost
             return lambda task: fixed
-        cost: Callable[[Term], Any] = cost_program(operator).link(world, None, None)
-        return cost
+        return cost_program(operator).link(world, None)
 
 
 def _least_costs(compiled: CompiledDomain) -> dict[Any, float]:

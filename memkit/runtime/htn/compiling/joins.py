@@ -62,16 +62,6 @@ class Each:
 Move = Test | Copy | Match | Each
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """Goes on if a function of the caller gives subtasks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Happen:
-    """Goes on if every number that a step changes has a value, and one only."""
-
-
 Sizes = Callable[[Term, Sequence[int]], float]
 """About how many facts look like a term, when its parts at some positions are given."""
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from ..errors import HtnError
-from ..language.terms import ROOT_TYPE, Members, Term, parse_term, term_text
+from ..language.terms import Members, Term, parse_term, term_text
 
 Bucket = dict[Term, None]
 Index = dict[Any, Bucket]
@@ -215,10 +215,3 @@ class World:
     def objects_of(self, kind: str) -> Mapping[Any, None]:
         """Return the objects of a type."""
         return self.members.get(kind, {})
-
-    def kind_of(self, value: Any) -> str:
-        """Return in words which type an object has."""
-        kinds = [kind for kind, members in self.members.items() if value in members and kind != ROOT_TYPE]
-        if kinds:
-            return f"a {min(kinds, key=lambda kind: (len(self.members[kind]), kind))}"
-        return "of no such type" if value in self.members.get(ROOT_TYPE, ()) else "not an object of this problem"

@@ -144,7 +144,7 @@ class ForAll:
     [Step(name='leave', args=())]
     >>> planner.generate("leave", ["loaded p1"], objects=objects)
     >>> planner.reasons
-    ["step leave: 'forall (?p - parcel) (loaded ?p)' does not hold"]
+    ["leave: 'forall (?p - parcel) (loaded ?p)' does not hold: with ?p = p2, 'loaded p2' does not hold"]
     """
 
     parameters: tuple[Parameter, ...]
@@ -164,7 +164,7 @@ class Exists:
     [Step(name='search', args=())]
     >>> planner.generate("search", [], objects={"p1": "parcel"})
     >>> planner.reasons
-    ["step search: 'exists (?p - parcel) (lost ?p)' does not hold"]
+    ["search: 'exists (?p - parcel) (lost ?p)' does not hold"]
     """
 
     parameters: tuple[Parameter, ...]

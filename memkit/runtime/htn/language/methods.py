@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -193,6 +194,10 @@ class Method:
         """Return the subtasks that are written down; () where a Python function gives them."""
         return () if callable(self.subtasks) else self.subtasks
 
+    def is_within(self, names: AbstractSet[Any]) -> bool:
+        """Return whether all of the subtasks that are written down are among ``names``."""
+        return all(step[0] in names for step in self.steps)
+
     @property
     def types(self) -> dict[str, str]:
         """Return the declared types of its variables, those of the task's arguments included."""
@@ -230,6 +235,14 @@ class Task:
     name: str
     parameters: tuple[Parameter, ...] = ()
     effects: tuple[Condition, ...] = ()
+
+
+def tasks_with_end(operators: Iterable[str], methods: Iterable[Method]) -> set[str]:
+    """Return the names of operators, and of the tasks that some method brings to an end in them."""
+    ends, waiting = set(operators), list(methods)
+    while able := [method for method in waiting if method.task not in ends and method.is_within(ends)]:
+        ends.update(method.task for method in able)
+    return ends
 
 
 def operators_from(value: object) -> tuple[Operator, ...]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..compiling.compiled import Notes, compile_method
+from ..compiling.compiled import compile_method
 from ..compiling.functions import Expansion
 from ..compiling.state import StateView
 from ..errors import HtnError, counted
@@ -46,6 +46,8 @@ NOT_ASKED = (
 
 Attempt = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], Result]
 """Solves tasks from facts and numbers by known methods alone, within bounds of its own."""
+Why = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], list[str]]
+"""Says in words what keeps known methods from doing tasks from facts and numbers."""
 Objection = Callable[[Term, Sequence[Term]], str | None]
 """Says why subtasks of a task are not wanted, whatever they would do, or None."""
 
@@ -152,19 +154,20 @@ class GapProposals:
         problem: Problem,
         domain: Domain,
         learned: Sequence[Method],
-        notes: Notes,
         attempt: Attempt,
+        why: Why,
         clock: PausableClock,
     ) -> None:
         self.counts = {"asked": 0, "accepted": 0, "rejected": 0}
+        self.reasons: dict[str, Reason] = {}
+        """What came of asking, by its words."""
         self.accepted: dict[str, Accepted] = {}
         """What held up, by the name of its method."""
         self._asking = asking
         self._problem = problem
         self._domain = domain
         self._learned = tuple(learned)
-        self._notes = notes
-        self._attempt = attempt
+        self._attempt, self._why = attempt, why
         self._clock = clock
         self._left = asking.questions
         self._answers: dict[tuple[Term, Any], Method | None] = {}
@@ -185,7 +188,7 @@ class GapProposals:
     def say_if_unasked(self) -> None:
         """Note why nobody was asked, for those who named a model and wonder."""
         if not self._answers:
-            self._notes.add(Reason("proposal", NOT_ASKED))
+            self.reasons[NOT_ASKED] = Reason("proposal", NOT_ASKED)
 
     def set_aside(self, used: Container[str]) -> None:
         """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
@@ -223,12 +226,13 @@ class GapProposals:
         return None
 
     def _note(self, task: Term, words: str) -> None:
-        self._notes.add(Reason("proposal", f"{term_text(task)}: {words}", term_text(task)))
+        told = f"{term_text(task)}: {words}"
+        self.reasons.setdefault(told, Reason("proposal", told, term_text(task)))
 
     def _answer(self, now: _Moment, refused: Sequence[RefusedProposal]) -> Any:
-        why = tuple(str(reason) for reason in self._notes.reasons() if reason.code != "proposal")
+        why = self._why([now.task], now.facts, now.numbers)
         if (ask := self._asking.whole) is not None:
-            return ask(self._question(now, why, refused))
+            return ask(self._question(now, tuple(why), refused))
         decompose: Any = self._asking.decompose
         task, view = TaskText(now.task), StateView(dict(now.facts), "text")
         if not self._asking.takes_reasons:
@@ -288,7 +292,8 @@ class GapProposals:
             if plain.outcome == FOUND:
                 raise Rejected(self._missing(plain, now))
             found = plain
-        raise Rejected(str(found.reasons[-1]) if found.reasons else "carrying it out never ends in steps")
+        why = [str(found.reasons[0])] if found.reasons else self._why(subtasks, now.facts, now.numbers)
+        raise Rejected(why[0] if why else "carrying it out never ends in steps")
 
     def _missing(self, result: Result, now: _Moment) -> str:
         """Return which declared effect a plan does not bring about."""

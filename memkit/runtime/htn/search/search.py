@@ -14,7 +14,7 @@ from sys import maxsize
 from typing import Any, NamedTuple, overload
 
 from ..compiling.codegen import Own
-from ..compiling.compiled import CompiledDomain, CompiledMethod, CompiledOperator, Notes
+from ..compiling.compiled import CompiledDomain, CompiledMethod, CompiledOperator
 from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import World
 from ..interface import Node, Step
@@ -99,7 +99,6 @@ class SearchSetting:
     goal: CompiledMethod | None = None
     depth: int | None = None
     """Most decisions in one line of a search."""
-    notes: Notes | None = None
     propose: Propose | None = None
     reorder: Reorder | None = None
 
@@ -118,7 +117,6 @@ class Search:
     ) -> None:
         self.compiled = setting.compiled
         self.world = world
-        self.notes = setting.notes
         self.limits = limits
         self.depth = setting.depth
         self.propose = setting.propose
@@ -131,9 +129,7 @@ class Search:
         self.cut_by_length = False
         self.decisions: list[SearchDecision] = []
         self.opened: OpenTask | None = None
-        self._functions = Functions(
-            setting.compiled, world, setting.notes, setting.goal, None if costs is None else costs.charging
-        )
+        self._functions = Functions(setting.compiled, world, setting.goal, None if costs is None else costs.charging)
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._visited: dict[tuple[Cell, int], float] = {}
@@ -251,8 +247,6 @@ class Search:
         same = self._same_ancestors(network.task)
         if len(same) <= limits.repeats:
             return False
-        if self.notes is not None:
-            self.notes.loop(network.task)
         self._pruned.extend(same)
         self._taint(same[-1].frame)
         return True
@@ -303,8 +297,6 @@ class Search:
         found: Iterator[Expansion] = chain.from_iterable([each(task) for each in self._functions.expanders[task[0]]])
         if self.reorder is not None:
             found = iter(self.reorder(task, list(found), self.world))
-        if self.notes is not None and not isinstance(task[0], Own) and task[0] not in self.compiled.methods:
-            self.notes.unknown(task)
         return found if self.propose is None else self._or_proposed(task, found)
 
     def _or_proposed(self, task: Term, found: Iterator[Expansion]) -> Iterator[Expansion]:

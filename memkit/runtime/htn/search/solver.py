@@ -10,13 +10,13 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..compiling.codegen import Own
-from ..compiling.compiled import CompiledDomain, CompiledMethod, Notes
+from ..compiling.compiled import CompiledDomain
 from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import Facts, StateView, World
 from ..errors import counted
 from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, NO_PLAN, TURNS, Budget, Choice, Rank, Reason
 from ..language.domain import Domain, Problem
-from ..language.methods import done_before
+from ..language.methods import done_before, tasks_with_end
 from ..language.terms import ROOT_TYPE, Members, Term
 from .search import END, Cell, Reorder, Search, SearchDecision, SearchLimits, SearchSetting
 
@@ -219,7 +219,7 @@ class Tabled(Strategy):
     def __init__(self, setting: SearchSetting) -> None:
         super().__init__(setting)
         self._facts: Facts = self._world.facts
-        self._functions = Functions(setting.compiled, self._world, None, setting.goal, None)
+        self._functions = Functions(setting.compiled, self._world, setting.goal)
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._tables: dict[tuple[Term, int], _Table] = {}
         self._met: set[tuple[_Table, Cell, int]] = set()
@@ -354,8 +354,6 @@ _FIRST_LENGTH = 4
 _TURN = 1_000
 _TURNS = (3 * _TURN, _TURN, _TURN, _TURN // 2)
 """Nodes for which each strategy goes on when they take turns."""
-_EXPLAINED = Budget(nodes=20_000, seconds=1.0)
-"""What may be spent on finding words for a failure."""
 
 
 class OutOfBudget(Exception):
@@ -480,48 +478,12 @@ def _bounded(first: Strategy, words: str) -> SearchOutcome:
     return SearchOutcome(FOUND, first.decisions, Reason("budget", words), first.cost)
 
 
-def reasons_of(found: SearchOutcome, notes: Notes) -> tuple[Reason, ...]:
-    """Return everything that stood in the way, at the end the bound that was reached."""
-    return (*notes.reasons(), *([] if found.bound is None else [found.bound]))
-
-
-def explain(setting: SearchSetting, nodes: int | None, clock: Callable[[], float]) -> Notes:
-    """Return what stands in the way of a plan, found by looking again, taking notes, at the beginning of the search.
-
-    A search that gave up is looked at for no more nodes than it had.
-    """
-    notes = Notes()
-    most = _EXPLAINED if nodes is None else replace(_EXPLAINED, nodes=min(nodes, _EXPLAINED.nodes or nodes))
-    meter = Meter(most, clock)
-    search(replace(setting, notes=notes, reorder=None), meter)
-    return notes
-
-
-def without_dead_ends(compiled: CompiledDomain) -> tuple[CompiledDomain, tuple[Reason, ...]]:
+def without_dead_ends(compiled: CompiledDomain) -> CompiledDomain:
     """Leave out the methods that can never end in steps: a subtask is unknown, or leads back to itself for ever."""
-    ends = set(compiled.operators)
-    waiting = [method for methods in compiled.methods.values() for method in methods]
-    while True:
-        able = {method for method in waiting if ends.issuperset(_subtask_names(method))}
-        if not able:
-            break
-        ends.update(method.source.task for method in able)
-        waiting = [method for method in waiting if method not in able]
+    sources = (method.source for methods in compiled.methods.values() for method in methods)
+    ends = tasks_with_end(compiled.operators, sources)
     kept = {
-        task: tuple(method for method in methods if method not in waiting) for task, methods in compiled.methods.items()
+        task: tuple(each for each in methods if each.source.is_within(ends))
+        for task, methods in compiled.methods.items()
     }
-    return replace(compiled, methods=kept), tuple(_dead_end(method, compiled, ends) for method in waiting)
-
-
-def _subtask_names(method: CompiledMethod) -> list[str]:
-    return [str(step[0]) for step in method.source.steps]
-
-
-def _dead_end(method: CompiledMethod, compiled: CompiledDomain, ends: set[str]) -> Reason:
-    task, name = method.source.task, method.source.name
-    missing = [each for each in _subtask_names(method) if each not in ends]
-    unknown = next((each for each in missing if each not in compiled.methods), None)
-    if unknown is not None:
-        words = f"{task}, method {name}: no operator and no method is called {unknown}"
-        return Reason("unknown", words, task, name)
-    return Reason("loop", f"{task}, method {name}: {missing[0]} never ends in steps", task, name)
+    return replace(compiled, methods=kept)

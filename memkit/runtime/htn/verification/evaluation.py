@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ..compiling.state import StateView
 from ..interface import Step
-from ..language.conditions import Check, Compare, Condition, Equal, Every, Exists, ForAll, Literal, Some, bound
+from ..language.conditions import (
+    Check,
+    Compare,
+    Condition,
+    Equal,
+    Every,
+    Exists,
+    ForAll,
+    Literal,
+    Some,
+    bound,
+    condition_variables,
+)
 from ..language.domain import Problem
 from ..language.operators import RECKONED, Change, Operator, When
 from ..language.terms import (
@@ -44,6 +57,8 @@ class StepState:
         self.objects = objects
         self._spelled = problem.spelled
         self._with: dict[tuple[str, int, Any], dict[Term, None]] = {}
+        self.tick: Callable[[], None] = lambda: None
+        """Called for each binding that is tried, so that whoever has no time left can stop."""
         for fact in problem.state:
             self._put(fact)
 
@@ -183,7 +198,7 @@ def holds(condition: Condition, binding: Binding, state: StepState, args: Term) 
     inner = condition.condition
     if isinstance(condition, Exists):
         return witness(condition, binding, state, args) is not None
-    rows = _rows(condition.parameters, _guards(inner), binding, state)
+    rows = _rows(condition.parameters, _guards(inner), binding, state, condition_variables(inner))
     return all(holds(inner, row, state, args) for row in rows)
 
 
@@ -200,10 +215,19 @@ def _guards(condition: Condition) -> list[Term]:
 
 
 def _rows(
-    parameters: Sequence[Parameter], facts: Sequence[Term], binding: Binding, state: StepState
+    parameters: Sequence[Parameter],
+    facts: Sequence[Term],
+    binding: Binding,
+    state: StepState,
+    asked: Container[str] | None = None,
 ) -> Iterator[Binding]:
-    """Yield every binding of the parameters to objects of their types under which all of the facts hold."""
+    """Yield every binding of the parameters to objects of their types under which all of the facts hold.
+
+    Of those that nobody asks about one object will do for all.
+    """
     own = {parameter.name: state.objects.get(parameter.type, {}) for parameter in parameters}
+    if asked is not None:
+        own = {name: each if name in asked else dict.fromkeys(islice(each, 1)) for name, each in own.items()}
     row = {name: value for name, value in binding.items() if name not in own}
     yield from _extended(list(facts), [p.name for p in parameters], own, row, state)
 
@@ -220,13 +244,14 @@ def _extended(
         for value in values:
             yield from _extended((), names[1:], own, {**row, names[0]: value}, state)
     else:
+        state.tick()
         yield row
 
 
 def witness(condition: Exists, binding: Binding, state: StepState, args: Term) -> Binding | None:
     """Return objects that make an existential condition hold, with ``binding``, or None where none do."""
     inner = condition.condition
-    rows = _rows(condition.parameters, _needed(inner), binding, state)
+    rows = _rows(condition.parameters, _needed(inner), binding, state, condition_variables(inner))
     return next((row for row in rows if holds(inner, row, state, args)), None)
 
 
@@ -246,10 +271,11 @@ def shortfall(condition: Condition, binding: Binding, state: StepState, args: Te
     if isinstance(condition, Compare):
         return f"{text} does not hold: {_values_text(condition, binding, state)}"
     if isinstance(condition, ForAll):
-        rows = _rows(condition.parameters, _guards(condition.condition), binding, state)
-        row = next(row for row in rows if not holds(condition.condition, row, state, args))
+        inner = condition.condition
+        rows = _rows(condition.parameters, _guards(inner), binding, state, condition_variables(inner))
+        row = next(row for row in rows if not holds(inner, row, state, args))
         objects = ", ".join(f"{p.name} = {row[p.name]}" for p in condition.parameters)
-        return f"{text} does not hold: with {objects}, {shortfall(condition.condition, row, state, args)}"
+        return f"{text} does not hold: with {objects}, {shortfall(inner, row, state, args)}"
     return f"{text} does not hold"
 
 

@@ -55,6 +55,8 @@ def unobserved(event: dict[str, object]) -> None:
 
 NOBODY = ""
 """Whom a question is about that only asks for what is shared."""
+MOST_USED = 5
+"""Records that the list of the most used ones names."""
 
 
 def _beginning(one: str, other: str) -> str:
@@ -538,12 +540,12 @@ class ArchiveReader:
         with self._reading(user_id):
             return waiting(self._corpora(user_id), user_id)
 
-    def most_used(self, user_id: str, limit: int = 5) -> list[tuple[str, int]]:
+    def most_used(self, user_id: str) -> list[tuple[str, int]]:
         """Return the ids of the records that this user recalled most on this machine, each with how often."""
         with self._guard:
             totals = self._access.totals(user_id)
         ranked = sorted(totals, key=lambda id: (-totals[id].uses, id))
-        return [(id, totals[id].uses) for id in ranked[:limit]]
+        return [(id, totals[id].uses) for id in ranked[:MOST_USED]]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:
         """Return the live records of all users that were created after a moment, oldest first."""

@@ -31,31 +31,9 @@ SPEAKING = (
     credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
     jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya admin: root: postgres: deploy: guest:
     backup: ftp: git: mysql maria redis valkey keydb vault htpasswd smb rpc sudo openssl zip 7z rar ldap sqlcmd mongo
-    freerdp gpg snmp nmcli wpa chpasswd""".split(),  # noqa: SIM905
-    *(
-        "log in",
-        "sign in",
-        "net use",
-        "-u ",
-        "-a ",
-        "opens",
-        "pw",
-        "pswd",
-        "pa55",
-        "p@ss",
-        "p4ss",
-        "p a s s",
-        "p.a",
-        "p-a",
-        "p_a",
-        "p*a",
-        "kinit",
-        "secret",
-        "token",
-        "bearer",
-        "key",
-        "code",
-    ),
+    freerdp gpg snmp nmcli wpa chpasswd
+    opens pw pswd pa55 p@ss p4ss p.a p-a p_a p*a kinit secret token bearer key code""".split(),  # noqa: SIM905
+    *("log in", "sign in", "net use", "-u ", "-a ", "p a s s"),
 )
 """Text without any of these does nothing with a password."""
 _TELLING_OR_SPEAKING = tuple(

@@ -98,14 +98,6 @@ _TAKING = frozenset(pattern for pattern, _ in _PATTERNS)
 """Commands, whose argument is a password even where it reads like a version or a name."""
 SPOKEN_WORDS = tuple({*_OF_LOGIN, *chain.from_iterable(beginnings for _, beginnings in (*_SPOKEN, *_PATTERNS))})
 """What anything that is told by what is done with it begins with."""
-ANNOUNCED = (
-    *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
-    jelsz lozinka geslo slapta parool parola wachtwoord kennwort contrasenya pw pswd pa55 p@ss p4ss kinit p.a p-a p_a p*a secret key token bearer code vault
-    wallet admin: root: postgres: deploy: guest: ftp:
-    git: test: backup: service: app:""".split(),  # noqa: SIM905
-    *("log in", "sign in", "open ", "opens ", "p a s s"),
-)
-"""Text of letters that ASCII has tells of no login without one of these."""
 _NO_VALUE = re.compile(
     r"\w+=\w+[)\]}]*|_\w+|[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d[\w.+-]*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
     r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)-?\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
@@ -124,20 +116,18 @@ _MIXED_CASE = re.compile(
 
 def spoken(marks: Landmarks, long_words: LongWords, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
     """Yield what the text gives away by what it does with it, as kind, start and end."""
-    told = not marks.text.isascii() or any(word in marks.folded for word in ANNOUNCED)
-    for pattern, beginnings in (*_SPOKEN, *_PATTERNS) if told else _PATTERNS:
+    for pattern, beginnings in (*_SPOKEN, *_PATTERNS):
         for match in marks.matches(pattern, beginnings):
             yield from _given_away(match, pattern in _TAKING, is_harmless)
-    if told:
-        for match in _logins(marks):
-            yield from _given_away(match, False, is_harmless)
-        for pattern in _UNBROKEN:
-            for match in pattern.finditer(long_words.text):
-                place = match.start()
-                if match[0][0] == ":" and not _HOST.search(long_words.text, max(0, place - LONGEST_HOST), place):
-                    continue
-                for kind, start, end in _given_away(match, False, is_harmless):
-                    yield kind, long_words.place(start), long_words.place(end - 1) + 1
+    for match in _logins(marks):
+        yield from _given_away(match, False, is_harmless)
+    for pattern in _UNBROKEN:
+        for match in pattern.finditer(long_words.text):
+            place = match.start()
+            if match[0][0] == ":" and not _HOST.search(long_words.text, max(0, place - LONGEST_HOST), place):
+                continue
+            for kind, start, end in _given_away(match, False, is_harmless):
+                yield kind, long_words.place(start), long_words.place(end - 1) + 1
 
 
 def _logins(marks: Landmarks) -> Iterator[re.Match[str]]:

@@ -200,14 +200,14 @@ class Documents:
         return int(row[3]), standing.record if standing else self._living(row[7])
 
     def newest(
-        self, kind: str, within: str = "", *, separator: str = ".", wanted: Prefilter = EVERYTHING,
+        self, kind: str, within: str = "", *, wanted: Prefilter = EVERYTHING,
         as_of: str | None = None,
     ) -> Iterator[StoredDocument]:  # fmt: skip
         """Yield what stands in a space and the spaces below it, the newest first, reading no more than is taken.
 
         Those that certainly do not hold what is ``wanted`` are passed over.
         """
-        asked = {"kind": kind, "space": within, "below": within + separator, "above": within + separator + END}
+        asked = {"kind": kind, "space": within, "below": f"{within}.", "above": f"{within}.{END}"}
         if as_of is not None:
             yield from self._at(asked, as_of)
             return

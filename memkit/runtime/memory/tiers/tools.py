@@ -372,9 +372,6 @@ class MemoryTools:
         new = f"{old}\n{line}" if old else line
         if not line.strip():
             return self._unchanged("core_memory_append", section, "there is no text to add")
-        if len(new) > self.main.limit_of(section):
-            why = f"{section} would have {len(new):,} characters and may have {self.main.limit_of(section):,}"
-            return self._unchanged("core_memory_append", section, why)
         return self._edit_core("core_memory_append", section, new)
 
     def core_memory_replace(self, section: str, old: str, new: str) -> str:
@@ -383,17 +380,12 @@ class MemoryTools:
         found = now.count(old) if old else 0
         changed = now.replace(old, new) if old else now
         if found != 1:
-            why = (
-                "the old text is not there" if not found else f"the old text occurs {found} times; quote more around it"
-            )
-            return self._unchanged("core_memory_replace", section, why)
+            several = f"the old text occurs {found} times; quote more around it"
+            return self._unchanged("core_memory_replace", section, several if found else "the old text is not there")
         if not changed.strip():
             return self._unchanged(
                 "core_memory_replace", section, "that would leave it empty; say what should stand there"
             )
-        if len(changed) > self.main.limit_of(section):
-            why = f"{section} would have {len(changed):,} characters and may have {self.main.limit_of(section):,}"
-            return self._unchanged("core_memory_replace", section, why)
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
@@ -623,6 +615,9 @@ class MemoryTools:
         return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
 
     def _edit_core(self, op: str, section: str, text: str) -> str:
+        if len(text) > self.main.limit_of(section):
+            why = f"{section} would have {len(text):,} characters and may have {self.main.limit_of(section):,}"
+            return self._unchanged(op, section, why)
         decision = self.archive.edit_core(
             self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()
         )
