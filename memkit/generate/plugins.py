@@ -12,7 +12,9 @@ Nothing of a plug-in is imported: the package is looked up and its files are rea
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -117,6 +119,8 @@ def _offers() -> tuple[list[Offer], list[PluginProblem]]:
     offers: list[Offer] = []
     problems: list[PluginProblem] = []
     seen: set[str] = set()
+    if not any(map(_may_offer, sys.path)):
+        return offers, problems
     from importlib.metadata import distributions
 
     for distribution in distributions():
@@ -133,6 +137,28 @@ def _offers() -> tuple[list[Offer], list[PluginProblem]]:
             seen.add(origin.distribution)
             offers += [Offer(entry.name, entry.value.strip(), origin) for entry in found]
     return offers, problems
+
+
+def _may_offer(place: str) -> bool:
+    """Return whether a distribution in a folder of the path may offer something, which is soon seen: few do."""
+    try:
+        folders = [entry.path for entry in os.scandir(place or ".") if entry.name.endswith(("-info", ".egg"))]
+    except NotADirectoryError:
+        return True  # an archive
+    except OSError:
+        return False
+    for folder in folders:
+        try:
+            entries = Path(folder, "entry_points.txt").read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            if not folder.endswith(".egg"):
+                continue
+            return True
+        except _UNREADABLE:
+            return True
+        if GROUP in entries:
+            return True
+    return False
 
 
 def _origin(distribution: Distribution) -> TargetOrigin:

@@ -29,9 +29,9 @@ from memkit.runtime.htn.core import (
     When,
 )
 from memkit.runtime.htn.language.conditions import ALWAYS, condition_variables, walk
-from memkit.runtime.htn.language.data import value_text
+from memkit.runtime.htn.language.data import state_texts
 from memkit.runtime.htn.language.methods import Ordering
-from memkit.runtime.htn.language.terms import term_text, variables_of
+from memkit.runtime.htn.language.terms import variables_of
 
 from .clauses import CHANGES
 from .forms import write_note
@@ -282,8 +282,7 @@ def _action(operator: Operator, costs: bool) -> Iterator[str]:
 def _domain_notes(domain: Domain) -> dict[str, Any]:
     notes: dict[str, Any] = {"description": domain.description}
     if domain.state is not None:
-        values = [value_text(fluent, value) for fluent, value in domain.numbers.items()]
-        notes["state"] = [*map(term_text, domain.state), *values]
+        notes["state"] = state_texts(domain.state, domain.numbers)
     return notes
 
 

@@ -22,6 +22,7 @@ PROVIDERS: dict[str, str] = {
 """Provider → where its class is; its ``open`` takes what ``open_model`` does."""
 WITHOUT_MODELS = {"reference": "answers by rules", "scripted": "plays a script"}
 """Providers that serve no models, and what they do instead."""
+REFERENCE = "The reference model (rules, no language model)"
 SERVERS: dict[str, str] = {
     "ollama": "http://127.0.0.1:11434/v1",
     "vllm": "http://127.0.0.1:8000/v1",

@@ -9,7 +9,6 @@ lies in there, outside of git's folder and behind no link. A journal that names 
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shutil
@@ -333,6 +332,8 @@ def _exchanged(first: Path, second: Path) -> bool:
     """Exchange two names in one step (renameat2 of Linux); return False where that does not exist."""
     if not sys.platform.startswith("linux"):
         return False
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "renameat2"):
         return False

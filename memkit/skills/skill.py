@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.loop.planner import FOUND, Procedure
 from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 from memkit.store.word_search import ranked
 from memkit.terminal import harmless
 
 if TYPE_CHECKING:
+    from memkit.runtime.loop.planner import Procedure
     from memkit.store.schema import SchemaFinding
     from memkit.store.yaml import Document
 
@@ -216,7 +216,7 @@ class StoreProcedures:
         """Return every skill that is not deprecated, by name."""
         return [_procedure(skill) for _, skill in sorted(self._skills().items()) if not skill.deprecated]
 
-    def search(self, query: str, k: int = FOUND) -> Sequence[Procedure]:
+    def search(self, query: str, k: int = 5) -> Sequence[Procedure]:
         """Return the skills, policies and methods that share words with ``query``, best first by BM25."""
         known = [*self.skills(), *self._others()]
         hits = ranked([self._searchable(one) for one in known], query)
@@ -234,6 +234,8 @@ class StoreProcedures:
 
 
 def _procedure(skill: Skill) -> Procedure:
+    from memkit.runtime.loop.planner import Procedure  # the loop, which whoever only reads skills does not need
+
     when = f" Use when: {' '.join(skill.when_to_use)}" if skill.when_to_use else ""
     about = skill.description if len(skill.description) <= SHORT else f"{skill.description[: SHORT - 1]}…"
     return Procedure("skill", skill.name, harmless(f"{about}{when}"))

@@ -146,7 +146,7 @@ class GitProcess:
         Raises:
             EnvironmentFault: It ended by itself, and not well.
         """
-        child = self._started(arguments, self._settings(hooks=False), {}, ())
+        child = self._started(arguments)
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
         Thread(target=_drain, args=(child.stderr,), daemon=True).start()
         try:
@@ -194,11 +194,20 @@ class GitProcess:
     ) -> EndedGit:
         """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
 
-        GitPython's own time limit is a thread that outlives an interrupt, so the waiting is done here.
+        Importing GitPython costs more than a dozen such questions, and its own time limit is a thread that outlives an
+        interrupt.
         """
-        import subprocess  # with GitPython, which needs it as well: a search needs neither
+        require_git()
+        import subprocess  # a search needs none
 
-        child = self._started(arguments, settings, variables, inherited)
+        kept = {name: value for name, value in os.environ.items() if not _is_left_behind(name)}
+        try:
+            child = subprocess.Popen(
+                ["git", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=self.folder, env={**kept, **self._environment(settings), **variables}, pass_fds=inherited,
+            )  # fmt: skip
+        except OSError as error:
+            raise EnvironmentFault(f"git cannot be started in {self.folder}: {error.strerror or error}.") from None
         try:
             try:
                 output, errors = child.communicate(given, timeout=min(seconds or _PATIENCE, _PATIENCE))
@@ -221,33 +230,29 @@ class GitProcess:
                 if path.is_fifo():
                     raise StoreFault(f"{path} is no file, and git waits for it. Put a file in its place.")
 
-    def _started(
-        self,
-        arguments: Sequence[str],
-        settings: Mapping[str, str],
-        variables: Mapping[str, str],
-        inherited: Sequence[int],
-    ) -> subprocess.Popen[bytes]:
-        os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    def _started(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a git that is asked again and again."""
         require_git()
         import subprocess
 
+        os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+        environment = self._environment(self._settings(hooks=False))
         try:
-            from git.cmd import Git  # costs more than a whole search
+            from git.cmd import Git
         except ImportError as error:  # it asks git for its version, and a broken ~/.gitconfig ends that too
             said = str(getattr(error.__cause__, "stderr", error)).strip().removeprefix("stderr: ").strip("'")
             raise EnvironmentFault(f"Git does not run here: {one_line(said)}") from error
-
-        environment = {**_SET, **self._named, **_configuration(settings), **variables}
         forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
         handle = Git(str(self.folder)).execute(
-            ["env", *forgotten, "git", *arguments],
-            istream=subprocess.PIPE, as_process=True, env=environment, pass_fds=inherited,
-        )  # fmt: skip
+            ["env", *forgotten, "git", *arguments], istream=subprocess.PIPE, as_process=True, env=environment
+        )
         child: subprocess.Popen[bytes] | None
         child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
         assert child is not None
         return child
+
+    def _environment(self, settings: Mapping[str, str]) -> dict[str, str]:
+        return {**_SET, **self._named, **_configuration(settings)}
 
 
 def require_git() -> None:

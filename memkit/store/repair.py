@@ -6,7 +6,6 @@ A shard is rewritten whole (beside, synced, renamed) while the store's lock is h
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.loop.journal_file import JournalError, read_entries
 from memkit.runtime.memory.index.chains import TamperedLine
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import DanglingEvents, Examined, ShardPiece, examined, pieces, says_the_same
@@ -30,13 +28,12 @@ from memkit.runtime.memory.log.links import claimed_link
 from memkit.runtime.memory.log.log import Log
 from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
 from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import JSON, decode_line, is_sealed
-from memkit.runtime.memory.tiers.sessions import is_session
+from memkit.runtime.memory.record.lines import JSON, decode_line
 from memkit.store.chain_history import line_as_written
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
-from memkit.store.sessions import CHECKPOINTS, FOLDERS
+from memkit.store.sessions import damaged_sessions
 
 REPAIRED = frozenset(
     {
@@ -373,31 +370,6 @@ def _problem(code: str, root: Path, path: Path, message: str) -> tuple[ShardProb
     return ShardProblem(code, path.relative_to(root).as_posix(), 0, message), path
 
 
-_PROMPT = "What the prompt of a session held cannot be read. Its turns are kept elsewhere, and it goes on from those."
-_STEPS = (
-    "The steps of a session's last turn cannot be read, so that nobody can talk in it. Its turns are kept elsewhere."
-)
-
-
-def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
-    """Yield the files of sessions in the store at ``root`` that cannot be read."""
-    state = state_folder(root)
-    for folder in FOLDERS:
-        for path in sorted((state / folder).glob("*.json")):
-            if not _is_session(path):
-                yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
-    for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
-        try:
-            entries = read_entries(path)
-            is_over = bool(entries) and entries[-1]["op"] == "closed"
-            if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
-                from memkit.runtime.loop.journal import open_turn  # the whole loop, and few stores have an open turn
-
-                open_turn(entries)
-        except (JournalError, ValueError):
-            yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
-
-
 def set_damaged_aside(root: Path) -> list[ShardProblem]:
     """Move the files that cannot be read to where a person may look at them, and return what was wrong with them."""
     problems = list(damaged_sessions(root))
@@ -410,15 +382,6 @@ def set_damaged_aside(root: Path) -> list[ShardProblem]:
             (state_folder(root) / "torn").mkdir(parents=True, exist_ok=True)
             path.rename(state_folder(root) / "torn" / path.name)
     return problems
-
-
-def _is_session(path: Path) -> bool:
-    try:
-        data = json.loads(whole_file(path))
-    except (OSError, ValueError, RecursionError):
-        return False
-    is_owned = isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
-    return is_owned and (is_sealed(data) or is_session(data))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ not know is an error and not a silent pass.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -74,6 +73,8 @@ def suggestion(word: str, known: list[str]) -> str:
 
 
 def _nearest(word: str, known: list[str]) -> str:
+    import difflib
+
     return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
+from memkit.runtime.memory.interface import ShardProblem
+from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.files import open_regular, whole_file
-from memkit.runtime.memory.record.lines import Sealer, shown, to_text
+from memkit.runtime.memory.record.lines import Sealer, is_sealed, shown, to_text
 from memkit.runtime.memory.tiers.recall import RecallMemory
-from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, session_digest
+from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, is_session, session_digest
 from memkit.runtime.memory.words.text import first_sentence
 
 FOLDERS = ("sessions", "context")
@@ -230,3 +232,40 @@ class Checkpoints:
                 file.flush()
                 os.fsync(file.fileno())
         return len(missing)
+
+
+_PROMPT = "What the prompt of a session held cannot be read. Its turns are kept elsewhere, and it goes on from those."
+_STEPS = (
+    "The steps of a session's last turn cannot be read, so that nobody can talk in it. Its turns are kept elsewhere."
+)
+
+
+def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
+    """Yield the files of sessions in the store at ``root`` that cannot be read."""
+    state = state_folder(root)
+    for folder in FOLDERS:
+        for path in sorted((state / folder).glob("*.json")):
+            if not _is_session(path):
+                yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
+    steps = sorted((state / CHECKPOINTS).glob("*.jsonl"))
+    if steps:
+        from memkit.runtime.loop.journal_file import JournalError, read_entries
+    for path in steps:
+        try:
+            entries = read_entries(path)
+            is_over = bool(entries) and entries[-1]["op"] == "closed"
+            if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
+                from memkit.runtime.loop.journal import open_turn  # the whole loop, and few stores have an open turn
+
+                open_turn(entries)
+        except (JournalError, ValueError):
+            yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
+
+
+def _is_session(path: Path) -> bool:
+    try:
+        data = json.loads(whole_file(path))
+    except (OSError, ValueError, RecursionError):
+        return False
+    is_owned = isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("user_id", "session_id"))
+    return is_owned and (is_sealed(data) or is_session(data))

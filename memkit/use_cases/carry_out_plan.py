@@ -15,7 +15,8 @@ from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.htn.core import Action, Domain, Executor, HtnError, HTNPlanner, Problem, Reason, Result
 from memkit.runtime.htn.execution.course import Belief
 from memkit.runtime.htn.execution.executor import foresee
-from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data, state_texts
+from memkit.runtime.htn.execution.interface import MANUAL, Settle, Tell, changes_data
+from memkit.runtime.htn.language.data import state_texts
 from memkit.runtime.loop.bound import Allowed, findings_data
 from memkit.runtime.loop.core import AgentConfig, Host, Tools
 from memkit.runtime.loop.interface import Approval, ToolOutcome
@@ -124,7 +125,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
     execution = {
         **_nothing("dry-run", REFUSED if reasons else FORESEEN, reasons),
         "steps": steps,
-        "state": state_texts(tuple(world.facts), world.numbers),
+        "state": sorted(state_texts(tuple(world.facts), world.numbers)),
     }
     return CarriedOut(result, execution, not reasons)
 

@@ -21,7 +21,7 @@ from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import git_version
 from memkit.store.layout import find_store
-from memkit.store.repair import damaged_sessions
+from memkit.store.sessions import damaged_sessions
 from memkit.terminal import counted
 from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.llm.providers import (
+    REFERENCE,
     SERVERS,
     WITHOUT_MODELS,
     ModelAddress,
@@ -142,6 +142,8 @@ def wanted(
 
 def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) -> ModelCheck:
     """Ask the chosen model one question, with a tool on offer; without ``call`` see only whether it could be asked."""
+    if choice.provider == "reference" and choice.model is None:
+        return ModelCheck(choice, None, None, REFERENCE)  # nobody to ask, and it takes more to load than all that is
     model: Model | None = None
     try:
         model = _opened(workspace, choice)
@@ -259,6 +261,8 @@ def _explained(model: Model | None, error: MemkitError) -> MemkitError:
 
 
 def _unknown(name: str, where: str, served: list[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, served, n=1, cutoff=0.4)
     listed = ", ".join(one_line(one, 60) for one in served[:SHOWN]) + (" and more" if len(served) > SHOWN else "")
     hint = f"Did you mean {one_line(near[0], 60)!r}?" if near else f"There are {listed}."

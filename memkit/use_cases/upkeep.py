@@ -30,7 +30,8 @@ from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.migrations import UNSTATED, steps_beside, steps_from
-from memkit.store.repair import PutBack, damaged_sessions, find_problems, put_back, repair, set_damaged_aside
+from memkit.store.repair import PutBack, find_problems, put_back, repair, set_damaged_aside
+from memkit.store.sessions import damaged_sessions
 from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_edit import Clash, merge_yaml
 from memkit.terminal import counted

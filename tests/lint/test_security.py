@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,16 @@ from hypothesis import strategies as st
 from skill_sets import Written, hostile_skills, orders, ordinary_skills, reports
 
 from memkit.lint.families.exfiltration import SENDS, SENDS_WITH
-from memkit.lint.families.hostile import _KEYWORDS, _ORDERS, _possible_orders, skill_dangers
-from memkit.lint.families.readings import is_order
+from memkit.lint.families.hostile import (
+    _BETWEEN_SIGNS,
+    _FOR_A_LETTER,
+    _KEYWORDS,
+    _ORDERS,
+    _SPELLED,
+    _possible_orders,
+    skill_dangers,
+)
+from memkit.lint.families.readings import _BLANKS, _WALL, is_order
 from memkit.lint.rules import RULES
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lint import lint_store
@@ -233,6 +242,20 @@ def test_one_pass_finds_the_orders_that_each_text_may_hold(readings: list[str]) 
     for reading, possible in zip(readings, _possible_orders(readings), strict=True):
         may = {(code, order) for code, (_, known) in _ORDERS.items() for order in known if order.may_match(reading)}
         assert may <= set(possible)
+
+
+@given(st.text(" .-_*ab1@"))
+def test_what_is_spelled_by_letters_or_with_digits_is_found_as_by_one_expression(text: str) -> None:
+    """The two expressions that are soon tried keep nothing from the one that is not."""
+    found = bool(_BETWEEN_SIGNS.search(text) and _SPELLED.search(text)) or bool(_FOR_A_LETTER.search(text))
+
+    assert found == bool(re.search(r"(?:\b\w[ .\-_*]){6,}|[a-zA-Z][013457@$][a-zA-Z]", text))
+
+
+@given(st.from_regex(_WALL))
+def test_every_wall_has_two_blanks_or_many_lines(text: str) -> None:
+    """A text with neither is not searched for walls."""
+    assert all(_BLANKS.search(wall[0]) or wall[0].count("\n") >= 25 for wall in _WALL.finditer(text))
 
 
 @given(st.from_regex(SENDS))

@@ -37,6 +37,8 @@ SENDS_WITH = (
     "urlopen", "method", "sendbeacon", "gist", "acl", "subdomain",
 )  # fmt: skip
 """One of these stands in whatever ``SENDS`` finds; most texts have none, and need not be searched."""
+_NC = re.compile(r"\bnc(?:at)?\s")
+"""``since`` and ``once`` hold the shortest of them."""
 
 _SENDING = re.compile(
     r"\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync"
@@ -92,7 +94,8 @@ def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]
 
 def _ways_out(reading: str) -> Iterator[tuple[int, int]]:
     """Yield where something is sent to an address, as a command or in words."""
-    if any(map(reading.__contains__, SENDS_WITH)):
+    words = [word for word in SENDS_WITH if word in reading]
+    if words and (words != ["nc"] or _NC.search(reading)):
         yield from (match.span() for match in SENDS.finditer(reading))
     for verb in _SENDING.finditer(reading):
         line = reading.find("\n", verb.end())

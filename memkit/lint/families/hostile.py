@@ -57,6 +57,10 @@ _UNPACKED_IS_HOSTILE = re.compile(
 _WILD_TOOL = re.compile(r"(?i)(?:\*|\.\*|all|any|\w+\((?:\*|:\*|\*:\*|\*\*)\)|mcp__\*|\*\.\*)")
 _SPACED = re.compile(r"(?<!\S)(?:\w ){2,}\w(?:$|[ ]{2,}|(?=[.,;:!?]))")
 """A word with a blank after every letter, and more than one after the word."""
+_SPELLED = re.compile(r"(?:\b\w[ .\-_*]){6,}")
+_BETWEEN_SIGNS = re.compile(r"[ .\-_*]\w[ .\-_*]\w[ .\-_*]")
+"""What stands in every such word, and is soon looked for."""
+_FOR_A_LETTER = re.compile(r"[013457@$](?<=[a-zA-Z].)(?=[a-zA-Z])")
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,8 @@ def _packed(text: Text) -> Iterator[tuple[str, str, int, int]]:
 def _disguised(text: Text) -> Iterator[tuple[str, str, int, int]]:
     """Yield orders whose letters are spaced or replaced by digits, which no pattern on the plain text sees."""
     plain = _SPACED.sub(lambda match: match[0].replace(" ", "") + " ", text.value)
-    if plain == text.value and not re.search(r"(?:\b\w[ .\-_*]){6,}|[a-zA-Z][013457@$][a-zA-Z]", plain):
+    is_spelled = _BETWEEN_SIGNS.search(plain) and _SPELLED.search(plain)
+    if plain == text.value and not is_spelled and not _FOR_A_LETTER.search(plain):
         return
     for found in suspicions(plain):
         if found.code == "directive" and found.kind in ("override", "role") and found.matched not in text.reading:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memkit.errors import UsageError
-from memkit.llm.providers import ModelAddress, Patience
+from memkit.llm.providers import REFERENCE, ModelAddress, Patience
 from memkit.llm.rules import acting
 from memkit.llm.rules.acting import read_action, read_gap, read_skill_request, read_task
 from memkit.llm.rules.answering import (
@@ -38,7 +38,7 @@ LONGEST = 20_000
 class ReferenceModel:
     """Answers by rule, through tool calls, the same way every time."""
 
-    introduction = "The reference model (rules, no language model)"
+    introduction = REFERENCE
 
     @classmethod
     def open(

@@ -71,21 +71,22 @@ def _reader() -> Callable[[JSON], ShellView | None]:
 def shell_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``shell`` condition."""
     pattern = _read_pattern(data, path)
-    on_command = cache(lambda: _compile(pattern))  # most of those in a set of policies never meet a command
+    judge: Callable[[Command], Ternary] | None = None  # most of those in a set of policies never meet a command
     says = _describe(pattern)
     redirected = ">" in pattern.program
     lowered = [name.lower() for name in pattern.program]
     named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
 
     def test(value: JSON) -> Ternary:
+        nonlocal judge
         view = _reader()(value)
         if view is None:
             return Ternary(None, "it is not text, so it cannot be read as shell")
         if named and view.names is not None and named.isdisjoint(view.names):  # most patterns end here
             return NO
         commands = (*view.commands, *view.redirections) if redirected else view.commands
-        judge = on_command()
-        found = first_of(judge(command) for command in commands)
+        ask = judge = judge or _compile(pattern)
+        found = first_of(ask(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
     return Predicate(test, says, path, whole=True, tells_needs=lambda: of_texts(PROGRAM, named))

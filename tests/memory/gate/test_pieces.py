@@ -152,6 +152,21 @@ class TestModel:
         assert shown == "[3] user: Hi\n[3] assistant: Hello!\n[4] user: Bye"
         assert '"pieces"' in ASK
 
+    @pytest.mark.parametrize(
+        ("said", "told", "borne"),
+        [
+            ("I don't eat pork.", "User eats pork", False),
+            ("I eat pork.", "User never eats pork", False),
+            ("My wife doesn't drive", "User's wife does not drive", True),
+            ("I don't drink coffee but I love tea", "User loves tea", True),
+            ("I get migraines when I don't sleep", "User gets migraines", True),
+            ("Use tabs, not spaces", "Use tabs", True),
+        ],
+    )
+    def test_a_denial_is_not_turned_round(self, said: str, told: str, borne: bool) -> None:
+        """A model may not deny in the user's words what they said, nor say what they denied."""
+        assert is_borne_out(told, said) is borne
+
     def test_nothing_of_another_pair_is_borne_out_and_most_of_its_own_is(self) -> None:
         """Of faithful notes in many languages four fifths pass; swapped with others' words not one in fifty does."""
         own = sum(is_borne_out(told, said) for said, told in FAITHFUL)

@@ -76,6 +76,14 @@ def test_two_annas_are_kept_apart(archive: ArchivalStore) -> None:
     assert told(archive.relation_graph("ada", around="Rapid Linz")) == {("Anna", "plays for", "Rapid Linz")}
 
 
+def test_a_bare_name_of_two_stands_nowhere_beside_them(archive: ArchivalStore) -> None:
+    """Whoever looks around "Anna" sees both; of a third Anna nothing is told."""
+    tell(archive, "My sister Anna works for Siemens", "My colleague Anna lives in Ghent")
+
+    around = archive.relation_graph("ada", around="Anna")
+    assert [one.name for one in around.nodes if "Anna" in one.name] == ["Anna (ada's sister)", "Anna (ada's colleague)"]
+
+
 def test_of_two_sisters_nobody_is_my_sister(archive: ArchivalStore) -> None:
     """A tie to either would be a guess, and a search still looks at both."""
     tell(archive, "My sister Anna works for Siemens", "My sister Ines works for Galp", "My sister lives in Rome")

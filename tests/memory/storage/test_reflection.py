@@ -60,6 +60,20 @@ def test_a_profile_is_drawn_from_records_and_from_the_topics_below_it() -> None:
         assert archive.stale_parents(profile) == [topic.id]
 
 
+def test_a_conclusion_rests_on_what_told_it_that_two_names_are_of_one_firm() -> None:
+    """Acme has become Globex, and is Initech by another name: without either, other things are said of other firms."""
+    with ArchivalStore() as archive:
+        told(archive, "Bob works for Acme", "Globex is based in Ghent", "Acme makes fuel", "Bob lives in Porto")
+        naming = told(archive, "Acme was renamed to Globex in 2023", "Globex is also called Initech")
+        topic = record(archive, drawn(reflected(archive), "topic").id)
+
+        assert topic.text == "Initech: Bob works for Initech; is based in Ghent; makes fuel."
+        assert set(naming) < set(topic.parents)
+        archive.mark("reject", naming[0], ADA)
+        assert archive.stale_parents(topic) == [naming[0]]
+        assert topic.id not in [hit.id for hit in archive.search("Initech", user_id="ada").hits]
+
+
 def test_a_session_is_told_by_what_it_was_about() -> None:
     """Three records of one session say so; two say nothing together."""
     with ArchivalStore() as archive:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..errors import HtnError, ProblemError
 from ..interface import Reason, Result, Step
 from ..language.conditions import Literal
-from ..language.data import parse_value, value_text
+from ..language.data import parse_value, state_texts
 from ..language.domain import Domain, Problem
 from ..language.forms import parse_conditions
 from ..language.operators import Operator
@@ -215,7 +215,7 @@ class Execution:
             "steps": [record.to_data() for record in self.steps],
             "completed": sum(record.status == DONE for record in self.steps),
             "replans": self.replans,
-            "state": state_texts(self.state, self.numbers),
+            "state": sorted(state_texts(self.state, self.numbers)),
             "reasons": [reason.to_data() for reason in self.reasons],
         }
 
@@ -229,11 +229,6 @@ def changes_data(
         "remove": [term_text(fact) for fact in removed],
         "numbers": {term_text(fluent): value for fluent, value in numbers.items()},
     }
-
-
-def state_texts(facts: tuple[Term, ...], numbers: Mapping[Term, int | float]) -> list[str]:
-    """Return a state as the lines of a state file."""
-    return sorted([*map(term_text, facts), *(value_text(*each) for each in numbers.items())])
 
 
 @dataclass(frozen=True)

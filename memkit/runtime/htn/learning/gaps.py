@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from ..interface import Node, Step
 from ..language.conditions import Condition
+from ..language.data import state_texts
 from ..language.domain import DONE, Domain, declared_effects, is_goal
 from ..language.methods import Method, Task
 from ..language.operators import Change, Effect, Operator
@@ -94,10 +95,7 @@ class GapQuestion:
             "tasks": _tasks_data(self.domain, self.learned),
             "types": dict(self.domain.types),
             "objects": _objects_data(self.objects, self.task, facts),
-            "state": [
-                *map(term_text, facts),
-                *(f"= ({term_text(fluent)}) {self.numbers[fluent]}" for fluent in fluents),
-            ],
+            "state": state_texts(facts, {fluent: self.numbers[fluent] for fluent in fluents}),
             **({"facts_left_out": more_facts + more_fluents} if more_facts + more_fluents else {}),
         }
 
@@ -194,7 +192,7 @@ class Gap:
     @staticmethod
     def of(task: Term, facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Gap:
         """Return the gap of a task in a state."""
-        lines = sorted([*map(term_text, facts), *(f"= ({term_text(each)}) {value}" for each, value in numbers.items())])
+        lines = sorted(state_texts(tuple(facts), numbers))
         return Gap(term_text(task), hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from ..record.record import Record
 from ..words.dates import MONTHS, WEEKDAYS
 from ..words.text import regex, stem
-from ..words.wording import EMPTY_WORDS, KEPT, is_negation, is_number, plain, words
+from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, plain, words
 from .vocabulary import NATIONS, TRADES
 
 LONGEST_STATEMENT = 1000
@@ -485,11 +485,6 @@ def stated_value(text: str) -> str:
     match = next(filter(None, (pattern.match(read) for pattern in patterns)), None)
     found = re.search(rf"(?i){re.escape(match['value'])}(?=[\s.!]*$)", text) if match else None
     return found.group() if found else ""
-
-
-def is_negated(text: str) -> bool:
-    """Return whether ``text`` is a negative statement."""
-    return sum(map(is_negation, words(text))) % 2 == 1
 
 
 def _subject(text: str) -> str:

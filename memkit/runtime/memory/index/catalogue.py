@@ -24,6 +24,7 @@ from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
 from .stand_ins import SCHEMA as STAND_INS
 
 BUSY_SECONDS = 30.0
+OPEN_AT_ONCE = 100
 CACHE_KIB = 16 * 1024
 """What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
@@ -233,6 +234,7 @@ class Catalogue:
         """What the last refresh read of shards, from which byte on: a corpus that is filled next reads the same."""
         self._just_said: dict[tuple[str, int], Mapping[str, JSON]] = {}
         """What lines of those say, by shard and place, of the newest ones."""
+        self._was_current: tuple[Any, ...] = ()
         self._adding: Counter[str] = Counter()
         """Lines of the change under way by shard."""
         if self._format() != FORMAT:
@@ -410,9 +412,15 @@ class Catalogue:
         yield from self._sql.execute(query) if not folders else ()
 
     def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:
-        # Every search asks this of every shard, so rows are compared as they come.
-        rows = self._shards("path, size, mtime_ns, inode", folders or ())
-        return {row[0]: row[1:] for row in rows} == present
+        # Every search asks this of every shard. What was current is so while nobody has written, here or elsewhere.
+        ((version,),) = self._sql.execute("PRAGMA data_version")
+        asked = (version, self._sql.total_changes, folders, present)
+        if asked != self._was_current:
+            rows = self._shards("path, size, mtime_ns, inode", folders or ())
+            if {row[0]: row[1:] for row in rows} != present:
+                return False
+            self._was_current = asked
+        return True
 
     def _take_in(
         self,
@@ -556,6 +564,7 @@ class AccessCounts:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._open: dict[str, Database] = {}
+        """By user, the one asked for last at the end."""
 
     def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
         """Return how often this user recalled each of ``ids``, without those never recalled; nothing if unreadable."""
@@ -651,13 +660,17 @@ class AccessCounts:
         return path is not None and path.exists()
 
     def _database(self, user_id: str) -> Database:
-        database = self._open.get(user_id)
-        if database is None or not database.is_current():
-            if self._folder is not None:
-                self.close()
+        database = self._open.pop(user_id, None)
+        if database is not None and not database.is_current():
+            database.close()
+            database = None
+        if database is None:
+            if self._folder is not None and len(self._open) == OPEN_AT_ONCE:
+                self._open.pop(next(iter(self._open))).close()
             # Searching does not sync: a count that a power cut takes back is no loss.
-            database = self._open[user_id] = Database(self._path(user_id), synchronous="OFF")
+            database = Database(self._path(user_id), synchronous="OFF")
             database.sql.execute(USES_SCHEMA)
+        self._open[user_id] = database
         return database
 
     def _path(self, user_id: str) -> Path | None:

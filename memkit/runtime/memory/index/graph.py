@@ -213,7 +213,8 @@ class MemoryGraph:
             ties.update(dict.fromkeys(found))
             frontier = {end for tie in found if not tie.tainted for end in (tie.source, tie.target)} - seen
             seen |= frontier
-        return self._drawn(ties, ids)
+        ends = {end for tie in ties for end in (tie.source, tie.target)}
+        return self._drawn(ties, [id for id in ids if id in ends] or ids)  # of two Annas the bare name is nobody
 
     def path(self, start: Collection[str], goal: Collection[str]) -> RelationGraph:
         """Return the shortest way between two things, from both sides at once; nothing where there is none."""

@@ -17,7 +17,7 @@ from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import CONSOLIDATED, SHARED, Record, file_stem, replaced_by, unplaced, user_corpus
 from ..words.text import fingerprint, query_terms
-from .catalogue import Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
+from .catalogue import OPEN_AT_ONCE, Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
 from .words import one_spelling, sharing
 
@@ -91,7 +91,6 @@ def may_wait(record: Record) -> bool:
     return is_plain and record.scope != SHARED and not replaced_by(record) and CONSOLIDATED not in record.extra
 
 
-OPEN_AT_ONCE = 100
 READ_AT_ONCE = 5000
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]

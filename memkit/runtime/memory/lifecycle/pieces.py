@@ -30,7 +30,7 @@ from ..record.record import Origin, Record, field_problems
 from ..words.dates import NUMBERS
 from ..words.relations import is_told
 from ..words.text import regex, stem
-from ..words.wording import content_words, is_negation, is_number, plain, words
+from ..words.wording import content_words, is_negated, is_negation, is_number, plain, words
 
 LONGEST = 300
 """Characters of one piece."""
@@ -217,7 +217,11 @@ def is_borne_out(text: str, said: str, reply: str = "", *, share: float = SHARED
     True
     >>> is_borne_out("User lives in Paris", "I'm a nurse in Porto"), is_borne_out("User likes tea", "I live in Porto")
     (False, False)
+    >>> is_borne_out("User eats pork", "I don't eat pork"), is_borne_out("User likes tea", "No coffee, I like tea")
+    (False, True)
     """
+    if _turns_round(text, said):
+        return False
     context = f"{said}\n{reply}"
     numbers = {_digits(word) for word in words(context)}
     if not all(_digits(word) in numbers for word in words(text) if is_number(word)):
@@ -228,6 +232,17 @@ def is_borne_out(text: str, said: str, reply: str = "", *, share: float = SHARED
     telling = _telling(text)
     held = sum(_is_among(word, other) for word in telling)
     return held >= share * len(telling) and any(_is_among(word, own) for word in telling)
+
+
+def _turns_round(text: str, said: str) -> bool:
+    """Return whether ``text`` denies in the same words what was said, or says what was denied."""
+    telling = {word for word in _telling(text) if not is_negation(word)}
+    held = [part for part in PART.split(said) if telling and telling <= _telling(part)]
+    return bool(held) and all(is_negated(part) != is_negated(text) for part in held)
+
+
+PART = regex(r"[.!?,;:\n]|\b(?:but|and|or|so|because|since|as|when|while|if|unless|though|although|which|who|where)\b")
+"""Where another part of what is said begins, which its denials do not reach."""
 
 
 NOUNS_IN_CAPITALS = frozenset({"der", "die", "das", "und", "ist", "ein", "eine", "nutzer", "nutzerin", "hat", "mit"})

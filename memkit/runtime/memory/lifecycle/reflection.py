@@ -9,6 +9,7 @@ Only clean live records of the user alone are drawn from. Nothing here writes: a
 the gate, in the name of a program and with the least trust of the parents.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from ..index.graph import RelationGraph, Tie
 from ..record.lines import JSON
 from ..record.record import Draft, Record, is_valid
+from ..words.relations import ALIAS, kept_relations
 from ..words.text import first_sentence
 
 LEVELS = ("session", "topic", "profile")
@@ -94,7 +96,9 @@ def reflection(
     own = [one for one in records if one.user_id == user_id and not one.taint and one.scope == "user"]
     standing = {(str(one.extra[LEVEL]), str(one.extra.get(OF))): one for one in own if is_conclusion(one)}
     told = [one for one in own if not is_conclusion(one) and is_valid(one, now)]
-    found = [*_sessions(told, graph), *_topics(told, graph, user_id, now), *_profiles(told, graph, user_id, now)]
+    drawn = [*_sessions(told, graph), *_topics(told, graph, user_id, now), *_profiles(told, graph, user_id, now)]
+    naming = _naming(told)
+    found = [_with_names(one, naming) for one in drawn]
     made = {(one.level, one.of) for one in found}
     fresh = []
     for one in found:
@@ -124,6 +128,28 @@ def _conclusion(
         extra=extra,
     )
     return Conclusion(level, of, draft, tuple(record.id for record in kept), tuple(below))
+
+
+def _naming(records: Iterable[Record]) -> list[tuple[frozenset[str], tuple[str, ...]]]:
+    """Return of each thing that has several names all of them, and the records that say so."""
+    found: list[tuple[frozenset[str], tuple[str, ...]]] = []
+    for record in records:
+        for told in kept_relations(record.relation):
+            if told.get("predicate") == ALIAS.label:
+                names = frozenset((str(told.get("subject")), str(told.get("object"))))
+                same = [one for one in found if not one[0].isdisjoint(names)]
+                ids = [id for one in same for id in one[1]]
+                found = [one for one in found if one[0].isdisjoint(names)]
+                found.append((names.union(*(one[0] for one in same)), (*ids, record.id)))
+    return found
+
+
+def _with_names(one: Conclusion, naming: Sequence[tuple[frozenset[str], tuple[str, ...]]]) -> Conclusion:
+    """Return a conclusion that rests as well on what told it that two names are of one thing."""
+    text = one.draft.text
+    told = (ids for names, ids in naming if any(re.search(rf"\b{re.escape(name)}\b", text) for name in names))
+    ids = [id for some in told for id in some[-MOST_TOLD:]]
+    return one._replace(parents=tuple(sorted({*one.parents, *ids})))
 
 
 def _sessions(records: Sequence[Record], graph: RelationGraph) -> Iterator[Conclusion]:

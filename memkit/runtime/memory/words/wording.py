@@ -105,6 +105,11 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS
 
 
+def is_negated(text: str) -> bool:
+    """Return whether ``text`` is a negative statement."""
+    return sum(map(is_negation, words(text))) % 2 == 1
+
+
 def is_number(word: str) -> bool:
     """Return whether ``word`` is a number in digits or letters."""
     return any(char.isnumeric() for char in word) or word in NUMBER_WORDS
