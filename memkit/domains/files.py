@@ -56,11 +56,6 @@ def document_domain(document: Document, stem: str | None = None) -> Domain:
         raise
 
 
-def load_domains(root: Path) -> dict[str, Domain]:
-    """Return every domain of the store at ``root`` by name, or raise for the first file that is wrong."""
-    return {path.stem: load_domain(path, name=f"{FOLDER}/{path.name}", stem=path.stem) for path in domain_files(root)}
-
-
 Learned = Callable[[str, "Domain"], Sequence["Method"]]
 """Returns the learned methods of a domain, by its name, that held up."""
 

@@ -157,6 +157,8 @@ def test_vectors_of_sealed_text_stay_on_the_machine_that_has_the_key(
     monkeypatch.setenv("MEMKIT_PERSON", "1")
     monkeypatch.setenv("MEMKIT_BACKENDS_ARCHIVE", url)
     monkeypatch.setattr(Workspace, "embedder", Counting())
+    (store / "tiny").mkdir()
+    (store / "tiny" / "model.safetensors").touch()  # what lies there is never read
     for words in (["config", "set", "privacy.seal", "user"], ["config", "set", "retrieval.vectors", "tiny"]):
         assert run([*words, "--store", str(store)]) == 0
     assert run(["memory", "add", "The automobile is red", "--user", "ann", "--store", str(store)]) == 0

@@ -11,7 +11,7 @@ import pytest
 
 from memkit.agent import Setting
 from memkit.cli.main import run
-from memkit.domains.files import load_domains
+from memkit.domains.files import domain_files, load_domain
 from memkit.runtime.htn.core import Problem
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.use_cases.carry_out_plan import plan_runs
@@ -82,7 +82,7 @@ def test_goals_whose_date_has_come_are_told(beat: Any, workspace: Workspace) -> 
 
 def test_a_plan_that_was_cut_off_is_told_and_not_carried_out(beat: Any, workspace: Workspace) -> None:
     """The reply says how to go on with it; the run itself stays as it is."""
-    domain = next(iter(load_domains(workspace.root).values()))
+    domain = load_domain(domain_files(workspace.root)[0])
     problem = Problem(tasks=(("release", "shop"),), objects={"shop": "service"})
     cut_off = plan_runs(None, workspace).begin(domain, [], problem, now=workspace.clock(), user="ada")
     before = {path: path.read_bytes() for path in cut_off.folder.rglob("*") if path.is_file()}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memkit.domains.files import domain_findings, find_domain, load_domain, load_domains, load_problem
+from memkit.domains.files import domain_files, domain_findings, find_domain, load_domain, load_problem
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
 from memkit.runtime.htn.core import Domain, DomainError, HTNPlanner, Problem, ProblemError, verify
@@ -148,11 +148,11 @@ def test_the_domains_of_a_store_carry_the_names_of_their_files(tmp_path: Path) -
     (tmp_path / "domains").mkdir()
     (tmp_path / "domains" / "errands.yaml").write_text("name: errands\noperators: [{name: rest}]\n")
 
-    assert list(load_domains(tmp_path)) == ["errands"]
+    assert [path.stem for path in domain_files(tmp_path)] == ["errands"]
     assert find_domain("errands", tmp_path).operators[0].name == "rest"
     (tmp_path / "domains" / "other.yaml").write_text("name: errands\n")
     with pytest.raises(UsageError, match=r"domains/other\.yaml:1:7: The domain is named 'errands'"):
-        load_domains(tmp_path)
+        find_domain("other", tmp_path)
 
 
 def test_an_unknown_domain_is_not_found_with_the_nearest_name() -> None:
