@@ -14,12 +14,15 @@ FOUND = {
     "natural_turns.txt": 0.9,
     "natural_turns_later.txt": 0.75,
     "natural_turns_many.txt": 0.8,
-    "natural_turns_unseen.txt": 0.52,
-    "natural_turns_strangers.txt": 0.5,
+    "natural_turns_unseen.txt": 0.58,
+    "natural_turns_strangers.txt": 0.54,
     "natural_turns_last.txt": 0.63,
     "natural_turns_fresh.txt": 0.25,
 }
-"""The share of facts that the rules find at least; no rule was made or changed for the fresh turns."""
+"""The share of facts that the rules find at least.
+
+The later and the unseen turns were not used to write them; no rule was made or changed for the fresh ones.
+"""
 
 
 def lines(path: Path) -> list[str]:
@@ -45,6 +48,12 @@ def test_of_natural_turns_most_facts_are_found_and_none_is_wrong(name: str) -> N
 def test_a_figure_of_speech_is_no_fact(said: str) -> None:
     """A clause with one word that may mean something else is not read, and neither is what a pet is said to do."""
     assert by_rules([SaidTurn(1, said)]).pieces == ()
+
+
+@pytest.mark.parametrize("said", lines(Path(__file__).with_name("plain.txt")))
+def test_a_plain_sentence_of_a_stranger_is_read(said: str) -> None:
+    """Whether or not a set of turns has its words: the grammar is of clauses, and its words are of a kind."""
+    assert [piece.text for piece in by_rules([SaidTurn(1, said)]).pieces] == [said]
 
 
 def test_what_somebody_does_not_do_is_kept_where_that_says_something() -> None:

@@ -39,6 +39,25 @@ CLASH = [
     ("Alice can swim", "Alice can't swim"),
     ("Alice is vegetarian", "Alice is not vegetarian"),
     ("Alice prefers espresso over latte", "Alice prefers latte over espresso"),
+    ("The cat is male", "The cat is female"),
+    ("The app is free", "The app is paid"),
+    ("The job is permanent", "The job is temporary"),
+    ("The office is upstairs", "The office is downstairs"),
+    ("The tank is full", "The tank is empty"),
+    ("The alarm is enabled", "The alarm is disabled"),
+    ("The ticket is valid", "The ticket is invalid"),
+    ("The disk is encrypted", "The disk is unencrypted"),
+    ("The report is finished", "The report is unfinished"),
+    ("The list is complete", "The list is incomplete"),
+    ("The room is available", "The room is unavailable"),
+    ("Alice is married", "Alice is unmarried"),
+    ("The bridge was built by Eiffel", "The bridge was built by Roebling"),
+    ("The picture was painted by Monet", "The picture was painted by Manet"),
+    ("The firm is based in Ghent", "The firm is based in Austin"),
+    ("The walls are red", "The walls are blue"),
+    ("Alice takes her coffee black", "Alice takes her coffee with milk"),
+    ("Alice has no car", "Alice drives her car to work"),
+    ("Alice is German", "Alice is French"),
 ]
 
 PEACE = [
@@ -61,6 +80,9 @@ PEACE = [
     ("Alice does not live in Berlin", "Alice lives in Paris"),
     ("Alice prefers espresso over latte", "Alice prefers tea over cocoa"),
     ("tea", "not tea"),
+    ("Alice is Catalan", "Alice is Spanish"),
+    ("Alice is Basque", "Alice is Spanish"),
+    ("Alice is Filipino", "Alice is Filipina"),
 ]
 
 

@@ -161,6 +161,16 @@ class TestModel:
             ("I don't drink coffee but I love tea", "User loves tea", True),
             ("I get migraines when I don't sleep", "User gets migraines", True),
             ("Use tabs, not spaces", "Use tabs", True),
+            ("I quit smoking", "User does not smoke", True),
+            ("I quit smoking", "User quit smoking", True),
+            ("I quit smoking", "User smokes", False),
+            ("I stopped eating meat", "User does not eat meat", True),
+            ("I stopped eating meat", "User eats meat", False),
+            ("I gave up drinking alcohol", "User does not drink alcohol", True),
+            ("I haven't quit smoking", "User does not smoke", False),
+            ("I want to quit smoking", "User smokes", True),
+            ("I sold the car I own", "User does not own a car", True),
+            ("I sold the shop I founded in Graz", "User founded a shop in Graz", True),
         ],
     )
     def test_a_denial_is_not_turned_round(self, said: str, told: str, borne: bool) -> None:

@@ -84,6 +84,15 @@ def test_a_bare_name_of_two_stands_nowhere_beside_them(archive: ArchivalStore) -
     assert [one.name for one in around.nodes if "Anna" in one.name] == ["Anna (ada's sister)", "Anna (ada's colleague)"]
 
 
+def test_of_two_of_one_name_one_without_ties_at_a_date_stays(archive: ArchivalStore) -> None:
+    """She is somebody of whom nothing is told of that day; only the bare name is nobody."""
+    tell(archive, "My sister Anna works for Siemens since 2019", "My colleague Anna lived in Ghent from 2001 to 2005")
+
+    around = archive.relation_graph("ada", around="Anna", as_of="2003-01-01")
+    assert {"Anna (ada's sister)", "Anna (ada's colleague)"} <= {one.name for one in around.nodes}
+    assert "Anna" not in {one.name for one in around.nodes}
+
+
 def test_of_two_sisters_nobody_is_my_sister(archive: ArchivalStore) -> None:
     """A tie to either would be a guess, and a search still looks at both."""
     tell(archive, "My sister Anna works for Siemens", "My sister Ines works for Galp", "My sister lives in Rome")

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.lifecycle.reflection import Concluded, Reflected
+from memkit.runtime.memory.lifecycle.reflection import MOST_PARENTS, Concluded, Reflected, _names_one, _naming
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.record.record import Draft, Origin, Record
+from memkit.runtime.memory.words.relations import ALIAS
 
 ADA = Origin("person", "ada")
 SAID = ("My sister Anna works for Siemens", "Anna lives in Porto", "Anna plays for Rapid Linz", "I live in Ghent")
@@ -72,6 +73,32 @@ def test_a_conclusion_rests_on_what_told_it_that_two_names_are_of_one_firm() -> 
         archive.mark("reject", naming[0], ADA)
         assert archive.stale_parents(topic) == [naming[0]]
         assert topic.id not in [hit.id for hit in archive.search("Initech", user_id="ada").hits]
+
+
+def test_a_name_that_ends_in_a_sign_is_known_and_one_that_is_missing_is_none() -> None:
+    """What says that C++ is Cpp is a parent of what is told of it; a relation of one end says no other name."""
+    with ArchivalStore() as archive:
+        one, other = (record(archive, id) for id in told(archive, "Atlas uses C++", "Bob works on Atlas"))
+        alias = one._replace(relation={"subject": "C++", "predicate": ALIAS.label, "object": "Cpp"})
+        (naming,) = _naming([alias, other._replace(relation={"predicate": ALIAS.label, "object": "Atlas"})])
+
+    assert naming == (frozenset({"C++", "Cpp"}), (alias,))
+    assert _names_one("Atlas: uses C++; Bob works on Atlas.", {"C++"}) and not _names_one("Atlas uses C", {"C++"})
+    assert not _names_one("Atlas uses Cpp2", {"Cpp"})
+
+
+def test_a_conclusion_is_as_sure_as_what_tells_the_names_and_keeps_to_the_most_parents() -> None:
+    """A renaming that is little sure makes what rests on it no surer."""
+    with ArchivalStore() as archive:
+        told(archive, "Globex is based in Ghent", "Acme makes fuel", *(f"Bob{n} works for Acme" for n in range(60)))
+        archive.offer(Draft("Acme was renamed to Globex in 2023", confidence=0.75), ADA)
+        plan = archive.reflection("ada")
+        (topic,) = [one for one in plan.conclusions if one.draft.text.startswith("Globex")]
+        naming = record(archive, min(topic.parents, key=lambda id: record(archive, id).confidence))
+
+    assert naming.text == "Acme was renamed to Globex in 2023"
+    assert topic.draft.confidence == naming.confidence == 0.75
+    assert len(topic.parents) == MOST_PARENTS
 
 
 def test_a_session_is_told_by_what_it_was_about() -> None:

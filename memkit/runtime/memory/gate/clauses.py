@@ -17,6 +17,7 @@ from .vocabulary import (
     AGE,
     ALLERGEN,
     ANIMALS,
+    APPOINTMENT,
     AT_THE_TIME,
     BONE,
     CITY,
@@ -36,6 +37,7 @@ from .vocabulary import (
     FIELD,
     FITTED,
     FOOD,
+    FORCE,
     GOODS,
     GROUP,
     HOBBY,
@@ -79,6 +81,7 @@ from .vocabulary import (
     WHEN,
     WHICH,
     WORKPLACE,
+    any_of,
 )  # fmt: skip
 
 
@@ -143,6 +146,13 @@ SOON = (
 )
 """When something is going to be."""
 NUMBER_TH = "(?:first|second|third|fourth|fifth)"
+CHARGE = any_of(
+    """payroll sales marketing logistics procurement purchasing accounts accounting the_accounts IT HR safety security
+    training recruitment events catering the_kitchen the_bar the_archive the_library the_website the_newsletter quality
+    quality_control production maintenance customer_service customer_support research operations the_budget invoices
+    billing communications public_relations the_night_shift admissions exports imports the_warehouse the_garden
+    the_database the_servers the_infrastructure the_back_end the_front_end releases testing data_protection"""
+)
 THEN_SURE = THEN.rstrip("*") + "+"
 LONG_TIME = (
     rf"(?: (?:for (?:over |about |almost )?{NUMBER} years|until (?:{MONTH} )?(?:19|20)\d\d|from (?:19|20)\d\d "
@@ -164,18 +174,20 @@ BEING = (
     rf"a member of {SOCIETY}|the {OFFICE} of {SOCIETY}|learning (?:to {SKILL}|(?:the )?{MUSIC}|{LANGUAGE})|"
     rf"training for (?:an?|the) (?:{NAME} )?(?:half )?(?:marathon|triathlon)(?: in {MONTH})?|"
     rf"saving (?:up )?for an? (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE})|from {TOWN}|{NATION}|"
-    rf"studying {SUBJECT}(?: (?:in|at) (?:the )?{TOWN})?|"
+    rf"studying {SUBJECT}(?: (?:in|at) (?:the )?{TOWN})?|named after (?:my|our) {RELATIVE}|"
     rf"(?:doing|finishing|writing) (?:an?|my|his|her) (?:{DEGREE}|apprenticeship|internship)(?: (?:in|on) {SUBJECT})?"
     rf"(?: (?:at|with) {A_WORKPLACE})?|studying for (?:the|my|his|her) (?:{SUBJECT} |bar |final )?(?:exams?|finals)|"
     rf"trying to learn (?:to {SKILL}|(?:the )?{MUSIC}|{LANGUAGE})|"
     rf"(?:engaged|married) to an? (?:{NATION} )?{JOB}|together|sober|(?:both )?{JOB}s|"
-    rf"(?:in charge|(?:the )?(?:head|director)) of (?:{FIELD}|{GOODS})(?: (?:at|for|in) {A_WORKPLACE})?|"
+    rf"in the {FORCE}|in charge of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|(?:the )?(?:head|"
+    rf"director) of {CHARGE}(?: (?:at|for|in) {A_WORKPLACE})?|responsible for {CHARGE}|"
     rf"(?:expecting|having) (?:a baby|twins|a girl|a boy|our {NUMBER_TH} (?:child|baby))(?: {SOON})?|"
     rf"(?:moving|coming to live|going to live)(?: to {TOWN}| in {TOWN}| with (?:us|me|my {RELATIVES}?))+ {SOON}|"
     rf"(?:getting married|retiring|graduating|turning {AGE}|starting school|starting university)(?: {SOON})|"
-    rf"(?:half|part|originally) {NATION}|"
+    rf"an? (?:single |proud )?(?:father|mother|mum|mom|dad|parent|grandmother|grandfather) of {NUMBER}|"
+    rf"a family of {NUMBER}|(?:half|part|originally) {NATION}|originally from {TOWN}|"
     rf"(?:{NUMBER} years|a year) (?:older|younger) than (?:me|my {RELATIVE}|us)|based in {TOWN}|"
-    rf"working (?:{TRADE})|an only child|"
+    rf"working (?:{TRADE})|an only child|the (?:middle|only) child|interested in {among(SUBJECT + '|' + HOBBY)}|"
     rf"on the (?:board|committee|council) of (?:an?|the|my|our) [a-z]+(?: [a-z]+){{0,2}}|the only {JOB}(?: (?:in|on|"
     rf"at) "
     rf"(?:an?|the|our|my) [a-z]+(?: of [a-z]+)?)?|on (?:parental|maternity|paternity|sick) leave until {MONTH}|"
@@ -187,16 +199,18 @@ BEING = (
 SPEECH = rf"(?:(?:fluent|some|basic|a little|a bit of) )?{LANGUAGE}"
 MONEY = r"(?:\d[\d.,]* (?:euros?|pounds|dollars|francs|kroner|zloty|a month)|[€£$]\d[\d.,]*)"
 CUP = r"(?:black|white|strong|with honey|with (?:one|two) sugars|with (?:oat )?milk|without (?:sugar|milk))"
-WORN = r"(?:glasses|hearing aids|size \d\d(?:[.,]5)?(?: shoes)?)"
-FILED = r"(?:passwords|notes|photos|files)"
+WORN = r"(?:glasses|contact lenses|hearing aids|a hearing aid|a wig|orthopaedic shoes|size \d\d(?:[.,]5)?(?: shoes)?)"
+FILED = r"(?:passwords|notes|photos|files|backups|recipes|calendar|contacts|to-do list|invoices|books)"
 RIDDEN = "(?:bike|train|bus|car|tram|ferry|boat)"
 ABLE = rf"{SKILL}|read {LANGUAGE}|speak {LANGUAGE}"
 CALLED = rf"(?:,? (?:called |named )?{NAMES})?"
 
 MAKING = "(?:restoring|building|repairing|collecting|making|growing|breeding)"
 DOING: tuple[tuple[str, str, str], ...] = (
+    ("live", "lives", HOME),
     ("work", "works", rf"{TRADE}(?:, (?:mostly|mainly) from home)?|{NUMBER} days a week"),
     ("teach", "teaches", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?(?: to {RELATIVES})?(?: {IN_PLACE})?"),
+    ("study", "studies", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?"),
     (
         "play",
         "plays",
@@ -221,35 +235,49 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ),
     ("have", "has", rf"(?:an?|no) (?:{LOOK} )?(?:{VEHICLE}|{PRODUCT})"),
     ("have", "has", rf"been (?:{BEING}) ?{SINCE}|lived (?:{HOME}) ?{SINCE}"),
+    ("have", "has", rf"worked {AT_WORK} {SINCE}|had {ILLNESS} {SINCE}"),
     ("own", "owns", rf"(?:{PAIR}) (?:{LOOK} )?(?:{VEHICLE}|{ESTATE}|{DEVICE}|{ANIMALS})(?: {IN_PLACE}|{CALLED})"),
     ("run", "runs", rf"(?:an?|the|our) {WHICH}(?:{WORKPLACE}|{ESTATE}){CALLED}(?: {IN_PLACE})?(?: {TOGETHER})?"),
     ("drive", "drives", rf"an? (?:{LOOK} )?(?:(?:{NAME} )?{VEHICLE}|{PRODUCT})(?: to work)?"),
+    ("ride", "rides", rf"an? (?:{LOOK} )?{VEHICLE}(?: to work)?"),
     ("use", "uses", rf"(?:an? )?{among(PRODUCT)}(?: for (?:the |my |our )?(?:[a-z]+ ?){{1,2}})?"),
     ("wear", "wears", WORN),
     ("collect", "collects", among(COLLECTED)),
     ("keep", "keeps", rf"{among(ANIMALS)}|(?:all )?(?:my|our|his|her) {FILED} (?:in|on|with) {PRODUCT}"),
     ("celebrate", "celebrates", among(HOLIDAY)),
+    ("observe", "observes", among(HOLIDAY)),
+    ("support", "supports", NAME),
     ("love", "loves", among(f"{LOVED}|{HOBBY}|{FOOD}")),
     ("hate", "hates", among(f"flying|driving|camping|phone calls|meetings|{LOVED}|{FOOD}|{DRINK}")),
+    ("volunteer", "volunteers", rf"{AT_WORK}|as an? (?:firefighter|paramedic|coach|lifeguard|reading mentor)"),
     (
         "pay",
         "pays",
         rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|"
         rf"per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?",
     ),
+    ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
+    ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
     ("get up", "gets up", rf"(?:at|around|about|before) {TIME_OF_DAY}"),
+    ("wake up", "wakes up", rf"at {TIME_OF_DAY}"),
     ("go to bed", "goes to bed", rf"(?:at|around|about|before|after) {TIME_OF_DAY}"),
+    ("start work", "starts work", rf"at {TIME_OF_DAY}"),
+    ("finish work", "finishes work", rf"at {TIME_OF_DAY}"),
     ("go", "goes", rf"{EXERCISE}|to an? {WHICH}{WORKPLACE}"),
     ("am", "is", rf"{BEING}(?: {SINCE})?"),
     ("am", "is", OLD),
+    ("are", "", OLD),
     ("are", "is", rf"{BEING}(?: {SINCE})?(?:,? both of us)?"),
     ("can", "can", ABLE),
     ("can't", "can't", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
+    ("cannot", "cannot", rf"{ABLE}|eat (?:anything with )?{among(FOOD)}|drink {among(DRINK)}"),
     ("turn", "turns", rf"{AGE} (?:in {MONTH}|on (?:the )?{DATE})"),
     ("was", "was", rf"born (?:in|on) (?:{TOWN}|{DATE}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
     ("were", "was", rf"born in (?:{TOWN}|{MONTH} \d{{4}})(?: in \d{{4}})?"),
     ("grew", "grew", rf"up (?:in|on|near) (?:{FLAT}(?: {IN_PLACE})?|{TOWN})"),
+    ("studied", "studied", rf"{among(SUBJECT)}(?: (?:in|at) {TOWN})?{THEN}"),
+    ("moved", "moved", rf"to {TOWN}{THEN}"),
     ("quit", "quit", rf"(?:smoking|drinking){THEN}"),
     ("gave up", "gave up", rf"(?:smoking|drinking){THEN}"),
     ("started", "started", rf"(?:work )?at {NAME}{THEN}"),
@@ -257,45 +285,99 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("finished", "finished", rf"(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("bought", "bought", rf"an? (?:{LOOK} )?(?:{DWELLING}|{VEHICLE})(?: {IN_PLACE})?{THEN}"),
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
+    ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
     ("retire", "retires", SOON),
+    (
+        "wrote",
+        "wrote",
+        r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}",
+    ),
+    ("have", "has", r"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
+    ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
+    ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
     ("write", "writes", rf"(?:everything |mostly |code |(?:my|our) [a-z-]+ )?in {among(PRODUCT)}|{GOODS}"),
+    ("code", "codes", rf"in {among(PRODUCT)}"),
     ("get", "gets", among(ILLNESS)),
+    ("suffer", "suffers", rf"from {among(ILLNESS)}"),
     ("take", "takes", rf"{among(REMEDY)}(?:,? {DOSE}(?: of {REMEDY})?)?|{DOSE} of {REMEDY}"),
     ("report", "reports", rf"to {NAME}"),
+    (
+        "manage",
+        "manages",
+        rf"(?:an?|the|our) (?:{WHICH}(?:{WORKPLACE}|{ESTATE})|team(?: of {NUMBER})?)(?: {IN_PLACE})?",
+    ),
+    ("lead", "leads", rf"(?:an?|the|our) (?:[a-z]+ )?(?:team|department|project)(?: of {NUMBER})?"),
+    ("share", "shares", rf"{FLAT}(?: {IN_PLACE})?(?: {TOGETHER})?"),
     (
         "own",
         "owns",
         rf"(?:an? |the )(?:{LOOK} )*(?:{VEHICLE}|{WORKPLACE}|{ESTATE}|{NAME})(?: {IN_PLACE})?(?: from \d{{4}})?",
     ),
+    ("rent out", "rents out", rf"(?:{FLAT}|our {ESTATE})(?: {IN_PLACE})?"),
     ("grow", "grows", among(GOODS)),
     ("sell", "sells", rf"{among(GOODS)}(?: (?:on|at) the market)?"),
+    ("repair", "repairs", among(GOODS)),
     ("fix", "fixes", among(GOODS)),
+    ("make", "makes", among(GOODS)),
+    ("build", "builds", among(GOODS)),
+    ("restore", "restores", rf"(?:old |antique )?{among(GOODS)}"),
+    ("breed", "breeds", among(ANIMALS)),
+    ("raise", "raises", among(ANIMALS)),
+    ("coach", "coaches", rf"(?:an?|the|our|my son's|my daughter's) (?:{WHICH})?(?:{MUSIC} )?{GROUP}"),
+    ("look after", "looks after", rf"(?:my|our|his|her|their) {THEIRS}(?:{RELATIVES}|{RELATIVE})"),
+    ("serve", "serves", rf"in the {FORCE}"),
     ("work", "works", rf"in (?:an?|the) {WHICH}{WORKPLACE}|in {NUMBER}-week sprints|{TRADE} {AT_WORK}"),
     ("live", "lives", rf"(?:{HOME})(?: {IN_PLACE})?"),
+    ("cook", "cooks", r"for the whole (?:week|family)"),
     ("cook", "cooks", WHEN + "(?: for the whole (?:week|family))?"),
+    ("bake", "bakes", r"(?:my|our|his|her|their) own bread|bread|cakes"),
+    ("brew", "brews", r"(?:my|our|his|her|their) own beer|beer|cider"),
     (
         "have",
         "has",
-        r"(?:an?|no) (?:driving|driver's|pilot's|fishing|hunting|sailing|motorbike) licen[cs]e",
+        r"(?:an?|no) (?:driving|driver's|pilot's|fishing|hunting|sailing|motorbike) licen[cs]e|a work permit",
     ),
+    ("have", "has", rf"got (?:{COUNT}) (?:{PERSONAL} )*(?:{RELATIVES}|{RELATIVE}s?){CALLED}"),
+    ("have", "has", rf"(?:had )?the same (?:{TOLD_BY_NAME}|{DEVICE}|{VEHICLE}|job|flat) {SINCE}"),
     ("have", "has", rf"worked (?:as an? {JOB}|{AT_WORK})(?: {IN_PLACE})?(?: {SINCE}| all (?:my|his|her) life)"),
+    ("have", "has", rf"(?:never )?been to {among(NAME)}"),
+    (
+        "have",
+        "has",
+        rf"{NUMBER} (?:kids|children|sons|daughters|grandchildren)(?: (?:from|with) (?:my|his|her) (?:first|second|"
+        rf"ex|previous) ?"
+        rf"(?:marriage|husband|wife)?)?|the (?:kids|children) every (?:other )?(?:week|weekend|{DAYS})",
+    ),
     ("love", "loves", rf"{HOBBY} (?:in|on|along|around) (?:the )?{NAME}"),
     ("hate", "hates", rf"(?:being late|small talk|loud music|surprises|heat|the heat|the cold|{HOBBY})"),
+    ("wake", "wakes", rf"up at {TIME_OF_DAY}"),
     ("swim", "swims", rf"(?:{NUMBER} lengths |a kilometre |a mile )?(?:{WHEN})"),
+    ("run", "runs", rf"(?:(?:half )?marathons|ultramarathons)|{NUMBER} (?:kilometres|miles|k)(?: {WHEN})?"),
     (
         "was",
         "was",
-        rf"an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?{LONG_TIME}|adopted{THEN}",
+        rf"an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?{LONG_TIME}|adopted{THEN}|raised in {TOWN}(?: by (?:my|our) "
+        rf"{RELATIVES})?",
     ),
-    ("was", "was", rf"diagnosed with {ILLNESS}{THEN}"),
-    ("lived", "lived", rf"{IN_PLACE}{LONG_TIME}{THEN}"),
+    ("was", "was", rf"diagnosed with {ILLNESS}{THEN}|named after (?:my|our|his|her) {RELATIVE}"),
+    ("were", "were", rf"{JOB}s{LONG_TIME}"),
+    ("lived", "lived", rf"{IN_PLACE}{LONG_TIME}{THEN}|abroad{LONG_TIME}"),
     ("worked", "worked", rf"(?:as an? {JOB}(?: {AT_WORK})?|{AT_WORK}){LONG_TIME}{THEN}"),
+    ("served", "served", rf"in the {FORCE}{LONG_TIME}{THEN}"),
+    ("fought", "fought", rf"in (?:{NAME}|the (?:{NAME} )?[Ww]ar)"),
+    ("came", "came", rf"(?:here )?(?:to|from) {TOWN}(?: with (?:my|our) {RELATIVES})?{THEN}"),
     ("moved", "moved", rf"(?:here |back )?(?:from {TOWN})?(?: ?to {TOWN})?{THEN}"),
+    ("emigrated", "emigrated", rf"(?:from {TOWN} )?to {TOWN}{THEN}"),
     ("lost", "lost", rf"(?:my|his|her|our) (?:(?:{RELATIVE}|{PET}){CALLED_SO}|job){THEN_SURE}"),
     ("broke", "broke", rf"(?:my|his|her) {BONE}{THEN_SURE}"),
+    ("had", "had", rf"{SURGERY}{THEN}"),
     ("have", "has", rf"had (?:{SURGERY}|(?:an?|{NUMBER}) [a-z]+ (?:operations?|surgery|surgeries)){THEN}"),
     ("keep", "keeps", "kosher|halal"),
+    ("have", "has", "never (?:smoked|drunk alcohol|learned to drive|had a driving licence)"),
+    ("prefer", "prefers", rf"to be (?:contacted|called|addressed|reached) (?:by|as|on|via) [\w-]+(?: {NAME})?"),
+    ("split up", "split up", THEN_SURE.lstrip()),
     ("split", "split", rf"up{THEN_SURE}"),
+    ("separated", "separated", THEN_SURE[1:] if THEN_SURE.startswith(" ") else THEN_SURE),
     (
         "got",
         "got",
@@ -304,19 +386,40 @@ DOING: tuple[tuple[str, str, str], ...] = (
         rf"(?: (?:near|in) {TOWN})?|(?:my|his|her) (?:[a-z]+ )?{DEGREE}(?: in {SUBJECT})?(?: (?:in|at|from) "
         rf"{TOWN})?{THEN}",
     ),
+    ("graduated", "graduated", rf"(?:in {SUBJECT})?(?: ?from {NAME})?{THEN}"),
+    (
+        "adopted",
+        "adopted",
+        rf"(?:{COUNT}) (?:{LOOK} |{NUMBER} )*(?:{ANIMALS}|girl|boy|baby|children)(?:{CALLED})(?: from {TOWN})?{THEN}",
+    ),
+    (
+        "inherited",
+        "inherited",
+        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|"
+        rf"{VEHICLE})"
+        rf"(?: {IN_PLACE})?{THEN}",
+    ),
     (
         "sold",
         "sold",
         rf"(?:my|our|his|her|the) (?:old )?(?:{ESTATE}|{DWELLING}|{VEHICLE}|shop|company)(?: {IN_PLACE})?{THEN_SURE}",
     ),
+    ("opened", "opened", rf"an? {WHICH}(?:{WORKPLACE}|{ESTATE})(?: {IN_PLACE})?{THEN}"),
+    ("founded", "founded", rf"(?:{NAME}|an? {WHICH}{WORKPLACE})(?: {IN_PLACE})?{THEN}"),
     (
         "started",
         "started",
         rf"(?:school|university|nursery|kindergarten|secondary school|an apprenticeship)(?: in {TOWN})?{THEN}",
     ),
+    ("started", "started", rf"learning (?:the )?(?:{MUSIC}|{LANGUAGE}){THEN}"),
     ("switched", "switched", rf"(?:from {NAME} )?to {NAME}{THEN}"),
+    ("stopped", "stopped", rf"(?:smoking|drinking|eating meat){THEN}"),
     ("turned", "turned", rf"{AGE}{THEN}"),
     ("learned", "learned", rf"to {SKILL}{THEN}"),
+    ("died", "died", THEN_SURE.lstrip()),
+    ("call", "calls", rf"me {NAME}"),
+    ("talk", "talks", "to me"),
+    ("don't talk to", "doesn't talk to", "me"),
 )
 """What is said of "I" and of "my sister": the verb after either, and what may follow."""
 
@@ -337,15 +440,28 @@ THINGS = tuple(
         rf"{MINE} (?:{TOLD_BY_NAME} is|(?:{TOLD_BY_NAME}|{RELATIVE})(?: is (?:called|named)|'s name is)) "
         rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor)\.? )?{NAME}(?: (?:in|on) {NAME})?",
         rf"{ONE}'s (?:maiden |middle |last |first )?(?:name|surname) is {NAME}",
+        rf"{ONE}'s (?:family|parents|mother|father|side) (?:is|are) (?:originally )?from {TOWN}",
+        rf"{MINE} (?:new )?(?:hobby|hobbies|pastime) (?:is|are) "
+        rf"{among(f'{HOBBY}|{MUSIC}|{MAKING} (?:[a-z]+ )?{GOODS}|{MAKING} {COLLECTED}')}",
+        rf"{DAYS}s? (?:is|are) (?:my|our) days? off",
         rf"(?:We|I|{TEAM}) uses? {PRODUCT} {PURPOSE}(?:, {PRODUCT} {PURPOSE})*,? and {PRODUCT} {PURPOSE}",
         rf"{MINE} blood type is (?:A|B|AB|O)(?: (?:positive|negative))?",
         rf"{BEAST} is an? (?:{NUMBER}[- ]year[- ]old )?{ANIMALS}{CALLED}",
+        rf"{MINE} (?:landlord|landlady|building|office|school|employer) (?:doesn't|does not) allow [a-z]+(?: [a-z]+)?",
         rf"(?:{MINE}|[Tt]he) (?:database|back-?end|front-?end|server|stack|website) (?:is|uses|runs on|"
         rf"is written in) {among(PRODUCT)}",
+        rf"{MINE} (?:[a-z]+ )?hours are {among(DAYS + 's?')}(?:,? (?:from )?{TIME_OF_DAY} to {TIME_OF_DAY})?",
         rf"{MINE} favou?rite {FAVOURITE} is (?:the )?(?:{VALUED}|{NAME})",
+        rf"(?:{MINE}|[Tt]he) {APPOINTMENT} (?:is|starts) (?:(?:at {TIME_OF_DAY}|{WHEN}|on {DAYS}s?) ?)+",
         rf"{MINE} (?:wedding )?anniversary is (?:on )?{DATE}|{MINE} wedding is (?:in {MONTH}(?: \d{{4}})?|on {DATE})",
         rf"{MINE} (?:main |biggest |first )?(?:customer|client|supplier|competitor)s? (?:is|are) "
         rf"(?:{NAMES}|an? {WHICH}{WORKPLACE}(?: {IN_PLACE})?)",
+        rf"{MINE} (?:goal|plan|ambition) is to (?:open|run|learn|visit|become|write|finish|buy|build|sail|travel|"
+        rf"climb) "
+        r"(?:(?:an?|the|my|our|to) )?[a-z-]+(?: [a-z-]+){0,3}",
+        rf"{MINE} (?:first|last|old|previous) job was (?:at|in|with|as) (?:{A_WORKPLACE}|an? {JOB})(?: {IN_PLACE})?",
+        rf"(?:{MINE}|[Tt]he) (?:project|product|app|team) (?:I'm on|I work on|we're building|we work on) is called "
+        rf"{NAME}",
         rf"(?:{MINE}|[Tt]he) (?:project |submission |next |final )?deadline is (?:on )?{DATE}",
         rf"{MINE} (?:rent|salary) is [€£$]?\d[\d.,]*(?: (?:euros|pounds|dollars))?(?: (?:a|per) month)?",
         rf"{MINE} commute (?:takes|is)(?: about| around)? {NUMBER} (?:minutes|hours)(?: by {RIDDEN})?",

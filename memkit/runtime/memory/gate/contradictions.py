@@ -10,7 +10,6 @@ from ..record.record import Record
 from ..words.dates import MONTHS, WEEKDAYS
 from ..words.text import regex, stem
 from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, plain, words
-from .vocabulary import NATIONS, TRADES
 
 LONGEST_STATEMENT = 1000
 """Characters; what is longer says more than one thing."""
@@ -31,6 +30,8 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("is called", r"(?:is|am) (?:called|named)|goes by"),
     ("speaks natively", r"(?:is a )?native speaker of"),
     ("comes from", r"(?:comes?|is|am) (?:originally )?from"),
+    ("years old", r"(?:is|am)(?= \d+ years? old)"),
+    ("takes coffee", r"takes? (?:his|her|their|my) coffee"),
     ("belongs to", r"belongs? to"),
     ("grew up in", r"grew up in"),
     ("goes to school", r"goes? to school (?:in|at)"),
@@ -38,10 +39,14 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("began", r"was (?:founded|built|established|opened) in"),
     ("runs on", r"runs? on(?! \w+days?\b)"),
     ("has eyes", r"(?:has|have)(?= \w+ eyes$)"),
-    *((f"{made} by", f"(?:is|was) {made} by") for made in ("founded", "written")),
+    *(
+        (f"{made} by", f"(?:is|was) {made} by")
+        for made in ("founded", "written", "painted", "built", "designed", "led")
+    ),
     ("graduated", r"graduated in(?= \d{4}$)"),
     ("goes to school", r"goes? to(?= \w+ school$)"),
     ("studies", r"(?:studies|is studying|am studying)(?= \w+$)"),
+    ("is based in", r"(?:is|are) (?:based|located|headquartered) in"),
 )
 """Relations that hold of one thing at a time."""
 
@@ -115,9 +120,11 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
         "single married divorced widowed", "open closed shut", "on off", "public private", "positive negative",
         "awake asleep", "alive dead", "active closed inactive", "true false", "left-handed right-handed",
         "short long", "metric imperial", "own rent", "small large huge tiny big",
-        "stateless stateful", "locked open", "north south east west", "allowed forbidden",
-        "hourly daily weekly monthly yearly", "part-time full-time", "valid expired", "vacant filled occupied",
-        "up down", "tabs spaces", "mornings evenings", "nights days",
+        "stateless stateful", "locked open", "north south east west", "allowed forbidden", "enabled disabled",
+        "hourly daily weekly monthly yearly", "full empty", "near far", "early late", "cheap expensive", "male female",
+        "free paid", "upstairs downstairs", "indoors outdoors", "vegetarian omnivore", "part-time full-time",
+        "permanent temporary",
+        "valid expired", "vacant filled occupied", "up down", "tabs spaces", "mornings evenings", "nights days",
     )
 )  # fmt: skip
 """Of the words of a line only one is true of the same thing."""
@@ -125,13 +132,23 @@ COLOURS = frozenset("red green blue silver black white grey yellow brown orange 
 LANGUAGES = frozenset("english german french spanish italian portuguese dutch polish swedish danish norwegian".split())
 BEHIND_WORD = {
     "is": (COLOURS,),
+    "are": (COLOURS,),
     "every": (frozenset("hour day week month quarter year".split()),),
     "by": (frozenset("post mail email card invoice cash cheque phone train bus car plane bike".split()),),
 }
 """Of what stands behind these words only one is true; elsewhere many may be: the colours that somebody likes."""
 REPLYING = frozenset("answer reply respond write".split())
-ONE_TRADE = frozenset(TRADES.split())
-NATIONALITIES = frozenset(NATIONS.lower().split())
+TRADES = frozenset(
+    """teacher nurse doctor dentist lawyer plumber electrician carpenter engineer pilot surgeon baker butcher farmer
+    programmer developer architect accountant chef cook waiter waitress driver journalist librarian pharmacist
+    physicist chemist biologist veterinarian vet hairdresser firefighter gardener translator judge mechanic
+    photographer postman policeman policewoman secretary tailor student intern""".split()
+)
+NATIONS = frozenset(
+    """american australian austrian belgian brazilian british canadian chinese czech danish dutch egyptian english
+    estonian finnish french german greek hungarian indian irish italian japanese korean mexican norwegian polish
+    portuguese romanian russian scottish slovak spanish swedish swiss turkish ukrainian welsh""".split()
+)
 MARITAL = EXCLUSIVE[0]
 """Whom somebody is married to is said behind it."""
 TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
@@ -156,7 +173,13 @@ OPPOSITES = {
         ("forbid", "allow", False),
         ("unpaid", "paid", False),
         ("unsafe", "safe", False),
+        ("unavailable", "available", False),
+        ("unfinished", "finished", False),
+        ("incomplete", "complete", False),
+        ("invalid", "valid", False),
         ("unlocked", "locked", False),
+        ("unencrypted", "encrypted", False),
+        ("unmarried", "married", False),
     )
 }
 """Words that deny or affirm another one."""
@@ -273,9 +296,9 @@ def claim(text: str) -> StatedValue | None:
 def _described(said: Sequence[str]) -> StatedValue | None:
     """Return the trade or the nation that a short statement gives somebody."""
     *before, last = said or [""]
-    if last in ONE_TRADE and before[-1:] in (["a"], ["an"]):
+    if last in TRADES and before[-1:] in (["a"], ["an"]):
         before, attribute = before[:-1], "is by trade"
-    elif last in NATIONALITIES:
+    elif last in NATIONS:
         attribute = "is of"
     else:
         return None
@@ -340,6 +363,7 @@ HAD = {
     "debt": ("debt debts", "mortgage loan loans"),
     "degree": ("degree", "phd doctorate diploma bachelor master"),
     "spouse": ("spouse", "wife husband"),
+    "car": ("car cars", ""),
     "meat": ("meat", "beef pork chicken steak ham bacon lamb turkey sausages"),
     "alcohol": ("alcohol", "wine beer whisky vodka gin"),
     "job": ("job", ""),

@@ -214,7 +214,8 @@ class MemoryGraph:
             frontier = {end for tie in found if not tie.tainted for end in (tie.source, tie.target)} - seen
             seen |= frontier
         ends = {end for tie in ties for end in (tie.source, tie.target)}
-        return self._drawn(ties, [id for id in ids if id in ends] or ids)  # of two Annas the bare name is nobody
+        apart = {id.partition(" (")[0] for id in ids if " (" in id}  # of two Annas the bare name is nobody
+        return self._drawn(ties, [id for id in ids if id in ends or id not in apart])
 
     def path(self, start: Collection[str], goal: Collection[str]) -> RelationGraph:
         """Return the shortest way between two things, from both sides at once; nothing where there is none."""

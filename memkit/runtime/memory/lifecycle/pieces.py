@@ -238,9 +238,24 @@ def _turns_round(text: str, said: str) -> bool:
     """Return whether ``text`` denies in the same words what was said, or says what was denied."""
     telling = {word for word in _telling(text) if not is_negation(word)}
     held = [part for part in PART.split(said) if telling and telling <= _telling(part)]
-    return bool(held) and all(is_negated(part) != is_negated(text) for part in held)
+    return bool(held) and not any(is_negated(text) in _may_deny(part, text) for part in held)
 
 
+def _may_deny(part: str, text: str) -> set[bool]:
+    """Return whether a part of what was said denies what ``text`` tells: what has ended no longer is.
+
+    "I quit smoking" denies it; "I sold the shop I founded" and "I want to quit smoking" leave it open.
+    """
+    denied = is_negated(part)
+    ended = ENDED.search(part)
+    if not ended or ENDED.search(text):
+        return {denied}
+    return {not denied} if ended["doing"] and not TO.search(part) else {True, False}
+
+
+ENDED = regex(r"(?i)\b(?:(?:quit\w*|ceas\w+|stop\w*|g[ai]v\w+ up) (?P<doing>\w+ing)|quit|g[ai]v\w+ up|sold)\b")
+"""What ends something: "I stopped eating meat", "I gave up alcohol", "I sold the car"."""
+TO = regex(r"(?i)\bto\b")
 PART = regex(r"[.!?,;:\n]|\b(?:but|and|or|so|because|since|as|when|while|if|unless|though|although|which|who|where)\b")
 """Where another part of what is said begins, which its denials do not reach."""
 

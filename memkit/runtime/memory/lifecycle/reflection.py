@@ -29,11 +29,14 @@ OF = "reflects"
 FEWEST = 3
 """Fewer records say nothing together that they do not say alone."""
 MOST_PARENTS = 40
+"""A conclusion rests on the newest, of which at most half say that two names are of one thing."""
 MOST_TOLD = 8
 LONGEST = 160
 
 Infer = Callable[[str, Sequence[Record]], str | None]
 """Says of a topic in fewer words what records say together, or None where that failed."""
+Naming = tuple[frozenset[str], tuple[Record, ...]]
+"""All names of a thing that has several, and the records that say so."""
 
 
 class Conclusion(NamedTuple):
@@ -96,9 +99,12 @@ def reflection(
     own = [one for one in records if one.user_id == user_id and not one.taint and one.scope == "user"]
     standing = {(str(one.extra[LEVEL]), str(one.extra.get(OF))): one for one in own if is_conclusion(one)}
     told = [one for one in own if not is_conclusion(one) and is_valid(one, now)]
-    drawn = [*_sessions(told, graph), *_topics(told, graph, user_id, now), *_profiles(told, graph, user_id, now)]
     naming = _naming(told)
-    found = [_with_names(one, naming) for one in drawn]
+    found = [
+        *_sessions(told, graph, naming),
+        *_topics(told, graph, naming, user_id, now),
+        *_profiles(told, graph, naming, user_id, now),
+    ]
     made = {(one.level, one.of) for one in found}
     fresh = []
     for one in found:
@@ -114,10 +120,19 @@ def reflection(
 
 
 def _conclusion(
-    level: str, of: str, text: str, parents: Sequence[Record], below: Iterable[tuple[str, str]] = ()
+    level: str,
+    of: str,
+    text: str,
+    parents: Sequence[Record],
+    naming: Sequence[Naming],
+    below: Iterable[tuple[str, str]] = (),
 ) -> Conclusion:
+    """Return a conclusion that rests as well on what told it that two names are of one thing."""
     extra: dict[str, JSON] = {LEVEL: level, OF: of}
-    kept = sorted(parents, key=lambda one: one.id)[-MOST_PARENTS:]
+    named = {one.id: one for names, told in naming if _names_one(text, names) for one in told[-MOST_TOLD:]}
+    named = {one.id: one for one in [*named.values()][-MOST_PARENTS // 2 :]}
+    others = sorted((one for one in parents if one.id not in named), key=lambda one: one.id)
+    kept = sorted([*others[len(named) - MOST_PARENTS :], *named.values()], key=lambda one: one.id)
     draft = Draft(
         text=text,
         type="summary",
@@ -130,29 +145,26 @@ def _conclusion(
     return Conclusion(level, of, draft, tuple(record.id for record in kept), tuple(below))
 
 
-def _naming(records: Iterable[Record]) -> list[tuple[frozenset[str], tuple[str, ...]]]:
+def _naming(records: Iterable[Record]) -> list[Naming]:
     """Return of each thing that has several names all of them, and the records that say so."""
-    found: list[tuple[frozenset[str], tuple[str, ...]]] = []
+    found: list[Naming] = []
     for record in records:
         for told in kept_relations(record.relation):
-            if told.get("predicate") == ALIAS.label:
-                names = frozenset((str(told.get("subject")), str(told.get("object"))))
+            names = frozenset(str(told[end]) for end in ("subject", "object") if told.get(end))
+            if told.get("predicate") == ALIAS.label and len(names) > 1:
                 same = [one for one in found if not one[0].isdisjoint(names)]
-                ids = [id for one in same for id in one[1]]
                 found = [one for one in found if one[0].isdisjoint(names)]
-                found.append((names.union(*(one[0] for one in same)), (*ids, record.id)))
+                known = [one for _, some in same for one in some]
+                found.append((names.union(*(one[0] for one in same)), (*known, record)))
     return found
 
 
-def _with_names(one: Conclusion, naming: Sequence[tuple[frozenset[str], tuple[str, ...]]]) -> Conclusion:
-    """Return a conclusion that rests as well on what told it that two names are of one thing."""
-    text = one.draft.text
-    told = (ids for names, ids in naming if any(re.search(rf"\b{re.escape(name)}\b", text) for name in names))
-    ids = [id for some in told for id in some[-MOST_TOLD:]]
-    return one._replace(parents=tuple(sorted({*one.parents, *ids})))
+def _names_one(text: str, names: Iterable[str]) -> bool:
+    """Return whether one of ``names`` stands in ``text``, even one that ends in a sign: "C++"."""
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
 
 
-def _sessions(records: Sequence[Record], graph: RelationGraph) -> Iterator[Conclusion]:
+def _sessions(records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming]) -> Iterator[Conclusion]:
     """Yield of each session that left several records what it was about."""
     names = _names_by_record(graph)
     sessions: dict[str, list[Record]] = defaultdict(list)
@@ -166,10 +178,12 @@ def _sessions(records: Sequence[Record], graph: RelationGraph) -> Iterator[Concl
             days = sorted({record.created_at[:10] for record in told})
             when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
             text = f"Session {session} ({when}) was about {_listed(about)}: {len(told)} records."
-            yield _conclusion("session", session, text, told)
+            yield _conclusion("session", session, text, told, naming)
 
 
-def _topics(records: Sequence[Record], graph: RelationGraph, user_id: str, now: datetime) -> Iterator[Conclusion]:
+def _topics(
+    records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming], user_id: str, now: datetime
+) -> Iterator[Conclusion]:
     """Yield of everybody and everything that several records tell of how it hangs together with others."""
     by_id = {record.id: record for record in records}
     names = {node.id: node.name for node in graph.nodes}
@@ -181,10 +195,13 @@ def _topics(records: Sequence[Record], graph: RelationGraph, user_id: str, now: 
         parents = {one: by_id[one] for tie in own for one in tie.record_ids if one in by_id}
         if len(parents) >= FEWEST and id != f"={user_id}":
             told = dict.fromkeys(_said(tie, id, names) for tie in own)
-            yield _conclusion("topic", id, f"{names[id]}: {'; '.join([*told][:MOST_TOLD])}.", [*parents.values()])
+            text = f"{names[id]}: {'; '.join([*told][:MOST_TOLD])}."
+            yield _conclusion("topic", id, text, [*parents.values()], naming)
 
 
-def _profiles(records: Sequence[Record], graph: RelationGraph, user_id: str, now: datetime) -> Iterator[Conclusion]:
+def _profiles(
+    records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming], user_id: str, now: datetime
+) -> Iterator[Conclusion]:
     """Yield what the records tell of the user: how they hang together with others, and what they prefer."""
     by_id = {record.id: record for record in records}
     names = {node.id: node.name for node in graph.nodes}
@@ -199,7 +216,8 @@ def _profiles(records: Sequence[Record], graph: RelationGraph, user_id: str, now
     told += [first_sentence(one.text).rstrip(".")[:LONGEST] for one in wishes]
     others = {end for tie in ties for end in (tie.source, tie.target)} - {me}
     text = f"What is told of {user_id}: {'; '.join(told)}."
-    yield _conclusion("profile", user_id, text, [*parents.values()], [("topic", id) for id in sorted(others)])
+    below = [("topic", id) for id in sorted(others)]
+    yield _conclusion("profile", user_id, text, [*parents.values()], naming, below)
 
 
 def _standing(graph: RelationGraph, by_id: Mapping[str, Record], now: datetime) -> Iterator[Tie]:
