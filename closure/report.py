@@ -272,7 +272,7 @@ def page(text: str) -> str:
             shown.append(line)
         elif line:
             shown.append(f"<p>{_inline(line)}</p>")
-    title = "<title>The same questions, put to memkit and to others</title>"
+    title = "<title>The same questions, put to memkit and to other memories</title>"
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{title}<style>{STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>\n' + "\n".join(shown) + "\n</body></html>\n"
 

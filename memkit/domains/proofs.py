@@ -156,7 +156,7 @@ def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemPro
 
 def _otherwise(expected: str, outcome: str, plan: Sequence[Step] | None, reasons: Sequence[str]) -> str:
     if outcome == GAVE_UP:
-        return f"expected {_SAID[expected]}, and the search gave up: {'; '.join(reasons)}"
+        return f"expected {_SAID[expected]}, and the search gave up: {reasons[0]}"
     if plan is not None:
         return f"expected no plan, and there is one: {', '.join(map(str, plan)) or 'of no steps'}"
     return f"expected a plan, and there is none: {reasons[0] if reasons else 'no reason is known'}"

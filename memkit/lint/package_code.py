@@ -64,11 +64,50 @@ def dangers_of_program(program: PackageProgram) -> Iterator[tuple[int, str, str,
 def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str]]:
     for span, number, severity, message, shown in signs_in(code, SIGNS):
         yield span[0], number, severity, message, shown
+    for start, end in islice(_told_from_elsewhere(code), 3):
+        yield start, "MKS113", "error", "This runs what somebody elsewhere tells it.", one_line(code[start:end], 80)
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
     for place, command in configured_commands(code, language):
         for _, number, severity, message, shown in _in_shell(command):
             yield place, number, severity, message, shown
+
+
+_TOKEN = re.compile(r"\w+|<\$?\w+>|\n")
+_DIALS = re.compile(r"\w*Socket\w*|fsockopen|Dial|TcpClient|create_?connection", re.I)
+_SETS = re.compile(r"\s{0,8}(?:,\s{0,8}\w{1,40}\s{0,8})?:?=")
+_READS = re.compile(r"f?gets|recv\w*|read\w*|<.*", re.I)
+_RUNS = re.compile(r"i?popen\w*|system|exec\w*|spawn\w*|run|call|check_output|Command|eval", re.I)
+_NOWHERE = -1_000
+
+
+def _told_from_elsewhere(code: str) -> Iterator[tuple[int, int]]:
+    """Yield where a name is set to what a socket says, up to where it is run; one way through, so that nothing is slow.
+
+    What is set and what is run stand on a line each, the three steps a few hundred characters apart.
+    """
+    if not _DIALS.search(code):
+        return
+    set_here: dict[str, int] = {}
+    told: dict[str, tuple[int, int]] = {}
+    dials = runs = _NOWHERE
+    for token in _TOKEN.finditer(code):
+        word, place = token.group(), token.start()
+        if word == "\n":
+            set_here.clear()
+            runs = _NOWHERE
+            continue
+        if word in told and place - runs <= 80 and told[word][1] < runs <= told[word][1] + 400:
+            yield told.pop(word)[0], token.end()
+        if _READS.fullmatch(word):
+            told.update((name, (start, place)) for name, start in set_here.items() if place - start <= 100)
+            set_here.clear()
+        if _RUNS.fullmatch(word):
+            runs = place
+        if _DIALS.fullmatch(word):
+            dials = place
+        if place - dials <= 600 and _SETS.match(code, token.end()):
+            set_here[word] = place
 
 
 _FETCHERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-download"})

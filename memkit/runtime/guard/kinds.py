@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -165,7 +163,6 @@ _INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "sou
 _BESIDE = frozenset(["args", "arguments", "argv", "params", "parameters"])
 """Arguments that hold the rest of the words where the command is the program alone."""
 _DEEPEST = 6
-_MOST_TYPED = 20_000
 _NAMED_CLIENT = (
     rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})"
     r"(?:[-_](?:cli|generic|command|cmd|exec|run|tool))?$"
@@ -219,23 +216,8 @@ def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
     client = _client_of(call.tool)
     for keys in (_COMMAND_KEYS, _BESIDE, _INPUT_KEYS) if client else (_COMMAND_KEYS, _INPUT_KEYS):
         if found := list(_under_known_names(call.args, "args", 0, keys)):
-            if keys is _INPUT_KEYS and all(_is_python(value) for _, value in found):  # typed into a prompt of it
-                return [*found, *((name, ["python3", "-c", value]) for name, value in found)], False
             return [*found, *((name, _told(client, value)) for name, value in found if client)], True
     return [(f"args.{name}", value) for name, value in call.args.items() if isinstance(value, str | list)], False
-
-
-def _is_python(value: JSON) -> bool:
-    """Return whether a text is Python, and nothing in it would be made at run time if a shell read it."""
-    if not isinstance(value, str) or len(value) > _MOST_TYPED or not set("$`").isdisjoint(value):
-        return False
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(value)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 @lru_cache(maxsize=1024)

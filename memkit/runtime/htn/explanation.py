@@ -26,18 +26,18 @@ from .verification.evaluation import Binding, Impossible, StepState, holds, shor
 from .verification.verify import call_fault, unified, unmet_condition
 
 ROWS = 50
-"""Bindings of a method's variables that are followed at once."""
+"""Bindings of what a step leaves open, of which the best is taken."""
 TRIED = 5
 """Bindings under which the subtasks are tried."""
+MOST_ROWS = 20_000
+"""Bindings that are tried of one method's variables, so that one method does not take the time of all."""
 DEEPEST = 8
 """Levels of subtasks that are explained."""
 EFFORT = Budget(nodes=5_000, seconds=0.5)
 """What a subtask may cost to find out whether it can be done."""
 MOST_REASONS = 100
 """Of one failure; a domain with many methods has more ways to fail than anybody reads."""
-LATE = "cannot be done; to say why would take too long"
-_KEPT = ("proposal", "budget")
-"""Codes of what only the search can know: what a model had to do with it, and which bound was reached."""
+LATE = "to say how far this comes would take too long"
 
 
 class KnowingPlanner(Protocol):
@@ -50,10 +50,10 @@ class KnowingPlanner(Protocol):
         """Return the learned methods that plans may use."""
 
     def known_only(self, budget: Budget) -> Self:
-        """Return a planner that knows the same, asks and explains nothing, and spends at most ``budget``."""
+        """Return a planner that knows the same, asks nobody, and spends at most ``budget``."""
 
-    def solve_problem(self, problem: Problem) -> Result:
-        """Return the plan for a problem, or what stood in its way."""
+    def solve_problem(self, problem: Problem, *, explained: bool = True) -> Result:
+        """Return the plan for a problem, or what stood in its way; ``explained`` with how far each method comes."""
 
 
 @dataclass
@@ -104,20 +104,37 @@ class Obstacle:
 
 
 def explain_failure(
-    planner: KnowingPlanner, problem: Problem, *, seconds: float = 3.0, clock: Callable[[], float] = time.monotonic
+    planner: KnowingPlanner,
+    problem: Problem,
+    *,
+    gave_up: bool = False,
+    seconds: float = 3.0,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Obstacle]:
     """Return what stands in the way of a problem: of its first task that cannot be done, or of its goal.
 
-    After so many ``seconds`` what is left is named and not explained any further.
+    After so many ``seconds`` what is left is named and not explained any further. Where the search ``gave_up`` there
+    may be a plan, so that only conditions and calls that fail are told, and not that what comes after them, or the
+    goal, cannot be reached.
     """
-    return _Explainer(planner, problem, seconds, clock).run()
+    found = _Explainer(planner, problem, seconds, clock).run()
+    return _unproven(found) if gave_up else found
+
+
+def _unproven(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    kept = [replace(each, below=_unproven(each.below)) for each in obstacles if each.code not in ("goal", "after")]
+    return [each for each in kept if each.words or each.below]
 
 
 def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
-    """Return a failure with how far each method comes among its reasons, before what only the search can know."""
+    """Return a failure with how far each method comes among its reasons.
+
+    A bound that the search reached is told before, and afterwards what a model had to do with it.
+    """
     told = tuple(islice(chain.from_iterable(each.reasons() for each in obstacles), MOST_REASONS))
-    kept = tuple(reason for reason in result.reasons if reason.code in _KEPT)
-    return replace(result, reasons=(*told, *kept)) if told else result
+    bounds = tuple(reason for reason in result.reasons if reason.code == "budget")
+    proposals = tuple(reason for reason in result.reasons if reason.code == "proposal")
+    return replace(result, reasons=(*bounds, *told, *proposals)) if told else result
 
 
 def explain_choices(
@@ -157,6 +174,9 @@ def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[st
         yield from obstacle_lines(each.below, depth + 2)
 
 
+_GOAL: Term = ("goal",)
+
+
 class _Late(Exception):
     """Stop because there is no time left for words."""
 
@@ -180,37 +200,47 @@ class _Explainer:
 
     def run(self) -> list[Obstacle]:
         """Go through the tasks until one cannot be done."""
-        try:
-            return self._run()
-        except _Late:
-            return [Obstacle(self._problem.tasks[0], LATE, "budget")] if self._problem.tasks else []
-
-    def _run(self) -> list[Obstacle]:
         state = self._start(self._problem)
-        for task in _in_order(self._problem):
-            steps = self._solved(task, state)
-            if steps is None:
-                return self._task(task, state, ())
-            state.follow(steps, self._operators)
-        unmet = ((goal, shortfall(goal, {}, state, ())) for goal in self._problem.goal)
-        return [Obstacle(("goal",), f"the goal {words}", "goal", condition=str(goal)) for goal, words in unmet if words]
+        in_hand: Term = _GOAL
+        try:
+            for in_hand in _in_order(self._problem):
+                steps = self._solved(in_hand, state)
+                if steps is None:
+                    return self._task(in_hand, state, ())
+                state.follow(steps, self._operators)
+            in_hand = _GOAL
+            unmet = ((goal, shortfall(goal, {}, state, ())) for goal in self._problem.goal)
+            return [Obstacle(_GOAL, f"the goal {words}", "goal", condition=str(goal)) for goal, words in unmet if words]
+        except _Late:
+            return [Obstacle(in_hand, LATE, "late")]
 
     def _task(self, task: Term, state: StepState, above: tuple[Term, ...]) -> list[Obstacle]:
-        """Return why a task cannot be done from a state, one obstacle for each way."""
+        """Return why a task cannot be done from a state, one obstacle for each way for which there is time."""
+        found: list[Obstacle] = []
+        try:
+            for each in self._ways(task, state, above):
+                found.append(each)  # what came before is kept where the time ends
+        except _Late:
+            found.append(Obstacle(task, LATE, "late"))
+        return found
+
+    def _ways(self, task: Term, state: StepState, above: tuple[Term, ...]) -> Iterator[Obstacle]:
         if task[0] in self._operators:
-            return [self._step(task, state)]
+            yield self._step(task, state)
+            return
         methods = [method for method in self._methods if method.task == task[0]]
         if not methods:
             known = sorted({*self._operators, *(method.task for method in self._methods)})
             near = difflib.get_close_matches(str(task[0]), known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            return [Obstacle(task, f"no operator and no method is called {task[0]}{hint}", "unknown")]
-        if task in above:
-            return [Obstacle(task, "leads back to itself", "loop")]
-        if len(above) >= DEEPEST or self._clock() > self._deadline:
+            yield Obstacle(task, f"no operator and no method is called {task[0]}{hint}", "unknown")
+        elif task in above:
+            yield Obstacle(task, "leads back to itself", "loop")
+        elif len(above) >= DEEPEST or self._clock() > self._deadline:
             ends = task[0] in tasks_with_end(self._operators, self._methods)
-            return [Obstacle(task, LATE, "budget") if ends else Obstacle(task, "never ends in steps", "loop")]
-        return [self._way(method, task, state, above) for method in methods]
+            yield Obstacle(task, LATE, "late") if ends else Obstacle(task, "never ends in steps", "loop")
+        else:
+            yield from (self._way(method, task, state, above) for method in methods)
 
     def _step(self, task: Term, state: StepState) -> Obstacle:
         operator, step = self._operators[task[0]], Step(str(task[0]), task[1:])
@@ -229,21 +259,23 @@ class _Explainer:
     def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
         """Yield each node of a tree with the methods that come before the chosen one, and why they were not it."""
         state = self._start(self._problem)
-        for node in tree:
-            if self._clock() > self._deadline:
-                return
-            task: Term = (node["name"], *node["args"])
-            if "operator" in node:
-                yield node["id"], []
-                state.follow([Step(str(task[0]), task[1:])], self._operators)
-                continue
-            rivals = [method for method in self._methods if method.task == task[0]]
-            names = [method.name for method in rivals]
-            earlier = rivals[: names.index(node["method"])] if node["method"] in names else rivals
-            try:
-                yield node["id"], [self._rival(method, task, state) for method in earlier]
-            except _Late:
-                return
+        try:
+            for node in tree:
+                self._tick()
+                task: Term = (node["name"], *node["args"])
+                yield node["id"], self._earlier(node, task, state)
+                if "operator" in node:
+                    state.follow([Step(str(task[0]), task[1:])], self._operators)
+        except _Late:
+            return
+
+    def _earlier(self, node: Mapping[str, Any], task: Term, state: StepState) -> list[Obstacle]:
+        if "operator" in node:
+            return []
+        rivals = [method for method in self._methods if method.task == task[0]]
+        names = [method.name for method in rivals]
+        earlier = rivals[: names.index(node["method"])] if node["method"] in names else rivals
+        return [self._rival(method, task, state) for method in earlier]
 
     def _rival(self, method: Method, task: Term, state: StepState) -> Obstacle:
         entered = self._entered(method, task, state)
@@ -255,27 +287,55 @@ class _Explainer:
         entered = self._entered(method, task, state)
         if isinstance(entered, Obstacle):
             return entered
-        ways = [self._subtasks(method, task, row, method.types, state, (*above, task)) for row in entered[:TRIED]]
+        ways = [self._subtasks(method, task, row, method.types, state, (*above, task)) for row in entered]
         best = max(ways, key=lambda way: way.progress)
         return replace(best, held=_texts(method.preconditions, entered[ways.index(best)]))
 
     def _entered(self, method: Method, task: Term, state: StepState) -> Obstacle | list[Binding]:
-        """Return the bindings under which a method's conditions hold, or the first condition that does not."""
+        """Return bindings under which all conditions of a method hold, or how far any binding comes."""
         misfit = self._misfit(method, task)
         if misfit is not None:
             return Obstacle(task, misfit[1], misfit[0], method.name)
-        rows: list[Binding] = [{} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))]
-        types = method.types
-        for number, condition in enumerate(method.preconditions):
-            wider = list(
-                islice((each for row in rows for each in self._rows(condition, row, types, state, task)), ROWS)
-            )
-            if not wider:
-                words, unmet = self._unmet(condition, rows[0], types, state, task)
-                held = _texts(method.preconditions[:number], rows[0])
-                return Obstacle(task, words, "condition", method.name, unmet, held)
-            rows = wider
-        return rows
+        start: Binding = {} if method.any_arguments else dict(zip(method.head.args, task[1:], strict=False))
+        found: list[Binding] = []
+        furthest, shared = -1, dict(start)
+        for tried, (depth, row) in enumerate(self._chained(method, start, state, task)):
+            if depth > furthest:
+                furthest, shared = depth, dict(row)
+            elif depth == furthest:
+                shared = {name: value for name, value in shared.items() if row[name] == value}
+            if depth == len(method.preconditions):
+                found.append(row)
+            if len(found) == TRIED:
+                break
+            if tried > MOST_ROWS:
+                return found or self._unfitting(method, start, state, task)
+        if found:
+            return found
+        words, unmet = self._unmet(method.preconditions[furthest], shared, method.types, state, task)
+        return Obstacle(task, words, "condition", method.name, unmet, _texts(method.preconditions[:furthest], shared))
+
+    def _chained(self, method: Method, start: Binding, state: StepState, task: Term) -> Iterator[tuple[int, Binding]]:
+        """Yield every binding under which the first so many conditions hold, with their number, depth first."""
+        waiting: list[Iterator[Binding]] = [iter([start])]
+        while waiting:
+            row = next(waiting[-1], None)
+            if row is None:
+                waiting.pop()
+                continue
+            depth = len(waiting) - 1
+            yield depth, row
+            if depth < len(method.preconditions):
+                waiting.append(self._rows(method.preconditions[depth], row, method.types, state, task))
+
+    def _unfitting(self, method: Method, start: Binding, state: StepState, task: Term) -> Obstacle:
+        """Return the first condition of a method that no fact fits, whatever the others say, if there is one."""
+        for each in method.preconditions:
+            is_plain = isinstance(each, Literal) and each.positive
+            if is_plain and next(self._rows(each, start, method.types, state, task), None) is None:
+                words, unmet = self._unmet(each, start, method.types, state, task)
+                return Obstacle(task, words, "condition", method.name, unmet)
+        return Obstacle(task, LATE, "late", method.name)
 
     def _misfit(self, method: Method, task: Term) -> tuple[str, str] | None:
         if method.any_arguments:
@@ -305,6 +365,7 @@ class _Explainer:
         """Yield every extension of a binding under which a condition holds."""
         if isinstance(condition, Literal) and condition.positive and variables_of(condition.atom):
             for wider in state.matches(condition.atom, row):
+                self._tick()
                 if self._typed(wider, types):
                     yield wider
             return
@@ -328,7 +389,7 @@ class _Explainer:
     def _unmet(
         self, condition: Condition, row: Binding, types: Mapping[str, str], state: StepState, task: Term
     ) -> tuple[str, str]:
-        """Return in words, and as text, which condition does not hold under the best binding that there is."""
+        """Return in words, and as text, which condition does not hold; ``row`` is what all bindings have in common."""
         text = str(bound(condition, row))
         if isinstance(condition, Check):
             return f"{condition} is not true", text
@@ -395,8 +456,9 @@ class _Explainer:
 
     def _solved(self, task: Term, state: StepState) -> list[Step] | None:
         """Return steps that do a task from a state, or None where there are none, or finding them takes too long."""
+        self._tick()
         try:
-            return self._planner.solve_problem(self._from(state, task)).plan
+            return self._planner.solve_problem(self._from(state, task), explained=False).plan
         except HtnError:
             return None
 

@@ -105,7 +105,6 @@ class HTNPlanner:
         asked = llm_decompose
         self._asking = asked if asked is None or isinstance(asked, Consultation) else Consultation(asked)
         self._strategy = strategy
-        self._explains = True
         self._reorder = None if rank is None else by_rank(rank)
         self._ready: dict[bool, _Ready] = {}
 
@@ -137,8 +136,20 @@ class HTNPlanner:
             return replace(parse_state(self.domain.state or ()), numbers=self.domain.numbers)
         return parse_state(state, self.domain.functions)
 
-    def solve_problem(self, problem: Problem) -> Result:
-        """Return the plan for a problem with its decomposition tree, or what stood in its way."""
+    def solve_problem(self, problem: Problem, *, explained: bool = True) -> Result:
+        """Return the plan for a problem with its decomposition tree, or what stood in its way.
+
+        Where there is no plan, or the search gave up, ``explained`` works out how far each method comes.
+        """
+        result = self._searched(problem)
+        if explained and not result.found:
+            gave_up, clock = result.outcome == GAVE_UP, self._budget.clock
+            obstacles = explain_failure(self, problem, gave_up=gave_up, seconds=_EXPLAINED, clock=clock)
+            result = with_obstacles(result, obstacles)
+        self.last_result = result
+        return result
+
+    def _searched(self, problem: Problem) -> Result:
         clock = PausableClock(self._budget.clock)
         meter = Meter(self._budget, clock)
         find_members = cache(lambda: typed_objects(self.domain, problem))
@@ -155,8 +166,7 @@ class HTNPlanner:
         parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
         found = search(parted, meter, self._strategy)
         if found.outcome != NO_PLAN or self._asking is None:
-            self.last_result = self._result(problem, found, meter, None)
-            return self.last_result
+            return self._result(found, meter, None)
         attempt = self._attempt(ready.able, problem, find_members, meter)
         why = partial(self._why, problem)
         proposals = GapProposals(self._asking, problem, self.domain, self.usable, attempt, why, clock)
@@ -164,9 +174,9 @@ class HTNPlanner:
         found = search(replace(setting, compiled=as_written, propose=proposals), meter)
         if found.outcome == NO_PLAN:
             proposals.say_if_unasked()
-        self.last_result = self._result(problem, found, meter, proposals)
-        self._learn(problem, self.last_result, find_members(), proposals, self._asking)
-        return self.last_result
+        result = self._result(found, meter, proposals)
+        self._learn(problem, result, find_members(), proposals, self._asking)
+        return result
 
     @property
     def asks_model(self) -> bool:
@@ -178,9 +188,9 @@ class HTNPlanner:
         return Executor(self, act, **more)
 
     def known_only(self, budget: Budget) -> HTNPlanner:
-        """Return a planner that knows the same, asks no model, explains nothing, and spends at most ``budget``."""
+        """Return a planner that knows the same, asks no model, and spends at most ``budget``."""
         other = copy.copy(self)
-        other._asking, other._budget, other._explains = None, budget, False
+        other._asking, other._budget = None, budget
         return other
 
     def over(self, domain: Domain) -> HTNPlanner:
@@ -217,17 +227,14 @@ class HTNPlanner:
         found = explain_failure(self, here, seconds=_EXPLAINED, clock=self._budget.clock)
         return [str(reason) for each in found for reason in each.reasons()]
 
-    def _result(self, problem: Problem, found: SearchOutcome, meter: Meter, proposals: GapProposals | None) -> Result:
+    def _result(self, found: SearchOutcome, meter: Meter, proposals: GapProposals | None) -> Result:
         counts = proposals.counts if proposals else {"asked": 0, "accepted": 0, "rejected": 0}
         told = tuple(proposals.reasons.values()) if proposals else ()
-        reasons = told if found.bound is None else (*told, found.bound)
+        bound = () if found.bound is None else (found.bound,)
         if found.outcome == FOUND:
             tree = Tree(lambda: without_goals(tree_of(joined(found.decisions)), self.domain))
-            return Result(FOUND, plan_of(found.decisions), tree, reasons, meter.nodes, counts, found.cost)
-        result = Result(found.outcome, None, (), reasons, meter.nodes, proposals=counts)
-        if not self._explains:
-            return result
-        return with_obstacles(result, explain_failure(self, problem, seconds=_EXPLAINED, clock=self._budget.clock))
+            return Result(FOUND, plan_of(found.decisions), tree, (*told, *bound), meter.nodes, counts, found.cost)
+        return Result(found.outcome, None, (), (*bound, *told), meter.nodes, proposals=counts)
 
     def _learn(
         self, problem: Problem, result: Result, members: Members, proposals: GapProposals, asking: Consultation

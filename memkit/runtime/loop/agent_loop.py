@@ -204,7 +204,7 @@ class AgentLoop:
         self._turn = self.turn_class(self, text)
         self.toolbox.deadline = self._turn.deadline
         self.told.begin_turn()
-        self.memory.task_tags = self.tasks.tags
+        self.memory.task = self.tasks.at_hand
         self.toolbox.begin_turn(text, self.turn_id, all_said=all_said)
         return self._turn
 

@@ -258,10 +258,14 @@ class TaskMemory:
         """How the model says that the running task ended; judged when its turn is over."""
 
     @property
+    def at_hand(self) -> str:
+        """Return the task that runs, in the words in which it was told; empty without one."""
+        return self.working.task or "" if self.working.current_phase not in ENDED else ""
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """Return what records of the task at hand may be marked with: its words."""
-        at_hand = self.working.current_phase not in ENDED
-        return tuple(sorted(words(self.working.task or ""))) if at_hand else ()
+        return tuple(sorted(words(self.at_hand)))
 
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; what was recorded of another unfinished one is dropped."""

@@ -117,8 +117,8 @@ class VirtualContextMemory:
         self.user_id = config.user_id
         self.session_id = config.session_id
         self.agent_id = config.agent_id
-        self.task_tags: Sequence[str] = ()
-        """What records of the task at hand are marked with."""
+        self.task = ""
+        """The task at hand, in the words in which it was told."""
         self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
@@ -215,6 +215,11 @@ class VirtualContextMemory:
         hold = getattr(self.archive, "asked_about", None)
         return nullcontext() if hold is None or not self.user_id else hold(self.user_id)
 
+    @property
+    def task_tags(self) -> Sequence[str]:
+        """Return what records of the task at hand may be marked with: its words."""
+        return tuple(sorted(words(self.task)))
+
     def constraints(self, query: str) -> list[Found]:
         """Return the live constraints of the user that hold in general or whose tags ``query`` or the task names."""
         if self.archive is None:
@@ -223,7 +228,7 @@ class VirtualContextMemory:
         fitting = [
             record
             for record in self.archive.constraints(self.user_id, session_id=self.session_id, agent_id=self.agent_id)
-            if not record.tags or any(tag in self.task_tags or names(query, tag) for tag in record.tags)
+            if not record.tags or any(names(self.task, tag) or names(query, tag) for tag in record.tags)
         ]
         left_out = len(fitting) - limit
         shown = fitting[:limit]

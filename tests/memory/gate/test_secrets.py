@@ -104,6 +104,8 @@ TOKENS = {
 }
 
 IN_CONTEXT = [
+    ("the page token is 9f86d081884c7d65", "9f86d081884c7d65"),
+    ("the token is 123456789012345a", "123456789012345a"),
     ("my password is hunter2", "hunter2"),
     ("Password: Tr0ub4dor&3", "Tr0ub4dor&3"),
     ("the wifi password is swordfish.", "swordfish"),
@@ -153,6 +155,10 @@ IN_CONTEXT = [
 ]
 
 HARMLESS = [
+    "page token: 1234567890123456",
+    "The next page token is 20240101120000123",
+    "The order token is 4200000000000017",
+    "A passphrase of six words is enough.",
     "The password is stored in the vault.",
     "password sha256 digests are salted",
     "Use base64 as the password encoding",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,6 +44,9 @@ def test_a_file_that_was_taken_away_is_not_read_on(tmp_path: Path) -> None:
         path.unlink()
 
     assert counts.uses("ada", ["one"]) == {}
+    handles = Path("/proc/self/fd")
+    held = [os.path.realpath(handle) for handle in handles.iterdir()] if handles.exists() else []
+    assert not [place for place in held if str(tmp_path) in place], "nor does an open file of bob's keep it"
     counts.count("ada", ["one"], NOW)
     assert counts.uses("ada", ["one"]) == {"one": 1}
     counts.close()

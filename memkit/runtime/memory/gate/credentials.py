@@ -335,7 +335,7 @@ ORDINARY = frozenset(
     written hidden broken stolen known given taken shown gone lost kept set reset about after before under
     above below inside outside between behind stronger weaker longer shorter compromised passwordless
     alphanumeric numeric case-insensitive obligatoire requis obligatoria obligatorio requerida erforderlich vereist
-    wymagane falsch vergessen incorrecta incorrecto his hers theirs mine yours ours not too very""".split()
+    wymagane falsch vergessen incorrecta incorrecto his hers theirs mine yours ours not too very enough""".split()
 )
 JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
 """Words that make a sentence of what follows a telling word."""
@@ -354,8 +354,8 @@ TECHNICAL = regex(
     r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
 )
 """Names of techniques, which have digits like passwords."""
-KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{16,64}}")
-"""Harmless by itself, and a key where the word before says so."""
+KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{32,64}}|(?=\d*[a-f])[0-9a-f]{{16,31}}")
+"""Harmless by itself, and a key where the word before says so; a short run of digits alone is a number."""
 UNSPACED = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
 COUNTED = regex(r"\d{1,4}\s?(?:文字|桁|位|年|月|日|個|个|回|分|자|글자|년|월|일|회)")

@@ -24,7 +24,8 @@ from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
 from .stand_ins import SCHEMA as STAND_INS
 
 BUSY_SECONDS = 30.0
-OPEN_AT_ONCE = 100
+OPEN_AT_ONCE = 16
+"""Files of counts, three descriptors each: users take turns in a server, and a process may not open very many."""
 CACHE_KIB = 16 * 1024
 """What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
@@ -419,7 +420,8 @@ class Catalogue:
             rows = self._shards("path, size, mtime_ns, inode", folders or ())
             if {row[0]: row[1:] for row in rows} != present:
                 return False
-            self._was_current = asked
+            if not self._sql.in_transaction:  # what is taken back counts as no write
+                self._was_current = asked
         return True
 
     def _take_in(
@@ -654,16 +656,18 @@ class AccessCounts:
                 database.close()
 
     def _exists(self, user_id: str) -> bool:
-        if (database := self._open.get(user_id)) is not None and database.is_current():
-            return True
+        self._let_go_of_gone()
         path = self._path(user_id)
-        return path is not None and path.exists()
+        return user_id in self._open or (path is not None and path.exists())
+
+    def _let_go_of_gone(self) -> None:
+        """Close files that are no more where they were: an erased user's counts may not live on in an open one."""
+        for user_id in [user_id for user_id, database in self._open.items() if not database.is_current()]:
+            self._open.pop(user_id).close()
 
     def _database(self, user_id: str) -> Database:
+        self._let_go_of_gone()
         database = self._open.pop(user_id, None)
-        if database is not None and not database.is_current():
-            database.close()
-            database = None
         if database is None:
             if self._folder is not None and len(self._open) == OPEN_AT_ONCE:
                 self._open.pop(next(iter(self._open))).close()

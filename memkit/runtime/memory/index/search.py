@@ -16,7 +16,7 @@ from ..record.lines import normal_time, parse_time
 from ..record.record import SHARED, Record, is_for, is_valid, was_true
 from ..settings import RetrievalSettings, Weights
 from ..words.dates import dated
-from ..words.text import names, query_terms
+from ..words.text import names, query_terms, words
 from .corpus import CorpusIndex, FoundRecord
 from .words import (
     BRIDGE,
@@ -379,8 +379,13 @@ def access(uses: int) -> float:
 
 
 def task_match(record: Record, tags: Sequence[str]) -> float:
-    """Return the share of the task's tags that a record carries."""
-    return len(set(tags) & set(record.tags)) / len(set(tags)) if tags else 0.0
+    """Return the share of the words of the task's tags that a record's tags hold; signs and case make no difference.
+
+    >>> task_match(Record("1", "Boxes in the cellar", "ada", "2026-01-01T00:00:00Z", tags=("Code-Review",)), ["code"])
+    1.0
+    """
+    wanted = {word for tag in tags for word in words(tag)}
+    return len(wanted & {word for tag in record.tags for word in words(tag)}) / len(wanted) if wanted else 0.0
 
 
 def composite(weights: Weights, parts: Mapping[str, float]) -> float:

@@ -146,15 +146,10 @@ def grown(checksum: bytes, data: bytes) -> bytes:
     return blake2b(checksum + rest, digest_size=DIGEST, person=b"open end").digest() if rest else checksum
 
 
-try:  # what hashlib brings along costs more time than a search
-    from _blake2 import blake2b
-except ImportError:
-    from hashlib import blake2b
-
 Earlier = Callable[[str, bytes | None, Sequence[str]], bool]
 """Says whether the history had a shard like this, or none, before it had lines with these links."""
 
-Written = Callable[[str], Iterable[Mapping[str, JSON]]]
+LinesEver = Callable[[str], Iterable[Mapping[str, JSON]]]
 """Yields every line that a shard has or had in the history and that fits its link, the oldest state first."""
 
 
@@ -178,7 +173,7 @@ class Witness:
         self._has_heads = has_heads
         self._name = ""
         self.earlier = earlier
-        self.written: Written | None = None
+        self.written: LinesEver | None = None
 
     @cached_property
     def key(self) -> bytes | None:
