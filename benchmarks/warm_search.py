@@ -143,9 +143,10 @@ def rows_of(
         kind: [getattr(vocabulary, f"{kind}_query")() for _ in range(questions)] for kind in ("content", "natural")
     }
     held, started = bytes_under(root, "*.jsonl"), time.process_time()
-    ask = memkit(root)
-    ask(asked["content"][0])
+    with ArchivalStore(root) as archive:
+        archive.search(asked["content"][0], user_id=USER, k=K)
     ours_built = time.process_time() - started, bytes_under(root / ".memkit")
+    ask = memkit(root)
     for query in asked["content"][:5]:
         ask(query)
     for name in peers:
