@@ -6,6 +6,7 @@ outside of its folder is seen by an audit hook (writes of compiled code are not)
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -86,8 +87,9 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     if child == 0:
         try:
             memory = adapter(folder)
-            said = {"held": memory.export(user)}
+            held = memory.export(user)
             memory.close()
+            said = {"held": held, "modules": list(sys.modules)}
         except BaseException as error:  # noqa: BLE001 - as above
             said = {"error": told(error)}
         os.close(reading)
@@ -101,8 +103,13 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     said = json.loads(text or '{"error": "it ended without a word"}')
     if "error" in said:
         raise RuntimeError(said["error"])
-    held: list[str] = said["held"]
-    return held
+    # What a child had to load of its system, the next one need not.
+    known = {name.partition(".")[0] for name in sys.modules}
+    for name in said["modules"]:
+        if name not in sys.modules and name.partition(".")[0] in known:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+    return list(said["held"])
 
 
 def fill(folder: Path, leave: int) -> None:
