@@ -56,6 +56,13 @@ def load(name: str) -> type[Memory]:
     return found
 
 
+def has_no_way(adapter: type[Memory], call: str) -> bool:
+    """Return whether the interface itself says that the system cannot; nothing has to be set up to hear that."""
+    own = getattr(Memory, call, None)
+    is_inherited = callable(own) and own is getattr(adapter, call, None)
+    return is_inherited and call not in ("remember_all", "prompt", "close")
+
+
 def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str, answers: TextIO) -> None:
     """Write numbered texts in a child of this process and tell each one that was acknowledged, until somebody kills it.
 
@@ -161,6 +168,8 @@ def main(adapter_name: str, folder: str) -> None:
             if call == "read_apart":
                 say(value=read_apart(adapter, place, **given), outside=outside)
                 continue
+            if memory is None and has_no_way(adapter, call):
+                getattr(Memory(place), call)(**given)
             if memory is None:
                 memory = adapter(place)
             what: Callable[..., Any] = getattr(memory, call)

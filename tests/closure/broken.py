@@ -30,6 +30,13 @@ class Crashing(GrepFiles):
         os._exit(7)
 
 
+class NotSetUp(GrepFiles):
+    """Cannot be opened at all."""
+
+    def __init__(self, folder: Path) -> None:
+        raise RuntimeError("it has no disk")
+
+
 class WantingKey(GrepFiles):
     """Wants a key before it keeps anything."""
 

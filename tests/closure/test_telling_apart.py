@@ -40,6 +40,16 @@ def test_a_right_answer_a_wrong_one_and_none_are_three_results(answers: Answers)
     )  # fmt: skip
 
 
+def test_what_a_system_has_no_way_to_do_is_said_without_setting_it_up(answers: Answers) -> None:
+    """What its adapter leaves to the interface needs no memory; everything else finds that it cannot be opened."""
+    cells = answers(broken("closed", "NotSetUp"), "integrity/t1", "governance/recall")
+
+    assert cells["integrity/t1"].reason == "cannot: nobody wrote an adapter of that suite for it"
+    assert (cells["governance/recall"].result, cells["governance/recall"].reason) == (
+        FAIL, "RuntimeError: it has no disk",
+    )  # fmt: skip
+
+
 def test_a_cell_names_the_command_that_repeats_it(answers: Answers) -> None:
     """The command holds the id, and seed and share where they are not the usual ones."""
     (cell,) = (one for one in answers("plain-grep", "governance/recall").values() if one.case == "recall")
