@@ -501,7 +501,7 @@ class Workspace:
     @property
     def own_tools(self) -> frozenset[str]:
         """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
-        from memkit.store.allowances import own_tools
+        from memkit.store.config import own_tools
 
         return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
 
