@@ -327,7 +327,7 @@ class Workspace:
 
     def side_model(self, provider: str | None = None) -> Callable[[Model], Model] | None:
         """Return which model is asked beside a conversation with that of ``provider``, given the one that answers."""
-        from memkit.llm.summaries import side_model
+        from memkit.llm.providers import side_model
 
         return side_model(self.summary_model, provider or self.settings["provider"], self.language_model)
 
