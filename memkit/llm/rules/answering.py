@@ -151,7 +151,10 @@ def _beginning(heard: Heard) -> Script:
 
 
 def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
-    """Return the records that answer a question: those that share most with it, several where only one can hold."""
+    """Return the records that answer a question: those that share most with it, several where only one can hold.
+
+    What the first leaves open, a record about somebody or something that it names may answer: the employer's trade.
+    """
     scored = [(_shared(asked, record), record) for record in found]
     best = max((score for score, _ in scored), default=0)
     top = [record for score, record in scored if score == best > 0]
@@ -159,7 +162,19 @@ def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
         return top[:MOST_TOLD]
     slot = slot_of(top[0].text) if top else None
     same = [one for one in top[1:] if slot is not None and (other := slot_of(one.text)) and slot.same(other)]
-    return [*top[:1], *same]
+    return [*top[:1], *(same or _next_step(asked, top, found))]
+
+
+def _next_step(asked: Asked, top: Sequence[Recalled], found: Sequence[Recalled]) -> list[Recalled]:
+    if not top:
+        return []
+    known, related = key_stems(top[0].text), set(map(stem, RELATIONS.get(asked.relation, "").split()))
+    open_words = (asked.things - known) | (set() if related & known else related)
+    for record in found:
+        words = key_words(record.text)
+        if record is not top[0] and words and stem(words[0]) in known and key_stems(record.text) & open_words:
+            return [record]
+    return []
 
 
 def _shared(asked: Asked, record: Recalled) -> int:
