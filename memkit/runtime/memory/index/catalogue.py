@@ -242,28 +242,26 @@ class Catalogue:
                 if self._format() != FORMAT:  # another process may have been faster
                     self._recreate()
 
-    def refresh(self, log: Log, users: Users = None) -> None:
-        """Take in what the shards about ``users`` have gained or lost since last time."""
+    def refresh(self, log: Log, users: Users = None, *, anew: bool = False) -> None:
+        """Take in what the shards about ``users`` have gained or lost since last time.
+
+        With ``anew`` each is read from its start, whatever its size and times say, and compared with what was entered.
+        """
         self._adding.clear()
         self._just_said.clear()
         present, folders = log.shards(users), log.folders(users)
-        if self._current(present, folders):
+        if not anew and self._current(present, folders):
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
                     self.chains.stand_ins.reckon()
             return
         with self.database.transaction():
-            self._take_in(log, log.shards(users), folders, lambda mark, stat: mark.stat != stat)
+            self._take_in(log, log.shards(users), folders, anew=anew)
 
     def just_said(self, span: Span) -> Mapping[str, JSON] | None:
         """Return what a line says that was taken in just now, once: it is parsed then already."""
         return self._just_said.pop((span.shard, span.offset), None)
-
-    def recheck(self, log: Log) -> None:
-        """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
-        with self.database.transaction():
-            self._take_in(log, log.shards(), None, lambda mark, stat: True, anew=True)
 
     def add(self, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> list[int]:
         """Enter lines that are about to be written, each with its place and its link; return their numbers."""
@@ -417,20 +415,14 @@ class Catalogue:
         return True
 
     def _take_in(
-        self,
-        log: Log,
-        present: Mapping[str, ShardStat],
-        folders: Sequence[str] | None,
-        changed: Callable[[Mark, ShardStat], bool],
-        *,
-        anew: bool = False,
+        self, log: Log, present: Mapping[str, ShardStat], folders: Sequence[str] | None, *, anew: bool
     ) -> None:
         marks, dropped = self._marks(*folders or ()), set[str]()
         since = self._sql.execute("SELECT coalesce(max(seq), 0) FROM lines").fetchone()[0]
         for path in marks.keys() - present.keys():
             self._drop(path, marks[path])
             dropped.add(shard_writer(path)[0])
-        wanted = [path for path in present if path not in marks or changed(marks[path], present[path])]
+        wanted = [path for path, stat in present.items() if anew or path not in marks or marks[path].stat != stat]
         for path in sorted(wanted, key=shard_order):
             if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])

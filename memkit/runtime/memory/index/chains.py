@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
-from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of
+from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of, read_link
 from ..log.log import Log, Tip, shard_writer
 from ..record.lines import JSON
 from ..record.record import user_corpus
@@ -171,14 +171,15 @@ class Chains:
             key: By which this clone knows the writer's lines again; None for everybody else's.
         """
         try:
-            link = link_of(data)
+            found = read_link(data)
         except Forged as error:
             return str(error)
+        if found is None:
+            return _UNLINKED if mixed else entry_of(data)
+        link, text = found
         entry = entry_of(data, link)
-        if link is None:
-            return _UNLINKED if mixed else entry
         again = self._witness.relinking_key if self._witness and "relinked" in data else None
-        if (key and is_own(data, link, key)) or (again and is_own(data, link, again)):
+        if any(is_own(data, link, text, one) for one in (key, again) if one):
             return entry
         known = said.get(entry.id) if entry.id else None
         if known and known != {link.body}:

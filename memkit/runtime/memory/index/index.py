@@ -138,11 +138,11 @@ class Index:
             self._catalogue = self._opened_catalogue()
         return self._catalogue
 
-    def refresh(self, users: Users = None) -> None:
-        """Take in what the log has gained or lost of what is about ``users``."""
+    def refresh(self, users: Users = None, *, anew: bool = False) -> None:
+        """Take in what the log has gained or lost of what is about ``users``; with ``anew`` all of it is read again."""
         if not self._is_changing():
             self._followed.clear()
-        self._served(lambda: self.catalogue.refresh(self._log, users), users=users)
+        self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
 
     def refresh_to_write(self, users: Users = None) -> None:
         """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
