@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-# The server is a child that has what this process loaded, and not a new process that loads it again.
-import memkit.serving.http
-import memkit.serving.server  # noqa: F401
 from closure.adapters.memkit_files import MemkitFiles
 from closure.interface import CannotError
 from memkit.cli.main import run
@@ -47,6 +44,12 @@ class MemkitMcp(MemkitFiles):
         self._servers: dict[bool, tuple[int, str]] = {}
         self._tokens: dict[str, str] = {}
 
+    @classmethod
+    def load(cls) -> None:
+        """Load the server: as a child it has what this process loaded, and does not load it again."""
+        import memkit.serving.http
+        import memkit.serving.server  # noqa: F401
+
     def _address(self, vouched: bool) -> str:
         """Return where the server is, started now if there is none.
 
@@ -54,6 +57,7 @@ class MemkitMcp(MemkitFiles):
         """
         if vouched not in self._servers:
             words = ["serve", "--http", "127.0.0.1:0", "--rate", "100000", "--store", str(self._place)]
+            self.load()
             reading, writing = os.pipe()
             if (server := os.fork()) == 0:
                 _serve([*words, *(["--client-taint", "clean"] if vouched else [])], writing)
