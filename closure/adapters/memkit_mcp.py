@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NoReturn
@@ -85,7 +86,10 @@ class MemkitMcp(MemkitFiles):
         }  # fmt: skip
         with contextlib.closing(HTTPConnection(place.hostname or "", place.port, timeout=120)) as connection:
             connection.request("POST", place.path, sent, head)
-            text = connection.getresponse().read().decode()
+            response = connection.getresponse()
+            text = response.read().decode()
+        if response.status != HTTPStatus.OK:
+            raise RuntimeError(f"{response.status}: {text[:200]}")
         # One object, by itself or as the only event of a stream.
         answer = json.loads(text[text.index("{") : text.rindex("}") + 1])
         done = answer.get("result", {"isError": True, "content": [{"text": json.dumps(answer.get("error"))}]})
@@ -137,6 +141,9 @@ class MemkitMcp(MemkitFiles):
         """Erase with the servers ended, as the person who operates them does."""
         self.close()
         super().erase(user)
+        # Nothing is left of the user: no token, and no consent.
+        self._tokens.pop(user, None)
+        self._agreed.pop(user, None)
 
     def infer(self, user: str, texts: list[str]) -> int:
         """The client's model is not memkit's."""
