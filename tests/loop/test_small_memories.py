@@ -320,11 +320,11 @@ def test_what_was_returned_names_a_statement() -> None:
     kept = known.add("Ada likes tea")
 
     assert known.update_importance(kept, 0.9) == known.search("tea")[0] == replace(kept, importance=0.9)
-    for given in (3, None, {"text": "Ada likes tea"}):
+    for other in (3, None, {"text": "Ada likes tea"}):
         with pytest.raises(LoopError, match="is no statement"):
-            known.update_importance(cast(Any, given), 0.1)
+            known.update_importance(cast(Any, other), 0.1)
         with pytest.raises(LoopError, match="is no statement"):
-            known.forget(cast(Any, given))
+            known.forget(cast(Any, other))
     assert known.forget(kept) == [replace(kept, importance=0.9)] and known.statements == []
 
 
