@@ -3,8 +3,8 @@
 ``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
 need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
 (``tests/bench/conversations``), which tears answers from what they answer, or stands whole in it, as it was said.
-``talk_long.txt`` is one dialogue by itself. The many topics are the decisions of this project. The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a
-model as ``memkit bench retrieval`` takes it.
+``talk_long.txt`` is one dialogue by itself. The many topics are the decisions of this project. The peer of a row is
+what plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations
