@@ -327,7 +327,7 @@ class Workspace:
 
     def side_model(self, provider: str | None = None) -> Callable[[Model], Model] | None:
         """Return which model is asked beside a conversation with that of ``provider``, given the one that answers."""
-        from memkit.llm.summaries import side_model
+        from memkit.llm.providers import side_model
 
         return side_model(self.summary_model, provider or self.settings["provider"], self.language_model)
 
@@ -501,7 +501,7 @@ class Workspace:
     @property
     def own_tools(self) -> frozenset[str]:
         """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
-        from memkit.store.allowances import own_tools
+        from memkit.store.config import own_tools
 
         return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
 

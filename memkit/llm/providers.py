@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,47 @@ class Patience:
         """Return how long a connection may stay silent; the clock over what arrives ends first and says which bound."""
         silence = min(self.whole, max(self.first_token, self.between_tokens)) if stream else self.whole
         return silence + _BEHIND_THE_CLOCK
+
+
+# Which model is asked beside a conversation.
+
+OFF = "off"
+CONFIGURED = "provider"
+RULES = "reference"
+"""A provider that sums up nothing: it has rules and no language."""
+WITH_ARGUMENT = frozenset({"scripted"})
+"""Providers whose name is followed by an argument of theirs; that of others is followed by a model's name."""
+
+BRIEF = Patience(first_token=30, between_tokens=30, whole=60, retries=1, retry_within=10)
+"""A turn waits for its summary, which can do without a model."""
+
+
+def side_model(
+    setting: str, provider: str, open_model: Callable[[str, str | None, Patience], Model]
+) -> Callable[[Model], Model] | None:
+    """Return which model ``context.summary_model`` names, given the one that answers; None where rules do its work.
+
+    Where it names none, the one that answers draws from turns; a script has its answers for the conversation alone.
+
+    Args:
+        setting: ``off``, ``provider``, or a provider, followed by ``:`` and a model where it serves several.
+        provider: The provider of the conversation.
+        open_model: Opens another one when it is needed first, given its provider, its name and how long to wait.
+
+    Raises:
+        UsageError: There is no such provider.
+    """
+    if setting == OFF and provider.partition(":")[0] in WITH_ARGUMENT:
+        return None
+    if setting in (CONFIGURED, OFF):
+        setting = provider
+    if setting == RULES:
+        return None
+    if setting == provider:
+        return lambda answering: answering
+    name, _, argument = setting.partition(":")
+    require_provider(name)
+    with_argument = name in WITH_ARGUMENT
+    asked = (setting, None) if with_argument else (name, argument or None)
+    opened = cache(lambda: open_model(*asked, BRIEF))
+    return lambda answering: opened()

@@ -1,4 +1,4 @@
-"""What a model is asked beside a conversation: records in fewer words, contradictions; and which model that is."""
+"""What a model is asked beside a conversation: records in fewer words, and contradictions."""
 
 from __future__ import annotations
 
@@ -9,53 +9,10 @@ from functools import cache
 from typing import Any, TypeGuard
 
 from memkit.errors import MemkitError
-from memkit.llm.providers import Patience, require_provider
 from memkit.runtime.loop.interface import LoopError, Message, Model
 from memkit.runtime.memory.interface import Contradicts, UnreadableAnswer
 from memkit.runtime.memory.record.record import Record
 from memkit.runtime.memory.tiers.fence import fence as fence_records
-
-OFF = "off"
-CONFIGURED = "provider"
-RULES = "reference"
-"""A provider that sums up nothing: it has rules and no language."""
-WITH_ARGUMENT = frozenset({"scripted"})
-"""Providers whose name is followed by an argument of theirs; that of others is followed by a model's name."""
-
-BRIEF = Patience(first_token=30, between_tokens=30, whole=60, retries=1, retry_within=10)
-"""A turn waits for its summary, which can do without a model."""
-
-
-def side_model(
-    setting: str, provider: str, open_model: Callable[[str, str | None, Patience], Model]
-) -> Callable[[Model], Model] | None:
-    """Return which model ``context.summary_model`` names, given the one that answers; None where rules do its work.
-
-    Where it names none, the one that answers draws from turns; a script has its answers for the conversation alone.
-
-    Args:
-        setting: ``off``, ``provider``, or a provider, followed by ``:`` and a model where it serves several.
-        provider: The provider of the conversation.
-        open_model: Opens another one when it is needed first, given its provider, its name and how long to wait.
-
-    Raises:
-        UsageError: There is no such provider.
-    """
-    if setting == OFF and provider.partition(":")[0] in WITH_ARGUMENT:
-        return None
-    if setting in (CONFIGURED, OFF):
-        setting = provider
-    if setting == RULES:
-        return None
-    if setting == provider:
-        return lambda answering: answering
-    name, _, argument = setting.partition(":")
-    require_provider(name)
-    with_argument = name in WITH_ARGUMENT
-    asked = (setting, None) if with_argument else (name, argument or None)
-    opened = cache(lambda: open_model(*asked, BRIEF))
-    return lambda answering: opened()
-
 
 # Events told in fewer words by a model, which names for every sentence what it tells; anything else is refused.
 

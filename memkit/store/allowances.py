@@ -17,7 +17,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +27,7 @@ from typing import Any
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.log.clone import own_state
 from memkit.runtime.memory.record.errors import NothingOfItsOwn
-from memkit.store.config import Settings, load_settings
+from memkit.store.config import OUTBOX, Settings, load_settings, own_tools
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes, keys_home
 
@@ -88,8 +88,6 @@ def _allowed_keys(file: Path | None) -> list[str]:
     return []
 
 
-OUTBOX = ("tee", "-a", "outbox.jsonl")
-"""What the starter's tool runs: memkit ships it, so it needs nobody's word."""
 _OUTPUTS = "outputs"
 """Where memkit writes whole projects, which count only where something that runs names the folder."""
 _WRITTEN = {"skills", "policies", "domains", "archive", ".github"}
@@ -175,18 +173,6 @@ CHOICES: Mapping[str, StoreChoice] = {
 def demands_of(root: Path) -> Demands:
     """Return what the store at ``root`` would run or ask, as its files are now and whatever the environment says."""
     return _Reading(root.resolve(), load_settings(root, {})).demands()
-
-
-def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the declared tools that are the store's own, and not what memkit ships."""
-    # The starter appends to a file of the store; as a link out of it, it would append to anything.
-    links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
-    return [tool for tool in tools if links_out or not is_shipped(tool.get("run"))]
-
-
-def is_shipped(run: Any) -> bool:
-    """Return whether a tool runs just what the starter's tool does."""
-    return isinstance(run, list | tuple) and tuple(run) == OUTBOX
 
 
 def choice_allowance(key: str, value: str) -> Allowance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -247,3 +247,19 @@ def _finite(number: float) -> float:
     if not math.isfinite(number):
         raise ValueError(number)
     return number
+
+
+OUTBOX = ("tee", "-a", "outbox.jsonl")
+"""What the starter's tool runs: memkit ships it, so it needs nobody's word."""
+
+
+def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the declared tools that are the store's own, and not what memkit ships."""
+    # The starter appends to a file of the store; as a link out of it, it would append to anything.
+    links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
+    return [tool for tool in tools if links_out or not is_shipped(tool.get("run"))]
+
+
+def is_shipped(run: Any) -> bool:
+    """Return whether a tool runs just what the starter's tool does."""
+    return isinstance(run, list | tuple) and tuple(run) == OUTBOX

@@ -38,9 +38,8 @@ from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.links import Witness, claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
 from memkit.runtime.memory.record.lines import decode_line, new_id, shown
-from memkit.store.allowances import OUTBOX
 from memkit.store.chain_history import heads_without
-from memkit.store.config import load_settings
+from memkit.store.config import OUTBOX, load_settings
 from memkit.store.files import WrittenPlaces, write_whole
 from memkit.store.git import writing
 from memkit.store.git_process import require_git

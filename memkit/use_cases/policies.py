@@ -188,7 +188,6 @@ _SERVERS = "mcp__"
 def _other_names(guard: Guard, tool: str, decide: Callable[[str], Verdict]) -> str:
     """Return which other name of a tool policies know: without its server, with one, or spelt in another way."""
     from memkit.runtime.guard.kinds import SAMPLE_NAMES
-    from memkit.store.schema import suggestion
 
     own = tool.rpartition("__")[2]
     if tool.startswith(_SERVERS) and decide(own).policies:
@@ -198,7 +197,11 @@ def _other_names(guard: Guard, tool: str, decide: Callable[[str], Verdict]) -> s
     if served:
         return f"Policies name {listed(served, most=3)}: a server's tool has that before its own name."
     plain = {name for names in SAMPLE_NAMES.values() for name in names if "*" not in name}
-    return "" if tool in named | plain else suggestion(tool, sorted(named | plain)).strip()
+    if tool in named | plain:
+        return ""
+    from memkit.store.schema import suggestion
+
+    return suggestion(tool, sorted(named | plain)).strip()
 
 
 def _placed(policy: Policy, document: Document, call: Call) -> list[PlacedGround]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.llm.rules.acting import read_action
-from memkit.llm.rules.answering import STAND_IN, read_forget
-from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.reading import read_question, recalled_records
+from memkit.llm.rules.answering import read_forget, read_question
+from memkit.llm.rules.model import STAND_IN, ReferenceModel
+from memkit.llm.rules.reading import recalled_records
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent
 from memkit.runtime.memory.gate.statements import read_statements, slot_of
-from memkit.runtime.memory.main import ArchivalStore, Record, fence
+from memkit.runtime.memory.main import ArchivalStore, Draft, Origin, Record, fence
 from tests.loop import made_agents as agents
 
 OUTBOX = DeclaredTool(
@@ -51,6 +52,38 @@ def agent_of(archive: ArchivalStore, **more: Any) -> MemGPTAgent:
 def texts(archive: ArchivalStore) -> list[str]:
     """Return the live records."""
     return [record.text for record in archive.records(user_id="local")]
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answers"),
+    [
+        (
+            ("My brother Paul works for Quarto", "Nordlys makes turbines", "Quarto makes violins"),
+            "What does my brother's employer make?",
+            ("My brother Paul works for Quarto", "Quarto makes violins"),
+        ),
+        (
+            ("My sister is married to Tom", "Tom works at Brixo", "Anna works at Halden"),
+            "Where does my sister's husband work?",
+            ("My sister is married to Tom", "Tom works at Brixo"),
+        ),
+        (
+            ("My cat is called Max", "Max eats tuna", "Rex eats beef"),
+            "What does my cat eat?",
+            ("My cat is called Max", "Max eats tuna"),
+        ),
+    ],
+)
+def test_a_question_over_two_steps_is_answered_with_both_records(
+    archive: ArchivalStore, told: tuple[str, ...], asked: str, answers: tuple[str, ...]
+) -> None:
+    """What the first record leaves open is answered by one about somebody or something that it names."""
+    for text in told:
+        archive.offer(Draft(text), Origin(actor="person", user_id="local"))
+
+    reply = agent_of(archive).step(asked)
+
+    assert re.findall("“(.*?)”", reply.message) == list(answers)
 
 
 @pytest.mark.parametrize(

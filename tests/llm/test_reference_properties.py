@@ -10,9 +10,7 @@ from growth import grows_with_its_length
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.llm.rules.answering import greeting
-from memkit.llm.rules.model import ReferenceModel
-from memkit.llm.rules.reading import open_goals
+from memkit.llm.rules.model import ReferenceModel, greeting, open_goals
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolCall

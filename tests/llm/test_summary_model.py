@@ -9,8 +9,8 @@ import pytest
 
 from memkit.agent import ReferenceAgent, Setting
 from memkit.errors import UsageError
+from memkit.llm.providers import side_model
 from memkit.llm.scripted import ScriptedModel
-from memkit.llm.summaries import side_model
 from memkit.llm.vendor import Unserved
 from memkit.runtime.host.side_model import SideModel
 from memkit.use_cases.open_chat import open_chat

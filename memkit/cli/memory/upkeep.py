@@ -180,13 +180,7 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
         "branch": result.branch,
         "commit": result.commit,
         "dry_run": dry_run,
-        "added": list(done.added),
-        "drawn": list(done.drawn),
-        "merged": [{"id": item.id, "parents": list(item.parents)} for item in done.merged],
-        "summarised": [{"id": item.id, "parents": list(item.parents)} for item in done.summaries],
-        "superseded": list(done.superseded),
-        "dropped": [{"id": drop.record.id, "reason": drop.reason} for drop in done.dropped],
-        "core": [{"user_id": item.user_id, "section": item.section} for item in done.compressed],
+        **done.to_data(),
         "summary": result.summary,
     }
     notes = [diagnostic("consolidation", note, severity="warning") for note in result.notes]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from memkit.lint.interface import Checked, Finding, Rule
 from memkit.skills.skill import skill_findings
-from memkit.store.allowances import CHOICES, Allowance, check_allowance, choice_allowance, is_shipped, tool_allowance
-from memkit.store.config import flat
+from memkit.store.allowances import CHOICES, Allowance, check_allowance, choice_allowance, tool_allowance
+from memkit.store.config import flat, is_shipped
 from memkit.store.schema import check, load_schema
 
 if TYPE_CHECKING:

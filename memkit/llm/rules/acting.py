@@ -231,7 +231,7 @@ _ACHIEVE = "achieve_goal_in_"
 def read_gap(text: str) -> Mapping[str, Any] | None:
     """Return the question that ``text`` holds, if it is a planner's."""
     try:
-        data = json.loads(text) if text.startswith("{") else None
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and data.keys() >= _KEYS else None

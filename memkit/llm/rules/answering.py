@@ -1,110 +1,82 @@
-"""Remember what the user says, in their own words, and answer with it, word for word and with ids; small talk."""
+"""Remember what the user says, in their own words, and answer with it, word for word and with ids."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from memkit.llm.rules import acting
 from memkit.llm.rules.reading import (
     INSERT,
-    RELATIONS,
+    PLUG_IN,
     SEARCH,
-    Asked,
     Heard,
     Recalled,
     Script,
     is_refused,
     listed,
     named_last,
-    open_goals,
-    read_question,
     reason,
     said_turns,
     search,
 )
 from memkit.runtime.loop.consent import consent_in
-from memkit.runtime.loop.interface import Message
 from memkit.runtime.memory.gate.statements import (
     PlainStatement,
     corrected_by,
     is_question,
     key_stems,
     key_words,
+    read_message,
+    sentences_of,
     slot_of,
 )
 from memkit.runtime.memory.words.text import regex, stem
+from memkit.runtime.memory.words.wording import GREETING
 
-PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a server's of your own."
-STAND_IN = f"(I am the reference model: a few rules that show what memory, policies and plans do. {PLUG_IN})"
-"""Said once in a session."""
-HELLO = r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?"
-GREETING = regex(rf"^{HELLO}(?:,? \w+)?\W*$", re.IGNORECASE)
-HELP_TEXT = """I am memkit's reference model: a few rules, no network. I understand plain sentences only; you can
-- tell me things ("My dog is called Rex", "I prefer espresso over latte", "Remember that …") and correct them ("No, my \
-dog is called Max"),
-- ask about them later ("What is my dog called?", "What do you know about me?", "How do you know?"),
-- have something forgotten ("don't remember that", "forget my dog"),
-- leave me goals ("I need to file my taxes by Friday", "what are my goals?", "done with the taxes"),
-- ask for a task of a domain ("deliver book shop") or a skill ("use skill NAME"),
-- ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
-ANSWERS = tuple(
-    (regex(rf"^(?:{pattern})\W*$", re.IGNORECASE), told)
-    for pattern, told in (
-        (
-            r"help(?: me)?|what can (?:you|i) (?:do|say)(?: here)?|how does this work|who are you|what are you",
-            HELP_TEXT,
-        ),
-        (r"(?:many |ok,? )?(?:thanks|thank you|thx|cheers)\b.{0,20}", "You are welcome."),
-        (r"bye|goodbye|see you|good night|quit|exit", "Goodbye."),
-        (r"yes|yeah|ok|okay|sure|fine|right|great|cool|nice|got it|i see|no problem", "All right."),
-        (
-            r"no|nope|wrong|that(?:'s| is) (?:wrong|not right|not true)",
-            "What is right, then? Say it in a whole sentence.",
-        ),
-    )
-)
-NOT_READ = (
-    "I did not understand that, and stored nothing. I read plain sentences of a few kinds only; say 'help' to see "
-    "which, or “Remember that …”."
-)
-MOST_GOALS = 3
-CORE_NAME = regex(r"<human>\n(?:.*\n)*?My name is (?P<name>[^\n]{1,40})\n", re.IGNORECASE)
+RELATIONS = {
+    "name": "name called call named",
+    "home": "live lives living moved home address based",
+    "work": "work works job working employer profession occupation",
+    "age": "old age years",
+    "birthday": "birthday born",
+    "origin": "from come",
+    "taste": "prefer like love enjoy hate dislike favorite favourite",
+}
+"""The words by which a record of each relation is found."""
+PERSONAL = regex(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
-def small_talk(text: str, earlier: Sequence[Message] = (), *, remembers: bool = True) -> str | None:
-    """Return the answer to what is said for company, or None for anything else; ``remembers`` where anything is kept.
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about."""
 
-    >>> small_talk("Thanks!"), small_talk("I like tea")
-    ('You are welcome.', None)
+    things: frozenset[str]
+    """Stems of what it names, without the words for what is asked of it."""
+    relation: str
+    query: str
+    """The words to search for."""
+    personal: bool
+    """Whether it is about who asks and names nothing else."""
+
+
+def read_question(sentence: str) -> Asked:
+    """Return what ``sentence`` asks for.
+
+    >>> read_question("What is my dog called?").query
+    'dog called name call named'
     """
-    agreed = consent_in(text)
-    if agreed is False:
-        return "All right, I store nothing from now on."
-    if agreed and not remembers:
-        return "Thank you. But this conversation keeps nothing for later: begin one with `--user YOU`."
-    if agreed:
-        return "Thank you. From now on I remember what you tell me; say again what I should know from before."
-    if GREETING.match(text):
-        return greeting(earlier)
-    return next((told for pattern, told in ANSWERS if len(text) < 200 and pattern.match(text)), None)
-
-
-def greeting(earlier: Sequence[Message]) -> str:
-    """Return a greeting, by name where core memory has one, with the open goals that a new session is offered."""
-    system = next((message.get("content", "") for message in earlier if message.get("role") == "system"), "")
-    name = CORE_NAME.search(system[:20_000])
-    hello = f"Hello{' ' + name['name'] if name else ''}!"
-    offered = earlier[-1] if earlier and earlier[-1].get("name") == "memory" else {}
-    goals = open_goals(offered.get("content", ""))
-    if goals:
-        return f"{hello} Still open: {'; '.join(map(_told, goals[:MOST_GOALS]))}. How can I help you?"
-    return f"{hello} Tell me something to remember, ask me about it, or say 'help'."
-
-
-def _told(goal: Recalled) -> str:
-    due = f", due {goal.facts['due']}" if "due" in goal.facts else ""
-    return f"“{goal.text}”{due} [{goal.id}]"
+    spoken = re.findall(r"[\w']+", sentence.lower())
+    found = key_words(sentence)
+    relation = next((one for one, words in RELATIONS.items() if set(words.split()) & {*spoken, *found}), "")
+    relation = "work" if {"do", "living"} <= set(spoken) else "name" if spoken[:3] == ["who", "am", "i"] else relation
+    related = set(map(stem, RELATIONS.get(relation, "").split())) | ({"live"} if relation == "work" else set())
+    things = frozenset(map(stem, found)) - related
+    words = [word for word in found if stem(word) in things or word in RELATIONS.get(relation, "")]
+    query = " ".join(dict.fromkeys([*words, *RELATIONS.get(relation, "").split()]))
+    return Asked(things, relation, query, not things and PERSONAL.search(sentence) is not None)
 
 
 UNKNOWN = "I do not know. Nothing I remember is about that."
@@ -179,7 +151,10 @@ def _beginning(heard: Heard) -> Script:
 
 
 def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
-    """Return the records that answer a question: those that share most with it, several where only one can hold."""
+    """Return the records that answer a question: those that share most with it, several where only one can hold.
+
+    What the first leaves open, a record about somebody or something that it names may answer: the employer's trade.
+    """
     scored = [(_shared(asked, record), record) for record in found]
     best = max((score for score, _ in scored), default=0)
     top = [record for score, record in scored if score == best > 0]
@@ -187,7 +162,19 @@ def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
         return top[:MOST_TOLD]
     slot = slot_of(top[0].text) if top else None
     same = [one for one in top[1:] if slot is not None and (other := slot_of(one.text)) and slot.same(other)]
-    return [*top[:1], *same]
+    return [*top[:1], *(same or _next_step(asked, top, found))]
+
+
+def _next_step(asked: Asked, top: Sequence[Recalled], found: Sequence[Recalled]) -> list[Recalled]:
+    if not top:
+        return []
+    known, related = key_stems(top[0].text), set(map(stem, RELATIONS.get(asked.relation, "").split()))
+    open_words = (asked.things - known) | (set() if related & known else related)
+    for record in found:
+        words = key_words(record.text)
+        if record is not top[0] and words and stem(words[0]) in known and key_stems(record.text) & open_words:
+            return [record]
+    return []
 
 
 def _shared(asked: Asked, record: Recalled) -> int:
@@ -391,3 +378,46 @@ def _meant(what: str) -> Generator[tuple[str, dict[str, Any]], str, list[str]]:
         if same or own or (asked.things and asked.things <= known):
             return [record.id]
     return []
+
+
+# A whole message.
+
+NOT_READ = (
+    "I did not understand that, and stored nothing. I read plain sentences of a few kinds only; say 'help' to see "
+    "which, or “Remember that …”."
+)
+
+
+def respond(heard: Heard, text: str) -> Script:
+    """Answer a whole message: one kind of request, or sentence by sentence."""
+    return (yield from _request(heard, text)) or (yield from _sentences(heard, text)) or NOT_READ
+
+
+def _request(heard: Heard, text: str) -> Script:
+    """Do what a message asks for as a whole: forget, plan, act or follow a skill; an empty text for anything else."""
+    what = read_forget(text)
+    if what is not None:
+        return (yield from forget(heard, what))
+    task = acting.read_task(text, heard.tools)
+    if task is not None:
+        return (yield from acting.plan(task))
+    skill = acting.read_skill_request(text, heard)
+    if skill is not None and (told := (yield from skill)):
+        return told
+    action = acting.read_action(text, heard.tools)
+    return (yield from acting.act(action)) if action is not None else ""
+
+
+def _sentences(heard: Heard, text: str) -> Script:
+    """Answer each question, and store each plain statement; where a part of the message is doubtful, none."""
+    answers: list[str] = []
+    said = [one for one in sentences_of(text) if consent_in(one) is None and not GREETING.match(one)]
+    told = read_message(said, text, heard.said)
+    for sentence, statements in zip(said, told, strict=True):
+        if is_question(sentence):
+            answers.append((yield from answer(heard, sentence)))
+            continue
+        answers.append((yield from finish(heard, sentence)))
+        for statement in statements if not answers[-1] else ():
+            answers.append((yield from remember(heard, statement)))
+    return " ".join(dict.fromkeys(filter(None, answers)))

@@ -7,32 +7,101 @@ It understands plain sentences only, and of what it does not understand it store
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.llm.providers import REFERENCE, ModelAddress, Patience
-from memkit.llm.rules import acting
-from memkit.llm.rules.acting import read_action, read_gap, read_skill_request, read_task
-from memkit.llm.rules.answering import (
-    GREETING,
-    NOT_READ,
-    STAND_IN,
-    answer,
-    finish,
-    forget,
-    read_forget,
-    remember,
-    small_talk,
-)
-from memkit.llm.rules.reading import INSERT, Heard, Script
+from memkit.llm.rules.reading import INSERT, PLUG_IN, Heard, Recalled, Script
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION
-from memkit.runtime.memory.gate.statements import is_question, read_message, sentences_of
+from memkit.runtime.memory.words.text import regex
+from memkit.runtime.memory.words.wording import GREETING
 
 LONGEST = 20_000
 """Characters of a message that are looked at."""
+STAND_IN = f"(I am the reference model: a few rules that show what memory, policies and plans do. {PLUG_IN})"
+"""Said once in a session."""
+HELP_TEXT = """I am memkit's reference model: a few rules, no network. I understand plain sentences only; you can
+- tell me things ("My dog is called Rex", "I prefer espresso over latte", "Remember that …") and correct them ("No, my \
+dog is called Max"),
+- ask about them later ("What is my dog called?", "What do you know about me?", "How do you know?"),
+- have something forgotten ("don't remember that", "forget my dog"),
+- leave me goals ("I need to file my taxes by Friday", "what are my goals?", "done with the taxes"),
+- ask for a task of a domain ("deliver book shop") or a skill ("use skill NAME"),
+- ask for an action ("run `rm -rf /srv`", "deploy to production", "send hello to bob"); policies judge it first."""
+ANSWERS = tuple(
+    (regex(rf"^(?:{pattern})\W*$", re.IGNORECASE), told)
+    for pattern, told in (
+        (
+            r"help(?: me)?|what can (?:you|i) (?:do|say)(?: here)?|how does this work|who are you|what are you",
+            HELP_TEXT,
+        ),
+        (r"(?:many |ok,? )?(?:thanks|thank you|thx|cheers)\b.{0,20}", "You are welcome."),
+        (r"bye|goodbye|see you|good night|quit|exit", "Goodbye."),
+        (r"yes|yeah|ok|okay|sure|fine|right|great|cool|nice|got it|i see|no problem", "All right."),
+        (
+            r"no|nope|wrong|that(?:'s| is) (?:wrong|not right|not true)",
+            "What is right, then? Say it in a whole sentence.",
+        ),
+    )
+)
+MOST_GOALS = 3
+GOALS = regex(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
+GOAL = regex(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
+CORE_NAME = regex(r"<human>\n(?:.*\n)*?My name is (?P<name>[^\n]{1,40})\n", re.IGNORECASE)
+
+
+def small_talk(text: str, earlier: Sequence[Message] = (), *, remembers: bool = True) -> str | None:
+    """Return the answer to what is said for company, or None for anything else; ``remembers`` where anything is kept.
+
+    >>> small_talk("Thanks!"), small_talk("I like tea")
+    ('You are welcome.', None)
+    """
+    agreed = consent_in(text)
+    if agreed is False:
+        return "All right, I store nothing from now on."
+    if agreed and not remembers:
+        return "Thank you. But this conversation keeps nothing for later: begin one with `--user YOU`."
+    if agreed:
+        return "Thank you. From now on I remember what you tell me; say again what I should know from before."
+    if GREETING.match(text):
+        return greeting(earlier)
+    return next((told for pattern, told in ANSWERS if len(text) < 200 and pattern.match(text)), None)
+
+
+def greeting(earlier: Sequence[Message]) -> str:
+    """Return a greeting, by name where core memory has one, with the open goals that a new session is offered."""
+    system = next((message.get("content", "") for message in earlier if message.get("role") == "system"), "")
+    name = CORE_NAME.search(system[:20_000])
+    hello = f"Hello{' ' + name['name'] if name else ''}!"
+    offered = earlier[-1] if earlier and earlier[-1].get("name") == "memory" else {}
+    goals = open_goals(offered.get("content", ""))
+    if goals:
+        return f"{hello} Still open: {'; '.join(map(_told, goals[:MOST_GOALS]))}. How can I help you?"
+    return f"{hello} Tell me something to remember, ask me about it, or say 'help'."
+
+
+def open_goals(offered: str) -> list[Recalled]:
+    """Return the goals that a session's first turn is offered, between the two marks of their block."""
+    found: list[Recalled] = []
+    mark: str | None = None
+    for line in offered.splitlines():
+        opening = GOALS.match(line)
+        if opening:
+            mark = opening["mark"]
+        elif mark is not None and line == f"</data {mark}>":
+            return found
+        elif mark is not None and (goal := GOAL.match(line)):
+            found.append(Recalled(goal["id"], goal["text"], {"due": goal["due"]} if goal["due"] else {}))
+    return []
+
+
+def _told(goal: Recalled) -> str:
+    due = f", due {goal.facts['due']}" if "due" in goal.facts else ""
+    return f"“{goal.text}”{due} [{goal.id}]"
 
 
 class ReferenceModel:
@@ -59,7 +128,7 @@ class ReferenceModel:
         heard = hear(messages, tools)
         if heard is None:
             return Completion("")
-        script = acting.carry_out(heard, heard.text) if heard.is_instruction else _respond(heard)
+        script = _carry_out(heard) if heard.is_instruction else _respond(heard)
         try:
             call = next(script)
             for result in heard.results:
@@ -91,41 +160,24 @@ def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None
     )
 
 
+def _carry_out(heard: Heard) -> Script:
+    from memkit.llm.rules.acting import carry_out
+
+    return carry_out(heard, heard.text)
+
+
 def _respond(heard: Heard) -> Script:
-    """Answer a whole message: one kind of request, or sentence by sentence."""
+    """Answer a whole message; what small talk does not need is not loaded for it."""
     text = heard.text.strip()[:LONGEST]
-    gap = read_gap(text) if heard.offers("propose_subtasks") else None
-    if gap is not None:
-        return (yield from acting.propose(gap))
-    said = small_talk(text, heard.earlier, remembers=heard.offers(INSERT)) or (yield from _request(heard, text))
-    return said or (yield from _sentences(heard, text)) or NOT_READ
+    if text.startswith("{") and heard.offers("propose_subtasks"):
+        from memkit.llm.rules.acting import propose, read_gap
 
+        gap = read_gap(text)
+        if gap is not None:
+            return (yield from propose(gap))
+    said = small_talk(text, heard.earlier, remembers=heard.offers(INSERT))
+    if said is None:
+        from memkit.llm.rules.answering import respond
 
-def _request(heard: Heard, text: str) -> Script:
-    """Do what a message asks for as a whole: forget, plan, act or follow a skill; an empty text for anything else."""
-    what = read_forget(text)
-    if what is not None:
-        return (yield from forget(heard, what))
-    task = read_task(text, heard.tools)
-    if task is not None:
-        return (yield from acting.plan(task))
-    skill = read_skill_request(text, heard)
-    if skill is not None and (told := (yield from skill)):
-        return told
-    action = read_action(text, heard.tools)
-    return (yield from acting.act(action)) if action is not None else ""
-
-
-def _sentences(heard: Heard, text: str) -> Script:
-    """Answer each question, and store each plain statement; where a part of the message is doubtful, none."""
-    answers: list[str] = []
-    said = [one for one in sentences_of(text) if consent_in(one) is None and not GREETING.match(one)]
-    told = read_message(said, text, heard.said)
-    for sentence, statements in zip(said, told, strict=True):
-        if is_question(sentence):
-            answers.append((yield from answer(heard, sentence)))
-            continue
-        answers.append((yield from finish(heard, sentence)))
-        for statement in statements if not answers[-1] else ():
-            answers.append((yield from remember(heard, statement)))
-    return " ".join(dict.fromkeys(filter(None, answers)))
+        said = yield from respond(heard, text)
+    return said

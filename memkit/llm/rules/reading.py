@@ -1,26 +1,20 @@
-"""Read what memory tools returned, as a careful model would: records and turns inside the fence, and nothing else.
-
-What a question asks for is read here too.
-"""
+"""Read what memory tools returned, as a careful model would: records and turns inside the fence, and nothing else."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memkit.runtime.loop.interface import Message, ToolSpec
 from memkit.runtime.loop.taint import unfenced
-from memkit.runtime.memory.gate.statements import key_words
-from memkit.runtime.memory.words.text import regex, stem
+from memkit.runtime.memory.words.text import regex
 
 HEADLINE = regex(r"^\[(?P<id>[^\]\s]+)\](?P<facts>(?: \w+=\S*)*)\s*$")
 TURN = regex(r"^(?P<at>\d{4}-\d\d-\d\d)\S* session=.* turn=\S+ (?P<role>\w+)$")
 OPENING = regex(r"^<memory-data (?P<mark>[0-9a-f]+)>$")
 LINE = "| "
-GOALS = regex(r'^<data (?P<mark>[0-9a-f]+) from="goals that are still open">$')
-GOAL = regex(r"^- \[(?P<id>[^\]\s]+)\] (?P<text>.+?) \(goal, [^()]*?(?:due (?P<due>[\d-]{10}))?\)$")
+PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a server's of your own."
 
 
 @dataclass(frozen=True)
@@ -61,21 +55,6 @@ def said_turns(result: str) -> list[Said]:
     """Return the turns that a conversation search returned, best first."""
     matches = [(TURN.match(headline), text) for headline, text in _entries(result)]
     return [Said(match["at"], match["role"], text) for match, text in matches if match]
-
-
-def open_goals(offered: str) -> list[Recalled]:
-    """Return the goals that a session's first turn is offered, between the two marks of their block."""
-    found: list[Recalled] = []
-    mark: str | None = None
-    for line in offered.splitlines():
-        opening = GOALS.match(line)
-        if opening:
-            mark = opening["mark"]
-        elif mark is not None and line == f"</data {mark}>":
-            return found
-        elif mark is not None and (goal := GOAL.match(line)):
-            found.append(Recalled(goal["id"], goal["text"], {"due": goal["due"]} if goal["due"] else {}))
-    return []
 
 
 def _entries(result: str) -> list[tuple[str, str]]:
@@ -173,46 +152,3 @@ def named_last(earlier: Sequence[Message]) -> list[str]:
         elif message.get("role") == "user" and (wrote or cited):
             break
     return list(dict.fromkeys(wrote)) or cited[:1]
-
-
-RELATIONS = {
-    "name": "name called call named",
-    "home": "live lives living moved home address based",
-    "work": "work works job working employer profession occupation",
-    "age": "old age years",
-    "birthday": "birthday born",
-    "origin": "from come",
-    "taste": "prefer like love enjoy hate dislike favorite favourite",
-}
-"""The words by which a record of each relation is found."""
-PERSONAL = regex(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a question is about."""
-
-    things: frozenset[str]
-    """Stems of what it names, without the words for what is asked of it."""
-    relation: str
-    query: str
-    """The words to search for."""
-    personal: bool
-    """Whether it is about who asks and names nothing else."""
-
-
-def read_question(sentence: str) -> Asked:
-    """Return what ``sentence`` asks for.
-
-    >>> read_question("What is my dog called?").query
-    'dog called name call named'
-    """
-    spoken = re.findall(r"[\w']+", sentence.lower())
-    found = key_words(sentence)
-    relation = next((one for one, words in RELATIONS.items() if set(words.split()) & {*spoken, *found}), "")
-    relation = "work" if {"do", "living"} <= set(spoken) else "name" if spoken[:3] == ["who", "am", "i"] else relation
-    related = set(map(stem, RELATIONS.get(relation, "").split())) | ({"live"} if relation == "work" else set())
-    things = frozenset(map(stem, found)) - related
-    words = [word for word in found if stem(word) in things or word in RELATIONS.get(relation, "")]
-    query = " ".join(dict.fromkeys([*words, *RELATIONS.get(relation, "").split()]))
-    return Asked(things, relation, query, not things and PERSONAL.search(sentence) is not None)

@@ -167,7 +167,7 @@ def tidy_up(
     """
     settings = _settled(load_settings(project, environment), streams)
     done = consolidate(settings, options.user, extract=_extract(settings, streams))
-    data = as_data(done)
+    data = done.to_data()
     if options.json:
         notes = [_diagnostic("consolidation", note, "warning") for note in done.refused]
         print(_envelope(data, notes, schema=CONSOLIDATED), file=streams.result)
@@ -339,19 +339,6 @@ def consolidate(
         plan = archive.consolidation(user_id=user, tell=tell)
         done = archive.consolidate(plan) if plan else Consolidated()
         return done._replace(drawn=tuple(str(one["id"]) for one in drawn))
-
-
-def as_data(done: Consolidated) -> dict[str, Any]:
-    """Return what was done, as plain data."""
-    return {
-        "added": list(done.added),
-        "drawn": list(done.drawn),
-        "merged": [{"id": item.id, "parents": list(item.parents)} for item in done.merged],
-        "summarised": [{"id": item.id, "parents": list(item.parents)} for item in done.summaries],
-        "superseded": list(done.superseded),
-        "dropped": [{"id": drop.record.id, "reason": drop.reason} for drop in done.dropped],
-        "core": [{"user_id": item.user_id, "section": item.section} for item in done.compressed],
-    }
 
 
 # What a person asks of the program itself in a project, without the model: to approve, to take back, to clean.

@@ -29,6 +29,7 @@ from ..memory.record.lines import NoSealer, Sealer, parse_time, shown, to_text, 
 from ..memory.settings import MemorySettings
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
+from ..memory.words.wording import GREETING
 
 if TYPE_CHECKING:
     from ..backends.redis_state import RedisState
@@ -377,6 +378,8 @@ class Session:
             return []
         turns = tools.recall.turns(self._terms.session, self._terms.user)
         fresh = [one for one in turns if one.turn_id is not None and first < one.turn_id <= last]
+        if all(GREETING.match(one.text) for one in fresh if one.role == "user"):
+            return []  # nothing lasts of a greeting, and what draws is not loaded for it
         archive: Any = tools.archive
         records = archive.records(user_id=self._terms.user, session_id=self._terms.session, status=None)
         if {one.turn_id for one in fresh} <= {one.turn_id for one in records}:

@@ -14,7 +14,7 @@ from memkit.runtime.guard.interface import EFFECTS
 from memkit.serving.page.room import SHOWN, Asked, Shown, commits_of, shortened
 from memkit.serving.page.visits import Visit
 from memkit.skills.sheet import skill_body
-from memkit.store.allowances import own_tools
+from memkit.store.config import own_tools
 from memkit.use_cases.policies import check_policy, checked_data, list_policies
 from memkit.use_cases.review import review_commits, review_part
 from memkit.use_cases.skills import find_skills, list_skills, show_skill

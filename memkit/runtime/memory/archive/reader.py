@@ -183,12 +183,14 @@ class ArchiveReader:
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
         """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
         with self._reading(user_id):
-            from .transfer import decision_behind
-
             names = self._index.catalogue.corpora_of_id(first_id)
             visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
             line = next((self._index.corpus(name).line(first_id) for name in visible), None)
-            return None if line is None else decision_behind(json.loads(line))
+            if line is None:
+                return None
+            from .transfer import decision_behind
+
+            return decision_behind(json.loads(line))
 
     def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
         """Return when a record was retired or superseded that is kept in the shards only; None for any other."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from statistics import fmean
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
@@ -282,6 +282,18 @@ class Consolidated(NamedTuple):
     def superseded(self) -> tuple[str, ...]:
         """Return the ids of the records whose place was taken."""
         return tuple(id for item in (*self.merged, *self.summaries) for id in item.parents)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what was done, as the commands print it."""
+        return {
+            "added": list(self.added),
+            "drawn": list(self.drawn),
+            "merged": [{"id": item.id, "parents": list(item.parents)} for item in self.merged],
+            "summarised": [{"id": item.id, "parents": list(item.parents)} for item in self.summaries],
+            "superseded": list(self.superseded),
+            "dropped": [{"id": drop.record.id, "reason": drop.reason} for drop in self.dropped],
+            "core": [{"user_id": item.user_id, "section": item.section} for item in self.compressed],
+        }
 
 
 def planned(

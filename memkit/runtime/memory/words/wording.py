@@ -51,7 +51,11 @@ CONTRACTIONS = {
 } | {f"{word}nt": (word, "not") for word in "do does did is are was were have has had could should would".split()}
 """Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
-
+GREETING = regex(
+    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?(?:,? \w+)?\W*$",
+    re.IGNORECASE,
+)
+"""A whole message, or a sentence, that greets and says nothing else."""
 SHORTENED = regex(r"\b(?i:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$|[A-Z][a-z]+ [A-Z]\.$")
 """What a full stop behind ends no sentence."""
 
