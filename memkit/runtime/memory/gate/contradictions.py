@@ -263,7 +263,7 @@ def grounds(text: str) -> set[tuple[str, ...]]:
     if len(text) > LONGEST_STATEMENT:
         return set()
     stated, ranked = claim(text), _ranked(text)
-    found = {(stated.subject, stated.attribute)} if stated else set()
+    found: set[tuple[str, ...]] = {(stated.subject, stated.attribute)} if stated else set()
     found |= {(one.subject, one.attribute) for one in _alternatives(text)}
     for core, positive in _cores(text):
         found |= {core} if len(core) > 1 else set()
