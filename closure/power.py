@@ -202,7 +202,8 @@ def held(folder: Path) -> tuple[Names, dict[str, bytes]]:
 def record(command: Sequence[str], asked: str, folder: Path, variables: dict[str, str], log: Path) -> Recording:
     """Run a command below strace, with ``asked`` as its input, and return what it did in ``folder``."""
     names, contents = held(folder)
-    strace = ["strace", "-f", "-qq", "-y", "-xx", "-s", str(1 << 24), "-e", "signal=none", "-e", f"trace={CALLS}"]
+    strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-e", "signal=none", "-s", str(1 << 24)]
+    strace += ["-e", f"trace={CALLS}"]
     subprocess.run(
         [*strace, "-o", str(log), *command], input=asked, text=True, capture_output=True, check=False,
         env=variables, cwd=folder, timeout=TRACED,

@@ -90,7 +90,7 @@ class Kept:
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     fields = json.loads(line)
-                    sources, seen = fields.pop("sources"), fields.pop("seen")
+                    sources, seen, _ = (fields.pop(key) for key in ("sources", "seen", "seconds"))
                     cell = Cell(**fields)
                 except (json.JSONDecodeError, TypeError, KeyError):
                     continue
@@ -99,10 +99,10 @@ class Kept:
                     manners[cell.system].note(*seen)
         return found
 
-    def add(self, cell: Cell, manners: Manners) -> None:
-        """Keep an answer, and where the system wanted to go until then."""
-        seen = [manners.asked, manners.outside]
-        self._note({**asdict(cell), "sources": self._sources[cell.system, cell.suite], "seen": seen})
+    def add(self, cell: Cell, manners: Manners, seconds: float) -> None:
+        """Keep an answer, how long it took by the clock, and where the system wanted to go until then."""
+        more = {"seen": [manners.asked, manners.outside], "seconds": round(seconds, 1)}
+        self._note({**asdict(cell), "sources": self._sources[cell.system, cell.suite], **more})
 
     def _note(self, row: Mapping[str, Any]) -> None:
         with self._lock, self._path.open("a", encoding="utf-8") as file:
@@ -153,6 +153,7 @@ def now() -> str:
 
 def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell]:
     """Return every cell of the plan, in the order of systems and suites."""
+    environments.compile_sources()
     manners = {system.name: Manners() for system in plan.systems}
     known = kept.cells(manners) if kept else {}
 
@@ -160,11 +161,13 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
 
     def ask(system: System, suite: Suite) -> list[Cell]:
         cells: list[Cell] = []
+        began = time.monotonic()
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
             if kept and cell.id not in known and cell.reason != UNASKED:
-                kept.add(cell, manners[system.name])
+                kept.add(cell, manners[system.name], time.monotonic() - began)
             cells.append(cell)
-            tell(f"{cell.result:8}{cell.id}: {cell.reason}")
+            tell(f"{cell.result:8}{time.monotonic() - began:5.0f} s  {cell.id}: {cell.reason}")
+            began = time.monotonic()
             if stopped.is_set():
                 break
         return cells
@@ -306,7 +309,8 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
 
     try:
         # A server of its own for each case: what another one left in its log is not this one's.
-        with servers.running(system.server) as variables:
+        with servers.running(system.server) as beside:
+            variables = {**beside, **({"CLOSURE_STORE": str(servers.new_store())} if system.is_ours else {})}
             verdict = case.ask(Trial(system, opened, plan.seed, plan.share, plan.data))
     except CannotError as cannot:
         verdict, cell = None, replace(cell, result=SKIPPED, reason=f"cannot: {cannot}")

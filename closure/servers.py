@@ -1,17 +1,24 @@
-"""What has to run beside a system: a PostgreSQL of its own, reached through a socket in a folder."""
+"""What a system finds beside it: a PostgreSQL of its own, reached through a socket in a folder, a store of memkit.
+
+Each case gets copies of what was made once: ``initdb`` and ``memkit init`` make the same for all.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from closure.environments import NotHereError
 
+ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = "-c max_connections=50 -c wal_recycle=off -c min_wal_size=32MB -c autovacuum=off"
 """Old log is deleted and not written over, and dead rows stay until somebody acts, so that both can be seen to go."""
 
@@ -26,31 +33,71 @@ def _programs() -> list[Path]:
     return sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
+_lock = threading.Lock()
+_made: dict[str, Path] = {}
+
+
+def _once(what: str, make: Callable[[Path], object]) -> Path:
+    """Return the folder ``what`` as ``make`` made it when it was first asked for; gone when this process ends."""
+    with _lock:
+        if what not in _made:
+            top = Path(tempfile.mkdtemp(prefix="cl", dir="/tmp"))
+            atexit.register(shutil.rmtree, top, ignore_errors=True)
+            top.chmod(0o755)
+            make(top / what)
+            _made[what] = top / what
+        return _made[what]
+
+
+def new_store() -> Path:
+    """Return a store of this checkout's ``memkit init``, to be copied."""
+    return _once("store", lambda place: _memkit("init", place))
+
+
+def _memkit(*words: str | Path) -> None:
+    who = {"NAME": "Closure", "EMAIL": "closure@example.org"}
+    named = {f"GIT_{one}_{key}": value for one in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+    command = [sys.executable, "-m", "memkit", *words, "--json", "--no-input"]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={**os.environ, **named})
+
+
 @contextmanager
 def running(server: str) -> Iterator[Mapping[str, str]]:
     """Start what ``server`` names, which is installed, and give the variables that say where it is."""
     if not server:
         yield {}
         return
-    programs = _programs()
     # A socket's path has to be short. The server does not run as root, and so is another user then.
     folder = Path(tempfile.mkdtemp(prefix="cl", dir="/tmp"))
-    user = "postgres" if os.getuid() == 0 else None
-    if user:
-        shutil.chown(folder, user)
-    folder.chmod(0o755)
     data = folder / "pg"
+    _owned(folder)
 
     def program(name: str, *words: str | Path) -> None:
-        subprocess.run([programs[-1] / name, "-D", data, *words], user=user, check=True, capture_output=True)
+        _by_its_user([_programs()[-1] / name, "-D", data, *words])
 
-    program("initdb", "-U", "postgres", "-A", "trust", "--no-sync")
+    _by_its_user(["cp", "-a", _once("cluster", _new_cluster), data])
     program("pg_ctl", "-w", "-l", folder / "log", "-o", f"-k {folder} -h '' {SETTINGS}", "start")
     try:
         yield {"CLOSURE_POSTGRES": f"postgresql://postgres@/postgres?host={folder}", "CLOSURE_POSTGRES_DATA": str(data)}
     finally:
         program("pg_ctl", "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _new_cluster(data: Path) -> None:
+    _owned(data.parent)
+    _by_its_user([_programs()[-1] / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"])
+
+
+def _owned(folder: Path) -> None:
+    """Give a folder to who runs the server, who may not be root."""
+    folder.chmod(0o755)
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+
+
+def _by_its_user(command: list[str | Path]) -> None:
+    subprocess.run(command, user="postgres" if os.getuid() == 0 else None, check=True, capture_output=True)
 
 
 def looked_after(variables: Mapping[str, str]) -> None:

@@ -167,6 +167,9 @@ class Subject:
         except subprocess.TimeoutExpired:
             self.kill()
             return
+        # What it started and left running would serve nobody.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._running.pid, signal.SIGKILL)
         self._forget_process()
 
     def kill(self) -> None:

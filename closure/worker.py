@@ -6,6 +6,7 @@ outside of its folder is seen by an audit hook (writes of compiled code are not)
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -55,11 +56,19 @@ def load(name: str) -> type[Memory]:
     return found
 
 
+def has_no_way(adapter: type[Memory], call: str) -> bool:
+    """Return whether the interface itself says that the system cannot; nothing has to be set up to hear that."""
+    own = getattr(Memory, call, None)
+    is_inherited = callable(own) and own is getattr(adapter, call, None)
+    return is_inherited and call not in ("remember_all", "prompt", "close")
+
+
 def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str, answers: TextIO) -> None:
     """Write numbered texts in a child of this process and tell each one that was acknowledged, until somebody kills it.
 
     A child, because what takes long in a start is the import, and that is done.
     """
+    adapter.load()
     child = os.fork()
     if child == 0:
         # A pipe to the runner, unbuffered: an acknowledgement is what was in it when the kill came.
@@ -86,8 +95,9 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     if child == 0:
         try:
             memory = adapter(folder)
-            said = {"held": memory.export(user)}
+            held = memory.export(user)
             memory.close()
+            said = {"held": held, "modules": list(sys.modules)}
         except BaseException as error:  # noqa: BLE001 - as above
             said = {"error": told(error)}
         os.close(reading)
@@ -101,8 +111,13 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     said = json.loads(text or '{"error": "it ended without a word"}')
     if "error" in said:
         raise RuntimeError(said["error"])
-    held: list[str] = said["held"]
-    return held
+    # What a child had to load of its system, the next one need not.
+    known = {name.partition(".")[0] for name in sys.modules}
+    for name in said["modules"]:
+        if name not in sys.modules and name.partition(".")[0] in known:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+    return list(said["held"])
 
 
 def fill(folder: Path, leave: int) -> None:
@@ -154,6 +169,8 @@ def main(adapter_name: str, folder: str) -> None:
             if call == "read_apart":
                 say(value=read_apart(adapter, place, **given), outside=outside)
                 continue
+            if memory is None and has_no_way(adapter, call):
+                getattr(Memory(place), call)(**given)
             if memory is None:
                 memory = adapter(place)
             what: Callable[..., Any] = getattr(memory, call)

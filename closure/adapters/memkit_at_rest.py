@@ -11,6 +11,7 @@ from pathlib import Path
 from agmi.adapters.base import Record
 
 from closure.adapters.at_rest import JsonLines
+from closure.adapters.memkit_files import new_store
 from memkit import open_store
 from memkit.cli.main import run
 from memkit.runtime.memory.log.links import claimed_link, linked
@@ -28,7 +29,7 @@ class MemkitLines(JsonLines):
     def begin(self) -> None:
         """Make a store."""
         os.environ["XDG_CONFIG_HOME"] = str(self.folder / "config")
-        self._command("init", str(self.store))
+        new_store(self.store)
 
     def _command(self, *words: str) -> dict[str, list[dict[str, str]]]:
         said = io.StringIO()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,25 @@ class CommandFailedError(Exception):
     """A command of memkit did not end well; the words are its own."""
 
 
+def commanded(*words: str, may_end_with: Sequence[int] = (0,)) -> Any:
+    """Run a command of memkit in this process and return its data; CommandFailedError where it ends otherwise."""
+    said, aside = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(aside):
+        code = run([*words, "--json", "--no-input"])
+    text = said.getvalue()
+    if code not in may_end_with:
+        raise CommandFailedError(f"memkit {' '.join(words[:2])} ended with {code}: {text[-300:]}")
+    return json.loads(text)["data"] if text.startswith("{") else text
+
+
+def new_store(place: Path) -> None:
+    """Make a store: a copy of the one that the runner let ``memkit init`` make for all cases, or a new one."""
+    if made := os.environ.get("CLOSURE_STORE"):
+        shutil.copytree(made, place, symlinks=True)
+    else:
+        commanded("init", str(place))
+
+
 class MemkitFiles(Memory):
     """A store that ``memkit init`` made; the caller is the person, agents and strangers have other ways in."""
 
@@ -29,7 +50,7 @@ class MemkitFiles(Memory):
         self._identify()
         self._place = folder / "store"
         if not self._place.exists():
-            self.command("init", str(self._place), at_store=False)
+            new_store(self._place)
         self._prepare()
         self._opened: Any = None
         self._agreed: dict[str, bool] = {}
@@ -40,8 +61,6 @@ class MemkitFiles(Memory):
 
     @staticmethod
     def _identify() -> None:
-        import os
-
         for who in ("AUTHOR", "COMMITTER"):
             os.environ |= {f"GIT_{who}_NAME": "Closure", f"GIT_{who}_EMAIL": "closure@example.org"}
 
@@ -52,17 +71,10 @@ class MemkitFiles(Memory):
             self._opened = open_store(self._place)
         return self._opened
 
-    def command(self, *words: str, at_store: bool = True, may_end_with: Sequence[int] = (0,)) -> Any:
+    def command(self, *words: str, may_end_with: Sequence[int] = (0,)) -> Any:
         """Run a command in this process, with the store closed meanwhile, and return its data."""
-        self.close()
-        said, aside = io.StringIO(), io.StringIO()
-        place = ["--store", str(self._place)] if at_store else []
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(aside):
-            code = run([*words, *place, "--json", "--no-input"])
-        if code not in may_end_with:
-            raise CommandFailedError(f"memkit {' '.join(words[:2])} ended with {code}: {said.getvalue()[-300:]}")
-        text = said.getvalue()
-        return json.loads(text)["data"] if text.startswith("{") else text
+        MemkitFiles.close(self)
+        return commanded(*words, "--store", str(self._place), may_end_with=may_end_with)
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
         """Add it as the person, or let it in by the way that strangers' text takes."""

@@ -1,15 +1,38 @@
-"""memkit as other programs meet it: ``memkit serve --stdio``, spoken to by the official client, a server a user."""
+"""memkit as other programs meet it: ``memkit serve --http``, a token a user, spoken to in plain JSON-RPC."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import sys
+import json
+import os
+import signal
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from closure.adapters.memkit_files import MemkitFiles
 from closure.interface import CannotError
+from memkit.cli.main import run
+
+REVISION = "2026-07-28"
+"""Of the protocol: each request stands by itself, without a session."""
+META = {
+    "io.modelcontextprotocol/protocolVersion": REVISION,
+    "io.modelcontextprotocol/clientInfo": {"name": "closure", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def _serve(words: list[str], writing: int) -> NoReturn:
+    """Be the server, as the command of these words is, and say on ``writing`` where it listens."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(writing, 2)
+        os._exit(run(words))
+    finally:
+        os._exit(1)
 
 
 class MemkitMcp(MemkitFiles):
@@ -19,43 +42,71 @@ class MemkitMcp(MemkitFiles):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._loop = asyncio.new_event_loop()
-        self._sessions: dict[tuple[str, bool], tuple[contextlib.AsyncExitStack, Any]] = {}
+        self._servers: dict[bool, tuple[int, str]] = {}
+        self._tokens: dict[str, str] = {}
 
-    async def _session(self, user: str, vouched: bool) -> Any:
-        """Return a session with the server of a user; ``vouched`` where the operator says that no stranger writes."""
-        from mcp import ClientSession, StdioServerParameters
-        from mcp.client.stdio import stdio_client
+    @classmethod
+    def load(cls) -> None:
+        """Load the server: as a child it has what this process loaded, and does not load it again."""
+        import memkit.serving.http
+        import memkit.serving.server  # noqa: F401
 
-        if (user, vouched) not in self._sessions:
-            words = ["-m", "memkit", "serve", "--stdio", "--user", user, "--store", str(self._place)]
-            words += ["--client-taint", "clean"] if vouched else []
-            import os
+    def _address(self, vouched: bool) -> str:
+        """Return where the server is, started now if there is none.
 
-            server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
-            stack = contextlib.AsyncExitStack()
-            streams = await stack.enter_async_context(stdio_client(server))
-            session = await stack.enter_async_context(ClientSession(*streams[:2]))
-            await session.initialize()
-            self._sessions[user, vouched] = (stack, session)
-        return self._sessions[user, vouched][1]
+        ``vouched`` is the one for whose clients the operator says that no stranger writes.
+        """
+        if vouched not in self._servers:
+            words = ["serve", "--http", "127.0.0.1:0", "--rate", "100000", "--store", str(self._place)]
+            self.load()
+            reading, writing = os.pipe()
+            if (server := os.fork()) == 0:
+                _serve([*words, *(["--client-taint", "clean"] if vouched else [])], writing)
+            os.close(writing)
+            said = ""
+            with os.fdopen(reading) as lines:
+                while not said.startswith("ready "):
+                    if not (line := lines.readline()):
+                        raise RuntimeError(f"memkit serve ended: {said}")
+                    said = line.strip()
+            self._servers[vouched] = server, said.removeprefix("ready ")
+        return self._servers[vouched][1]
 
     def _tool(self, user: str, tool: str, vouched: bool = True, **given: Any) -> Any:
-        async def called() -> Any:
-            session = await self._session(user, vouched)
-            return await session.call_tool(tool, given)
-
-        said = self._loop.run_until_complete(called())
-        failed = getattr(said, "isError", None) or getattr(said, "is_error", None)
-        if failed:
-            raise RuntimeError(" ".join(getattr(piece, "text", "") for piece in said.content)[:200])
-        return getattr(said, "structuredContent", None) or getattr(said, "structured_content", None)
+        """Return what a tool answers the user; RuntimeError with its words where it fails."""
+        if user not in self._tokens:
+            self._tokens[user] = self.command("token", "new", "--user", user, "--scope", "write")["token"]
+        asked = {"name": tool, "arguments": given, "_meta": META}
+        sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+        place = urlsplit(self._address(vouched))
+        head = {
+            "Authorization": f"Bearer {self._tokens[user]}", "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": REVISION,
+            "Mcp-Method": "tools/call", "Mcp-Name": tool,
+        }  # fmt: skip
+        with contextlib.closing(HTTPConnection(place.hostname or "", place.port, timeout=120)) as connection:
+            connection.request("POST", place.path, sent, head)
+            response = connection.getresponse()
+            text = response.read().decode()
+        if response.status != HTTPStatus.OK:
+            raise RuntimeError(f"{response.status}: {text[:200]}")
+        # One object, by itself or as the only event of a stream.
+        answer = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        done = answer.get("result", {"isError": True, "content": [{"text": json.dumps(answer.get("error"))}]})
+        if done.get("isError"):
+            raise RuntimeError(" ".join(piece.get("text", "") for piece in done["content"])[:200])
+        return done["structuredContent"]
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
         """Add it as a client that the operator vouches for, or as any client; the user agreed when first asked."""
         if user not in self._agreed:
             self.consent(user, True)
-        return str(self._tool(user, "memory_add", via != "client", text=text)["id"])
+        vouched = via != "client"
+        done = self._tool(user, "memory_add", vouched, text=text)
+        if any(reason["code"] == "transient" for reason in done["reasons"]):
+            # The answer to a fact that passes is what the tool's description says of its type: it happened.
+            done = self._tool(user, "memory_add", vouched, text=text, type="event")
+        return str(done["id"])
 
     def remember_all(self, user: str, texts: list[str], via: str = "user") -> None:
         """Add one after another."""
@@ -86,6 +137,14 @@ class MemkitMcp(MemkitFiles):
         """The tools have no day."""
         raise CannotError("the tools of the protocol take no day; the command line does")
 
+    def erase(self, user: str) -> None:
+        """Erase with the servers ended, as the person who operates them does."""
+        self.close()
+        super().erase(user)
+        # Nothing is left of the user: no token, and no consent.
+        self._tokens.pop(user, None)
+        self._agreed.pop(user, None)
+
     def infer(self, user: str, texts: list[str]) -> int:
         """The client's model is not memkit's."""
         raise CannotError("what a client's model infers, memkit does not see")
@@ -99,9 +158,10 @@ class MemkitMcp(MemkitFiles):
         raise CannotError("what enters the prompt of a client's model is not memkit's to see")
 
     def close(self) -> None:
-        """End the servers."""
+        """End the servers, which commit."""
         super().close()
-        for stack, _ in getattr(self, "_sessions", {}).values():
-            with contextlib.suppress(Exception):  # a server that ended already cannot be ended again
-                self._loop.run_until_complete(stack.aclose())
-        self._sessions = {}
+        for server, _ in self._servers.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(server, signal.SIGTERM)
+            os.waitpid(server, 0)
+        self._servers = {}

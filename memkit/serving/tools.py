@@ -9,7 +9,7 @@ from typing import Any
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
-from memkit.runtime.memory.record.record import Draft
+from memkit.runtime.memory.record.record import TYPES, Draft
 from memkit.runtime.memory.tiers.fence import LINE_MARK, enclose, fence, visible
 from memkit.serving.interface import Answer, Caller, Tool, Work
 from memkit.store.layout import checked_name
@@ -134,7 +134,7 @@ def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], conse
 
 
 def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
-    draft = Draft(text=given["text"], importance=workspace.settings["importance"])
+    draft = Draft(text=given["text"], type=given.get("type", "fact"), importance=workspace.settings["importance"])
     return _decided(remember(workspace, draft, user=caller.user, consented=consented), caller, given["text"])
 
 
@@ -245,7 +245,16 @@ _ALL = [
         "memory_add",
         "Offer one fact, in one sentence, to long-term memory. The answer says what the write gate decided, and why.",
         _add,
-        {"text": _text("The fact, so that it can be understood by itself.")},
+        {
+            "text": _text("The fact, so that it can be understood by itself."),
+            "type": {
+                "type": "string",
+                "enum": list(TYPES),
+                "default": "fact",
+                "description": "What it is: an event happened once, and may be of today or yesterday; a fact lasts.",
+            },
+        },
+        optional=frozenset({"type"}),
         result=DECISION,
         writes=True,
         stores=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,6 +29,21 @@ class Crashing(GrepFiles):
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
         """End without a word."""
         os._exit(7)
+
+
+class LeavesServer(GrepFiles):
+    """Starts another process, which goes on when it ends; the text that it keeps is its number."""
+
+    def remember(self, user: str, text: str, via: str = "user") -> str:
+        """Start it."""
+        return str(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+
+
+class NotSetUp(GrepFiles):
+    """Cannot be opened at all."""
+
+    def __init__(self, folder: Path) -> None:
+        raise RuntimeError("it has no disk")
 
 
 class WantingKey(GrepFiles):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,37 @@ def test_a_right_answer_a_wrong_one_and_none_are_three_results(answers: Answers)
     assert (cells["governance/consent"].result, cells["governance/consent"].reason) == (
         SKIPPED, "cannot: it knows no consent",
     )  # fmt: skip
+
+
+def test_what_a_system_has_no_way_to_do_is_said_without_setting_it_up(answers: Answers) -> None:
+    """What its adapter leaves to the interface needs no memory; everything else finds that it cannot be opened."""
+    cells = answers(broken("closed", "NotSetUp"), "integrity/t1", "governance/recall")
+
+    assert cells["integrity/t1"].reason == "cannot: nobody wrote an adapter of that suite for it"
+    assert (cells["governance/recall"].result, cells["governance/recall"].reason) == (
+        FAIL, "RuntimeError: it has no disk",
+    )  # fmt: skip
+
+
+def test_what_a_system_started_ends_with_it() -> None:
+    """A server that it left running is gone when its turn is over."""
+    with Subject("tests.closure.broken:LeavesServer", Path(sys.executable)) as subject:
+        started = int(subject.call("remember", user="ada", text="Ada keeps bees"))
+        assert is_running(started)
+
+    for _ in range(200):
+        if not is_running(started):
+            break
+        time.sleep(0.1)
+    assert not is_running(started)
+
+
+def is_running(process: int) -> bool:
+    """Return whether there is such a process, and it has not ended."""
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except OSError:
+        return False
 
 
 def test_a_cell_names_the_command_that_repeats_it(answers: Answers) -> None:

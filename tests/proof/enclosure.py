@@ -8,6 +8,7 @@ command starts, in any language, which a hook in Python does not.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import json
 import shutil
@@ -28,6 +29,7 @@ _SETTLED = 0.2
 """Seconds without a packet after which none is on its way any more."""
 
 
+@functools.cache
 def is_possible() -> bool:
     """Return whether this machine gives a network namespace to the user who runs the tests."""
     if not shutil.which("unshare") or not shutil.which("ip"):

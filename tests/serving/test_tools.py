@@ -108,6 +108,26 @@ def test_what_a_client_writes_is_a_tainted_candidate_of_its_own(store: Path, dat
     assert data("memory", "get", id)["status"] == "retired"
 
 
+def test_what_happened_yesterday_is_kept_as_an_event(store: Path, data: Data) -> None:
+    """Said to be a fact it is refused as one that passes; a client can say what it is, and no such type fails."""
+    consented(data)
+    text = "Ada met a lynx in the hills yesterday"
+
+    fact, event, odd = call(
+        store,
+        [
+            ("memory_add", {"text": text}),
+            ("memory_add", {"text": text, "type": "event"}),
+            ("memory_add", {"text": text, "type": "rumour"}),
+        ],
+        options=("--client-taint", "clean"),
+    )
+
+    assert [reason["code"] for reason in fact.structured_content["reasons"]] == ["transient"]
+    assert data("memory", "get", event.structured_content["id"])["type"] == "event"
+    assert odd.structured_content["decision"] == "refused" and "rumour" in odd.content[0].text
+
+
 def test_with_client_taint_clean_writes_are_clean(store: Path, data: Data) -> None:
     """An operator who knows what the client's model reads says so when the server is started."""
     id = consented(data)
