@@ -2,9 +2,9 @@
 
 ``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
 need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
-(``tests/bench/conversations``), which tears answers from what they answer, or stands whole in it, as it was said. The
-many topics are the decisions of this project. The peer of a row is what plain stems find. ``--vectors FOLDER`` adds a
-model as ``memkit bench retrieval`` takes it.
+(``tests/bench/conversations``), which tears answers from what they answer, or stands whole in it, as it was said.
+``talk_long.txt`` is one dialogue by itself. The many topics are the decisions of this project. The peer of a row is
+what plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations
@@ -126,6 +126,8 @@ def main() -> None:
         for talk in TALKS
         for whole in (False, True)
     }
+    sessions, questions = written("talk_long")
+    told["one dialogue"] = [turn | {"session": str(at)} for at, one in enumerate(sessions) for turn in one] + questions
     told |= {f"many topics, half {half + 1}": many_topics(half) for half in range(2)}
     rows = []
     for name, dialogues in told.items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -311,6 +312,20 @@ def test_statements_are_learned_weighed_and_forgotten() -> None:
         known.update_importance("The door is red", 0.1)
     with pytest.raises(LoopError, match="from 0 to 1"):
         known.update_importance("Ada likes tea", 2)
+
+
+def test_what_was_returned_names_a_statement() -> None:
+    """Who kept what ``add`` gave weighs and forgets by it; what is neither words nor a statement is said to be none."""
+    known = SemanticMemory()
+    kept = known.add("Ada likes tea")
+
+    assert known.update_importance(kept, 0.9) == known.search("tea")[0] == replace(kept, importance=0.9)
+    for other in (3, None, {"text": "Ada likes tea"}):
+        with pytest.raises(LoopError, match="is no statement"):
+            known.update_importance(cast(Any, other), 0.1)
+        with pytest.raises(LoopError, match="is no statement"):
+            known.forget(cast(Any, other))
+    assert known.forget(kept) == [replace(kept, importance=0.9)] and known.statements == []
 
 
 def test_an_embedding_function_finds_by_meaning() -> None:

@@ -148,12 +148,36 @@ def test_a_task_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"), [([], "no steps"), (["a", "a"], "Two steps"), ([7], "is no step"), ([("a", "b")], "is no step")]
+    ("steps", "told"),
+    [
+        ([], "no steps"),
+        (None, "no steps"),
+        ("wash up", "no steps"),
+        (["a", "a"], "Two steps"),
+        ([7], "is no step"),
+        ([("a", "b")], "is no step"),
+    ],
 )
 def test_steps_that_are_none_are_said(steps: list[AnyStep], told: str) -> None:
     """In one line, before anything is done."""
     with pytest.raises(LoopError, match=told):
         agent_over(None).run("t", steps)
+    with pytest.raises(LoopError, match="needs an id"):
+        agent_over(None).run(" ", ["a"])
+
+
+@pytest.mark.parametrize("success", ["no", None, 0])
+def test_a_task_without_words_or_a_verdict_is_said(success: bool) -> None:
+    """A text that says "no" would count as a success, and a task without words cannot be found again."""
+    agent = agent_over(None)
+    for task in ("", " "):
+        with pytest.raises(LoopError, match="is no task"):
+            agent.start_task(task)
+    agent.start_task("wash up")
+
+    with pytest.raises(LoopError, match="neither True nor False"):
+        agent.end_task(success, "it did not work")
+    agent.end_task(False, "it did not work")
 
 
 def test_an_instruction_that_nothing_was_done_for_is_no_success() -> None:

@@ -169,7 +169,7 @@ def test_a_dry_run_shows_twenty_statements_and_counts_the_rest(
     ("name", "code", "line"),
     [
         ("Zacharias", 1, "Nothing is told of 'Zacharias' to 'ada'"),
-        ("Anna", 2, "Several are called 'Anna'"),
+        ("Anna", 2, "Several are called 'Anna': Anna (ada's sister), Anna (ada's colleague)."),
         (" ", 2, "needs a name"),
         ("?!", 2, "needs a name"),
     ],

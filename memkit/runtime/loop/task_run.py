@@ -147,12 +147,14 @@ class KeptSteps:
 
 def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
     """Do the steps that were not done yet, in order, up to the first that does not succeed."""
+    if not isinstance(task_id, str) or not task_id.strip():
+        raise LoopError("A task needs an id, under which its steps are found again.")
+    if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
+        raise LoopError(f"The task {task_id!r:.60} has no steps. Hand in a list of them.")
     wanted = [_step(step) for step in steps]
     keys = [step.key or step.name for step in wanted]
     if repeated := next((key for key in keys if keys.count(key) > 1), None):
         raise LoopError(f"Two steps of {task_id!r:.60} are called {repeated!r:.60}. Give each a key of its own.")
-    if not steps:
-        raise LoopError(f"The task {task_id!r:.60} has no steps.")
     kept.open()
     try:
         return _carried_on(agent, kept, task_id, list(zip(keys, wanted, strict=True)))

@@ -268,7 +268,9 @@ class TaskMemory:
         return tuple(sorted(words(self.at_hand)))
 
     def start_task(self, task: str) -> Episode:
-        """Begin ``task``; what was recorded of another unfinished one is dropped."""
+        """Begin ``task``; what was recorded of another unfinished one is dropped; LoopError for no words."""
+        if not isinstance(task, str) or not task.strip():
+            raise LoopError(f"{task!r:.60} is no task. Say in words what is to be done.")
         self.working.start(task)
         self._note_taint()
         self.episode = Episode(task, decisions=self.working.decisions)
@@ -295,8 +297,10 @@ class TaskMemory:
     def end_task(self, success: bool, outcome: str) -> str | None:
         """End the task, learn from its outcome, and return the id of its record; None where nothing is remembered.
 
-        What the gate refuses is raised, after the task has ended.
+        What the gate refuses is raised, after the task has ended, and LoopError where ``success`` is no bool.
         """
+        if not isinstance(success, bool):
+            raise LoopError(f"success {success!r:.60} is neither True nor False.")
         judged = self._running().outcome(success, outcome)
         self._note_taint()
         self.working.current_phase = ENDED[not success]

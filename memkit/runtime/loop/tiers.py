@@ -408,23 +408,28 @@ class SemanticMemory:
         """Keep every sentence of a text as a statement of its own, and return them as kept."""
         return [self.add(one, importance) for one in re.split(r"(?<=[.!?])\s+|\n+", text.strip()) if one.strip()]
 
-    def forget(self, text: str) -> list[Statement]:
-        """Drop the statements that say the same as ``text``, and return them."""
-        dropped = [known for known in self.statements if likeness(known.text, text) >= ALIKE]
+    def forget(self, text: str | Statement) -> list[Statement]:
+        """Drop the statements that say the same as ``text``, or as one that was returned, and return them."""
+        said = _wording(text)
+        dropped = [known for known in self.statements if likeness(known.text, said) >= ALIKE]
         self.statements = [known for known in self.statements if known not in dropped]
         self._vectors = {
             known.text: self._vectors[known.text] for known in self.statements if known.text in self._vectors
         }
         return dropped
 
-    def update_importance(self, text: str, importance: float) -> Statement:
-        """Say anew how much a statement matters, and return it; raises LoopError where none says the same."""
+    def update_importance(self, text: str | Statement, importance: float) -> Statement:
+        """Say anew how much a statement matters, and return it; raises LoopError where none says the same.
+
+        It is named by its words, or by what ``add``, ``learn`` or ``search`` returned.
+        """
         _check_importance(importance)
+        said = _wording(text)
         for place, known in enumerate(self.statements):
-            if likeness(known.text, text) >= ALIKE:
+            if likeness(known.text, said) >= ALIKE:
                 self.statements[place] = replace(known, importance=importance)
                 return self.statements[place]
-        raise LoopError(f"Nothing known says {text!r:.60}. Add it first.")
+        raise LoopError(f"Nothing known says {said!r:.60}. Add it first.")
 
     def search(
         self, query: str, limit: int = 5, threshold: float = 0.0, *, top_k: int | None = None
@@ -460,6 +465,13 @@ class SemanticMemory:
         dropped = [known for known in self.statements if known.importance < min_importance and known.times < 2]
         self.statements = [known for known in self.statements if known not in dropped]
         return dropped
+
+
+def _wording(said: str | Statement) -> str:
+    text = said.text if isinstance(said, Statement) else said
+    if not isinstance(text, str):
+        raise LoopError(f"{said!r:.60} is no statement. Name one by its words, or by what was returned for it.")
+    return text
 
 
 def _check_importance(importance: float) -> None:

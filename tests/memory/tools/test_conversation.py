@@ -1,5 +1,6 @@
 """Search over what was said: each ingredient finds what plain words do not."""
 
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import pytest
@@ -123,3 +124,37 @@ def test_more_words_never_hurt_and_nothing_comes_from_nowhere(rows: list[tuple[s
         rank = sum(turn.session == turns[place].session for turn in turns[:place])
         around = " ".join(turn.text for turn in session[max(0, rank - 2) : rank + 3]).split()
         assert set(around) & set(query.split())
+
+
+def near(**angles: float) -> Callable[[str, Sequence[str]], list[float]]:
+    """Return how near texts are to any question, by a word that they hold; others are nowhere near."""
+    return lambda query, texts: [max((angles[word] for word in angles if word in one), default=0.0) for one in texts]
+
+
+def meant(turns: list[Utterance], query: str, **angles: float) -> list[str]:
+    """Return the texts that words and meaning find together, best first."""
+    index = ConversationIndex(turns, None, near(**angles))
+    return [turns[place].text for _, place in index.rank(query, TODAY)]
+
+
+def test_what_means_the_answer_is_not_less_among_other_matters() -> None:
+    """A turn by itself may be nearer than it is with those beside it, which speak of something else."""
+    turns = said("the rain again", "he nurses an ankle", "and more rain", session="a")
+    turns += said("a fair remark", "a fair word", "a fair thought", session="b")
+
+    assert meant(turns, "which injuries", ankle=0.6, fair=0.4)[0] == "he nurses an ankle"
+
+
+def test_names_lead_on_from_what_meaning_found() -> None:
+    """The turn that has the name shares no word with the question; what is told of that name comes up behind it."""
+    turns = said("we saw Tove in Uppsala", session="a") + said("he is engaged to Tove now", session="b") + said(*FILLER)
+
+    assert meant(turns, "where does his wife come from", engaged=0.7)[:2] == [
+        "he is engaged to Tove now",
+        "we saw Tove in Uppsala",
+    ]
+
+
+def test_where_neither_words_nor_meaning_tell_anything_apart_nothing_breaks() -> None:
+    """All turns are as near as each other, and none holds a word of the question."""
+    assert len(meant(said("we met Tove", "I saw Tove"), "where was it")) == len(["we met Tove", "I saw Tove"])

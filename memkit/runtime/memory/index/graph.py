@@ -288,10 +288,6 @@ class MemoryGraph:
         names = [name for name in self._names(id) if not name.startswith(SELF)][:most]
         return () if "(" in id or any(len(self._told_apart(name)) > 1 for name in names) else tuple(names)
 
-    def title(self, id: str) -> str:
-        """Return what a thing is called."""
-        return self._titles.get(id, id.removeprefix(SELF))
-
     # ------------------------------------------------------------------ who is who
 
     def _id(self, one: Mention) -> str:
@@ -490,10 +486,15 @@ class MemoryGraph:
     def _drawn(self, ties: Iterable[Tie], more: Iterable[str] = ()) -> RelationGraph:
         found = list(ties)
         ids = dict.fromkeys([*more, *(end for tie in found for end in (tie.source, tie.target))])
+        return RelationGraph(self.entities(ids), tuple(found))
+
+    def entities(self, ids: Collection[str]) -> tuple[Entity, ...]:
+        """Return things with what they are called."""
         for row in self._rows(s_name=[n for id in ids if id not in self._titles for n in self._names(id)]):
             self._name(row)
-        nodes = [Entity(id, self.title(id), self._kind(id, self._kinds[id])) for id in ids]
-        return RelationGraph(tuple(nodes), tuple(found))
+        return tuple(
+            Entity(id, self._titles.get(id, id.removeprefix(SELF)), self._kind(id, self._kinds[id])) for id in ids
+        )
 
     def _kind(self, id: str, told: Collection[str]) -> str:
         if id.startswith(SELF) and "/" not in id:

@@ -201,7 +201,7 @@ def callings(text: str, graph: MemoryGraph) -> tuple[tuple[str, ...], ...]:
     """
     ids = graph.find(text)
     if len(apart := [id for id in ids if "(" in id]) > 1:
-        raise SeveralCalled(text, [graph.title(id) for id in apart])
+        raise SeveralCalled(text, [one.name for one in graph.entities(apart)])
     found = [] if ids and "(" in ids[0] else [_levelled(text)]
     for id in ids:
         found += [_levelled(name) for name in graph.spoken(id, EVERY)]

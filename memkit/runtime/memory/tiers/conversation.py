@@ -99,11 +99,9 @@ class ConversationIndex:
             ranked.append((score * factor + self.recipe.session * shares.get(one.session, 0.0), place))
         # Of equal ones the newer comes first, as in what people mean by "what did I say".
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
-        if self.recipe.bridge and (bridged := self._bridged(ranked[:BRIDGED], terms)):
-            best, scores = ranked[0][0] * self.recipe.bridge, {place: score for score, place in ranked}
-            ranked = [(scores.get(at, 0.0) + best * bridged.get(at, 0.0), at) for at in {**scores, **bridged}]
-            ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
-        return self._meant(query, ranked) if self._similar else ranked
+        ranked = self._led_on(ranked, terms)
+        # What meaning brings to the front holds names too.
+        return self._led_on(self._meant(query, ranked), terms) if self._similar else ranked
 
     def shares(self, query: str, today: date | None = None) -> dict[int, float]:
         """Return the share of the question's weight that each turn holds itself, of those that hold any of it."""
@@ -138,7 +136,8 @@ class ConversationIndex:
     def _meant(self, query: str, ranked: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """Return all turns by words and meaning together, ``ranked`` being what the words say.
 
-        A turn's meaning is that of those beside it as well, as its words are; scores are fused, not ranks.
+        A turn means what it says itself, or what it says with those beside it, whichever is the nearer: what stands
+        alone among other matters is not made less by them. Scores are fused, not ranks.
         """
         assert self._similar is not None
         angles = self._similar(query, [one.text for one in self.utterances])
@@ -147,7 +146,7 @@ class ConversationIndex:
             beside = self._neighbours.of(place)
             weights = [(near, weight if near == place else lent(weight, self._own[near])) for near, weight in beside]
             whole = math.fsum(weight for _, weight in weights)
-            meant.append(math.fsum(angles[near] * weight for near, weight in weights) / whole)
+            meant.append(max(angles[place], math.fsum(angles[near] * weight for near, weight in weights) / whole))
         scores = {place: score for score, place in ranked}
         by_words = spread([scores.get(place, 0.0) for place in range(len(meant))], low=0.0)
         by_meaning = spread(meant, low=min(meant, default=0.0))
@@ -158,6 +157,16 @@ class ConversationIndex:
             for place, (words, meaning) in enumerate(zip(by_words, by_meaning, strict=True))
         ]
         return sorted(fused, key=lambda pair: (-pair[0], -pair[1]))
+
+    def _led_on(self, ranked: list[tuple[float, int]], terms: Sequence[str]) -> list[tuple[float, int]]:
+        """Return ``ranked`` with what goes on with names that the first of it hold."""
+        found_any = bool(self.recipe.bridge and ranked and ranked[0][0] > 0)
+        bridged = self._bridged(ranked[:BRIDGED], terms) if found_any else {}
+        if not bridged:
+            return ranked
+        best, scores = ranked[0][0] * self.recipe.bridge, {place: score for score, place in ranked}
+        led = [(scores.get(at, 0.0) + best * bridged.get(at, 0.0), at) for at in {**scores, **bridged}]
+        return sorted(led, key=lambda pair: (-pair[0], -pair[1]))
 
     def _length(self, place: int) -> float:
         beside = self._neighbours.of(place)

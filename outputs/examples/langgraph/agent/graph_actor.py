@@ -37,6 +37,8 @@ class GraphActor(SdkActor):
         self._config: Any = {
             "configurable": {"thread_id": rooms.session_id},
             "recursion_limit": STEPS_PER_CALL * (self.most_calls + 2),
+            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
+            "max_concurrency": 1,
         }
         self._durable = rooms.consent.granted()
         self._graph = self._build()

@@ -179,14 +179,14 @@ def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
     assert "no_danger" in told and talk.notes == ""
 
 
-def test_calls_of_one_answer_run_side_by_side(talk: Talk) -> None:
+def test_calls_of_one_answer_run_in_its_order(talk: Talk) -> None:
     """Parallel calls are each judged and answered, those that are denied and those that no tool offers too."""
     calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
 
     reply = talk("Write it down", [{"tools": calls}, "Done."])
 
-    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
+    assert "danger" not in talk.notes and talk.notes.index("milk") < talk.notes.index("bread")
     results = talk.results()
     assert len(results) == len(calls)
     assert sum("no_danger" in result for result in results) == 1

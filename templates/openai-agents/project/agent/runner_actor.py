@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents import Agent, Model, RunConfig, Runner
+from agents import Agent, Model, RunConfig, Runner, ToolExecutionConfig
 from agents.run import CallModelData, ModelInputData
 from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.endpoints import Endpoint
@@ -43,6 +43,8 @@ class RunnerActor(SdkActor):
             session_input_callback=_only_new,
             call_model_input_filter=self._main_context,
             tool_not_found_behavior="return_error_to_model",
+            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
+            tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
         )
 
     def run(self, words: str) -> Reply:
