@@ -1,16 +1,39 @@
-"""Stores of any size for benchmarks: records as people write them, the same ones for the same seed."""
+"""Stores of any size for benchmarks: records as people write them, the same ones for the same seed.
 
+Run by itself, it makes stores and says what each command over all their records takes, in processor time and memory.
+"""
+
+import argparse
 import json
+import os
 import random
-from collections.abc import Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
+
+from table import print_rows
 
 USER = "ada"
 WORDS = 30_000
 STOP = ["the", "of", "to", "and", "in", "for", "with", "on", "is", "was", "that", "at", "from", "by"]
 QUERY_STOP = ["what", "did", "i", "say", "about", "the"]
 SHARD_BYTES = 2 * 1024 * 1024
+COMMANDS = {
+    "index rebuild": (),
+    "review": (),
+    "commit": (),
+    "memory list": ("--user", USER),
+    "memory export": ("--user", USER),
+    "fsck": (),
+    "memory sweep": ("--dry-run",),
+    "memory consolidate": ("--dry-run",),
+    "memory import": ("--user", USER, "--mine", "-"),
+    "memory erase": ("--user", USER, "--yes"),
+}
+"""Each with its options; an import takes what the store holds as texts, into a store of its own."""
 
 
 class Vocabulary:
@@ -66,3 +89,49 @@ def _lines(vocabulary: Vocabulary, count: int, users: int) -> Iterator[str]:
 
 def _name(part: int) -> str:
     return "bench.jsonl" if part == 1 else f"bench-{part}.jsonl"
+
+
+def taken(command: Sequence[str], given: Path | None = None) -> tuple[float, float, int]:
+    """Run memkit; return processor seconds of all its processes, megabytes of the largest, and the exit code."""
+    memkit = [sys.executable, "-c", "from memkit.cli.main import main; main()"]
+    with (given or Path(os.devnull)).open("rb") as stream:
+        process = subprocess.Popen([*memkit, *command], stdin=stream, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode
+
+
+def rows_of(root: Path, count: int, names: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Yield a row for each command over a store of ``count`` records of one user."""
+    store, other, texts = root / "store", root / "other", root / "texts.jsonl"
+    for folder in (store, other):
+        taken(["init", str(folder)])
+    vocabulary = write_store(store, count)
+    with texts.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps({"text": vocabulary.text()}) + "\n" for _ in range(count))
+    for name in names:
+        place = other if name == "memory import" else store
+        seconds, megabytes, code = taken(["--store", str(place), *name.split(), *COMMANDS[name]], texts)
+        case = f"{name}, {count:,} records, s of the processor; the peer: MB; the ratio: µs a record; exit {code}"
+        row = {"case": case, "ours": round(seconds, 1), "peer": round(megabytes)}
+        yield row | {"ratio": round(seconds / count * 1e6, 1)}
+
+
+def main() -> None:
+    """Print one row a command and size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--records", type=int, nargs="+", default=[250_000, 1_000_000])
+    parser.add_argument("--commands", nargs="+", choices=list(COMMANDS), default=list(COMMANDS))
+    options = parser.parse_args()
+    rows = []
+    for count in options.records:
+        with tempfile.TemporaryDirectory() as folder:
+            for row in rows_of(Path(folder), count, options.commands):
+                print(*row.values(), file=sys.stderr, flush=True)  # a run takes long
+                rows.append(row)
+    print_rows(rows, as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ questions without stop words, which makes them faster; rank_bm25 is used as its 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sqlite3
 import subprocess
@@ -28,10 +29,26 @@ K = 5
 
 
 def texts(root: Path) -> Iterator[str]:
-    """Yield the texts of a store, as its own index sees them."""
-    with ArchivalStore(root) as archive:
-        for record in archive.records(user_id=USER):
-            yield record.text
+    """Yield the texts of a store, read from its shards."""
+    for shard in sorted(root.rglob("*.jsonl")):
+        with shard.open(encoding="utf-8") as lines:
+            yield from (json.loads(line)["text"] for line in lines)
+
+
+def built(count: int, name: str, ours: tuple[float, int], theirs: tuple[float, int], held: int) -> dict[str, object]:
+    """Return the row of two indexes made from nothing, each with its seconds and bytes, over ``held`` bytes of shards.
+
+    All is processor time, reading the shards included.
+    """
+    sizes = " / ".join(f"{size / held:.2f}" for _, size in (ours, theirs))
+    case = f"index of {count:,} records made, s of the processor; bytes by those of the shards {sizes}; peer {name}"
+    row = {"case": case, "ours": round(ours[0], 1), "peer": round(theirs[0], 1)}
+    return row | {"ratio": round(theirs[0] / ours[0], 2)}
+
+
+def bytes_under(folder: Path, pattern: str = "*") -> int:
+    """Return how large the files of a folder are together."""
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
 def rank_bm25(root: Path, _folder: Path) -> Ask:
@@ -125,12 +142,19 @@ def rows_of(
     asked = {
         kind: [getattr(vocabulary, f"{kind}_query")() for _ in range(questions)] for kind in ("content", "natural")
     }
+    held, started = bytes_under(root, "*.jsonl"), time.process_time()
+    with ArchivalStore(root) as archive:
+        archive.search(asked["content"][0], user_id=USER, k=K)
+    ours_built = time.process_time() - started, bytes_under(root / ".memkit")
     ask = memkit(root)
     for query in asked["content"][:5]:
         ask(query)
     for name in peers:
         with tempfile.TemporaryDirectory() as folder:
+            started = time.process_time()
             peer = PEERS[name](root, Path(folder))
+            theirs_built = time.process_time() - started, bytes_under(Path(folder))
+            yield built(count, name, ours_built, theirs_built, held)
             for kind, queries in asked.items():
                 ours, theirs = milliseconds(ask, queries), milliseconds(peer, queries)
                 for label, mine, other in zip(("median", "95th percentile"), ours, theirs, strict=True):

@@ -20,6 +20,10 @@ class Memory:
         """Open the memory in ``folder``, which is empty the first time and kept over restarts."""
         self.folder = folder
 
+    @classmethod
+    def load(cls) -> None:
+        """Load what takes long to be loaded; asked for where several processes are forked that need it."""
+
     def remember(self, user: str, text: str, via: str = "user") -> str:
         """Keep a text for a user and return what names it later.
 

@@ -68,6 +68,7 @@ def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str,
 
     A child, because what takes long in a start is the import, and that is done.
     """
+    adapter.load()
     child = os.fork()
     if child == 0:
         # A pipe to the runner, unbuffered: an acknowledgement is what was in it when the kill came.

@@ -6,14 +6,12 @@ import contextlib
 import json
 import os
 import signal
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-# The server is a child that has what this process loaded, and not a new process that loads it again.
-import memkit.serving.http
-import memkit.serving.server  # noqa: F401
 from closure.adapters.memkit_files import MemkitFiles
 from closure.interface import CannotError
 from memkit.cli.main import run
@@ -47,6 +45,12 @@ class MemkitMcp(MemkitFiles):
         self._servers: dict[bool, tuple[int, str]] = {}
         self._tokens: dict[str, str] = {}
 
+    @classmethod
+    def load(cls) -> None:
+        """Load the server: as a child it has what this process loaded, and does not load it again."""
+        import memkit.serving.http
+        import memkit.serving.server  # noqa: F401
+
     def _address(self, vouched: bool) -> str:
         """Return where the server is, started now if there is none.
 
@@ -54,6 +58,7 @@ class MemkitMcp(MemkitFiles):
         """
         if vouched not in self._servers:
             words = ["serve", "--http", "127.0.0.1:0", "--rate", "100000", "--store", str(self._place)]
+            self.load()
             reading, writing = os.pipe()
             if (server := os.fork()) == 0:
                 _serve([*words, *(["--client-taint", "clean"] if vouched else [])], writing)
@@ -81,7 +86,10 @@ class MemkitMcp(MemkitFiles):
         }  # fmt: skip
         with contextlib.closing(HTTPConnection(place.hostname or "", place.port, timeout=120)) as connection:
             connection.request("POST", place.path, sent, head)
-            text = connection.getresponse().read().decode()
+            response = connection.getresponse()
+            text = response.read().decode()
+        if response.status != HTTPStatus.OK:
+            raise RuntimeError(f"{response.status}: {text[:200]}")
         # One object, by itself or as the only event of a stream.
         answer = json.loads(text[text.index("{") : text.rindex("}") + 1])
         done = answer.get("result", {"isError": True, "content": [{"text": json.dumps(answer.get("error"))}]})
@@ -133,6 +141,9 @@ class MemkitMcp(MemkitFiles):
         """Erase with the servers ended, as the person who operates them does."""
         self.close()
         super().erase(user)
+        # Nothing is left of the user: no token, and no consent.
+        self._tokens.pop(user, None)
+        self._agreed.pop(user, None)
 
     def infer(self, user: str, texts: list[str]) -> int:
         """The client's model is not memkit's."""

@@ -90,18 +90,20 @@ def _take(piece: Piece, path: str, lines: dict[str, tuple[str, bytes]], flaws: s
 
 
 def _sort_out(
-    found: ShardLines, one: Mapping[str, tuple[str, bytes]], other: Mapping[str, tuple[str, bytes]], sealer: Sealer
+    found: ShardLines, one: Mapping[str, tuple[str, bytes]], other: dict[str, tuple[str, bytes]], sealer: Sealer
 ) -> None:
-    for id, (_, content) in other.items():
+    """Say what became of each line; those of ``other`` are let go one by one, as they are opened."""
+    for id, (path, content) in one.items():
+        if id not in other:
+            found.removed[id] = _opened(content, sealer)
+            found.removed_from[id] = path
+    while other:
+        id, (_, content) = other.popitem()
         if id not in one:
             found.added[id] = _opened(content, sealer)
         elif one[id][1] != content and (was := _opened(one[id][1], sealer)) != (now := _opened(content, sealer)):
             found.edited[id] = was, now
             found.removed_from[id] = one[id][0]
-    for id, (path, content) in one.items():
-        if id not in other:
-            found.removed[id] = _opened(content, sealer)
-            found.removed_from[id] = path
 
 
 def _opened(content: bytes, sealer: Sealer) -> Line:
@@ -186,7 +188,8 @@ def with_archive_changes(
 def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[ReviewSubject]:
     past = _Past(lines, after, sealer)
     found: dict[str, list[SubjectChange]] = {}
-    for id, line in sorted(lines.added.items()):
+    for id in sorted(lines.added):
+        line = lines.added.pop(id)  # each is let go as it is told: there may be a million
         found.setdefault(_owner(line), []).append(past.told(id, line))
     for id, line in sorted(lines.removed.items()):
         found.setdefault(_owner(line), []).append(_gone(id, line, lines.removed_from[id]))
@@ -233,24 +236,12 @@ class _Past:
     """What is known of the records that the new lines are about."""
 
     def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer) -> None:
-        self._new = lines.added
-        self._records: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" not in line}
+        asked = _asked(lines.added.values())
+        self._records = {id: line for id in asked if (line := lines.added.get(id)) and "op" not in line}
         self._marks: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" in line}
         self._events: dict[str, list[Located]] = {}
-        for path, number, line in lines_about(after, self._asked(), sealer):
+        for path, number, line in lines_about(after, asked, sealer):
             self._note(line, path, number)
-
-    def _asked(self) -> set[str]:
-        """Return the ids of the records that the new lines point at."""
-        found: set[str] = set()
-        for line in self._new.values():
-            if "op" in line:
-                fields = line.get("fields")
-                by = fields.get("by") if isinstance(fields, Mapping) else None
-                found |= {str(line["target"])} | ({by} if isinstance(by, str) else set())
-            else:
-                found |= set(_replaced(line))
-        return {id for id in found if not id.startswith("core/")}
 
     def _note(self, line: Line, path: str, number: int) -> None:
         try:
@@ -378,6 +369,18 @@ _EVENTS: Mapping[str, Callable[[_Past, str, Line], SubjectChange]] = {
     "update": _Past._update, "supersede": _Past._supersede, "core": _Past._core, "consent": _Past._consent,
     "tombstone": _Past._tombstone, "allow": _Past._allow,
 }  # fmt: skip
+
+
+def _asked(new: Iterable[Line]) -> set[str]:
+    """Return the ids of the records that new lines point at."""
+    found: set[str] = set()
+    for line in new:
+        if "op" in line:
+            by = _fields(line).get("by")
+            found |= {str(line["target"])} | ({by} if isinstance(by, str) else set())
+        else:
+            found |= set(_replaced(line))
+    return {id for id in found if not id.startswith("core/")}
 
 
 def _replaced(line: Line) -> tuple[str, ...]:

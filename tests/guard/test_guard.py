@@ -297,10 +297,10 @@ def test_a_decision_does_not_look_at_policies_for_other_tools() -> None:
     assert [found.name for found, _ in guard._reaching("tool_1").asked] == ["p1", "glob"]
 
 
-def test_ten_thousand_policies_load_and_decide() -> None:
+def test_a_hundred_thousand_policies_load_and_decide() -> None:
     """A new tool is found by its name, so that a decision asks the few policies that may apply and not all."""
     guard = Guard(
-        [policy(f"p{i}", match={"tool": f"tool_{i}"}) for i in range(10_000)] + [policy("wide", match={"tool": "*_7"})]
+        [policy(f"p{i}", match={"tool": f"tool_{i}"}) for i in range(100_000)] + [policy("wide", match={"tool": "*_7"})]
     )
 
     assert [finding.name for finding in guard.decide("tool_7", {}, {}).policies] == ["p7", "wide"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from growth import grows_with_its_length, steps
 
+from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate.gate import form_problems
 from memkit.runtime.memory.gate.personal import personal_numbers
 from memkit.runtime.memory.gate.secrets import HIDDEN, find_secrets, mask
+from memkit.runtime.memory.record.record import Draft
 
 PARTS = [
     "1 ",
@@ -31,6 +34,22 @@ PARTS = [
 def test_a_search_for_secrets_grows_with_the_text(part: str) -> None:
     """Twice as much of anything that repeats costs about twice as much, without a blank in it too."""
     assert grows_with_its_length(lambda text: find_secrets(text, HIDDEN), part, 40_000)
+
+
+@pytest.mark.parametrize("part", ["x", "7", "ж", "猫", "e\u0301"])
+def test_a_question_without_a_blank_costs_what_it_is_long(part: str) -> None:
+    """It finds nothing, and takes no longer than reading it."""
+    with ArchivalStore() as store:
+        assert grows_with_its_length(lambda text: store.search(text, user_id="ada"), part, 400_000)
+
+
+@pytest.mark.parametrize("letter", ["x", "ж", "\u200b"])
+def test_of_a_text_that_is_too_long_nothing_but_its_length_is_looked_at(letter: str) -> None:
+    """Whoever offers it, in whatever script."""
+    draft = Draft(letter * 1_000_000)
+
+    assert next(form_problems(draft)).code == "too_long"
+    assert steps(lambda: next(form_problems(draft))) < 500
 
 
 def test_digits_in_a_row_that_begin_no_card_are_passed_over() -> None:

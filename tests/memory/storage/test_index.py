@@ -1,8 +1,11 @@
 """The index follows the shards, whoever wrote them, and can always be made anew."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index import index as whole_index
+from memkit.runtime.memory.index import words as word_index
 from memkit.runtime.memory.index.catalogue import copy_database
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.record.events import Event
@@ -313,3 +318,63 @@ def test_many_users_in_one_import(tmp_path: Path, open_store: OpenStore) -> None
     assert len({decision.id for decision in decisions}) == 250
     assert found(store, "espresso", "user249") == ["espresso 249"]
     assert len(store.records(user_id=None)) == 250
+
+
+def merged_otherwise(monkeypatch: pytest.MonkeyPatch, at: int, trouble: str) -> None:
+    """Let the merge of so many segments come to grief, in small segments: ``killed``, or the disk is ``full``."""
+    monkeypatch.setattr(word_index, "FOLDED_AT_ONCE", 3)
+    monkeypatch.setattr(word_index, "FAN", 2)
+    monkeypatch.setattr(whole_index, "READ_AT_ONCE", 10)
+    enter, merged = word_index.WordIndex._enter, []
+
+    def entered(index: word_index.WordIndex, lists: list[tuple[str, int, bytes]], level: int, newest: int) -> None:
+        merged.extend([level] if level else [])
+        if level and len(merged) == at and trouble == "full":
+            used = index._sql.execute("PRAGMA page_count").fetchone()[0]
+            index._sql.execute(f"PRAGMA max_page_count={used}")
+        enter(index, lists, level, newest)
+        if level and len(merged) == at and trouble == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(word_index.WordIndex, "_enter", entered)
+
+
+def pull_many(root: Path, many: int) -> list[str]:
+    """Pull so many long lines, and return their texts."""
+    texts = [f"lamp {number} {' '.join(f'w{number}x{place}' for place in range(60))}" for number in range(many)]
+    pull(root, *(line(f"01KDVM0000{number:016d}", text) for number, text in enumerate(texts)))
+    return texts
+
+
+def all_found(store: ArchivalStore, texts: Sequence[str]) -> bool:
+    """Return whether each text is found by a word of its own, and all by the one they share."""
+    each = all(found(store, f"w{number}x7") == [text] for number, text in enumerate(texts))
+    return each and len(found(store, "lamp", k=100)) == len(texts)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_an_index_that_was_killed_while_it_merged_is_whole(
+    at: int, tmp_path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a merge is none: the next one who asks finds every line, and no line twice."""
+    texts = pull_many(tmp_path, 40)
+    if (child := os.fork()) == 0:
+        merged_otherwise(monkeypatch, at, "killed")
+        ArchivalStore(tmp_path).search("lamp", user_id="ada")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+    assert all_found(open_store(), texts)
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_an_index_whose_disk_fills_while_it_merges_answers_all_the_same(
+    at: int, tmp_path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index goes on where there is room; when there is room again, the one in its place is whole."""
+    texts = pull_many(tmp_path, 40)
+    with monkeypatch.context() as troubled:
+        merged_otherwise(troubled, at, "full")
+        assert all_found(open_store(), texts)
+
+    assert all_found(open_store(), texts)

@@ -10,9 +10,11 @@ operator for similarity joins", 2006).
 """
 
 import math
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.record import TRUSTS, Record, audience_of
@@ -212,37 +214,47 @@ def _fullness(record: Record) -> tuple[object, ...]:
 
 def _groups(records: Sequence[Record], at: float) -> Iterator[tuple[Record, ...]]:
     """Yield the groups among records of one kind, the fullest first."""
-    words = [_numbered(telling(record.text)) for record in records]
-    frequency = Counter(word for found in words for word in found)
-    holders: dict[Word, list[int]] = defaultdict(list)
-    prefixes = [_prefix(found, frequency, at) for found in words]
-    for place, prefix in enumerate(prefixes):
-        for word in prefix:
+    words = _by_rarity(telling(record.text) for record in records)
+    holders: dict[int, array[int]] = defaultdict(lambda: array("I"))
+    same: dict[int, array[int]] = defaultdict(lambda: array("I"))
+    for place, found in enumerate(words):
+        for word in _prefix(found, at):
             holders[word].append(place)
-    bags = [frozenset(found) for found in words]
-    same: dict[frozenset[Word], list[int]] = defaultdict(list)
-    for place, bag in enumerate(bags):
-        same[bag].append(place)
+        same[hash(found.tobytes())].append(place)
     taken: set[int] = set()
     for place, record in enumerate(records):
         if place in taken:
             continue
-        near = {other for word in prefixes[place] for other in holders[word][:MOST_COMPARED]}
-        near.update(same[bags[place]])
+        near = {other for word in _prefix(words[place], at) for other in holders[word][:MOST_COMPARED]}
+        near.update(same[hash(words[place].tobytes())])
         open_to = (other for other in sorted(near) if other > place and other not in taken)
+        bag = frozenset(words[place])
         alike = [
             other
             for other in open_to
-            if _share_enough(bags[place], bags[other], at) and likeness(record.text, records[other].text) >= at
+            if _share_enough(bag, words[other], at) and likeness(record.text, records[other].text) >= at
         ]
         if alike:
             taken.update((place, *alike))
             yield (record, *(records[other] for other in alike))
 
 
-def _share_enough(one: frozenset[Word], other: frozenset[Word], at: float) -> bool:
+def _share_enough(one: frozenset[int], other: Sequence[int], at: float) -> bool:
     """Return whether two texts have so many words in common that comparing them in order can be worth it."""
-    return 2 * len(one & other) >= at * (len(one) + len(other)) - 1e-9
+    return 2 * len(one.intersection(other)) >= at * (len(one) + len(other)) - 1e-9
+
+
+def _by_rarity(texts: Iterable[Sequence[str]]) -> "list[array[int]]":
+    """Return the words of each text as numbers, the rarest first: the smaller a number, the fewer texts hold it.
+
+    A million texts are a tenth of what they are as words.
+    """
+    numbers: dict[Word, int] = {}
+    held = [array("I", [numbers.setdefault(word, len(numbers)) for word in _numbered(text)]) for text in texts]
+    frequency = Counter(chain.from_iterable(held))
+    ranked = sorted(numbers, key=lambda word: (frequency[numbers[word]], word))
+    ranks = {numbers[word]: rank for rank, word in enumerate(ranked)}
+    return [array("I", sorted(map(ranks.__getitem__, one))) for one in held]
 
 
 def _numbered(found: Sequence[str]) -> list[Word]:
@@ -254,8 +266,7 @@ def _numbered(found: Sequence[str]) -> list[Word]:
     return numbered
 
 
-def _prefix(found: Sequence[Word], frequency: Counter[Word], at: float) -> list[Word]:
+def _prefix(found: "array[int]", at: float) -> "array[int]":
     """Return as many of the rarest words as any near-duplicate must share one of."""
-    ordered = sorted(found, key=lambda word: (frequency[word], word))
-    shared = math.ceil(at / (2 - at) * len(ordered) - 1e-9)
-    return ordered[: len(ordered) - shared + 1]
+    shared = math.ceil(at / (2 - at) * len(found) - 1e-9)
+    return found[: len(found) - shared + 1]

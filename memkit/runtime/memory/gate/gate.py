@@ -414,10 +414,10 @@ def _strings(value: JSON) -> Iterator[str]:
 
 def form_problems(draft: Draft) -> Iterator[Reason]:
     """Yield what is wrong with the form of ``draft``; nothing said here repeats a secret."""
-    if not plain(draft.text):
-        yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
-    elif len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
+    if len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
         yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
+    elif not plain(draft.text):
+        yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
     if absent := [key for key in NEEDED if getattr(draft, key) is None]:
         yield Reason("schema", f"A record needs {', '.join(absent)}.")
         return
