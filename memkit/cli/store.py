@@ -358,7 +358,7 @@ def rebuild(front: Front, vectors: bool, executor: str | None) -> None:
 
 def _tell(front: Front, done: str) -> None:
     archive = front.workspace.archive
-    data = {"users": len(archive.users()), "records": len(archive.records(user_id=None))}
+    data = {"users": len(archive.users()), "records": sum(1 for _ in archive.told(user_id=None))}
     front.answer(data, f"{done}{counted(data['users'], 'user')}, {counted(data['records'], 'live record')}.")
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
-from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.record import Draft, Record, replaced_by
 from memkit.terminal import one_line
-from memkit.use_cases.recall import find_record, require_status
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.lifecycle.questions import Resolution
     from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
+    from memkit.runtime.memory.record.events import Event
     from memkit.workspace import Workspace
 
 # Offer a fact to long-term memory.
@@ -91,7 +90,7 @@ def supersede_record(
     Raises:
         NegativeAnswer: The record is not live, so that a second text in its place would be one too many.
     """
-    require_status(stored, "live", done="superseded")
+    _require_status(stored, "live", done="superseded")
     record = stored.record
     writer = workspace.writer(record.user_id)
     if not consented:
@@ -116,7 +115,7 @@ def update_record(
         NegativeAnswer: The record is closed.
         Refused: A value holds what no record may hold.
     """
-    require_status(stored, "live", "quarantined", done="updated")
+    _require_status(stored, "live", "quarantined", done="updated")
     record = stored.record
     waits = workspace.archive.mark("update", record.id, workspace.writer(record.user_id), reason=reason, **changes)
     workspace.commit_memory()
@@ -262,7 +261,7 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     if _stands_so(workspace, op, stored):
         return MemoryStanding(stored.status, stored.record.confidence, already=True, trust=stored.record.trust)
     wanted, done = SAID_OF[op]
-    require_status(stored, *wanted, done=done)
+    _require_status(stored, *wanted, done=done)
     by = workspace.person if op == "approve" else workspace.writer
     waits = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
@@ -335,8 +334,10 @@ def resolve_question(
         NotFound: There is no such record, or it is not this user's.
         NegativeAnswer: It is not live.
     """
+    from memkit.use_cases.recall import find_record
+
     stored = find_record(workspace.archive, id, user)
-    require_status(stored, "live", done="resolved")
+    _require_status(stored, "live", done="resolved")
     writer = workspace.person(stored.record.user_id)
     done = workspace.archive.resolve(id, writer, since=since, reason=reason)
     workspace.commit_memory(added=2 + len(done.ended))
@@ -373,7 +374,7 @@ def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = 
     record, archive = stored.record, workspace.archive
     if stored.status == "live":
         return stored
-    require_status(stored, "retired", done="restored")
+    _require_status(stored, "retired", done="restored")
     if archive.view.is_tombstoned(record.user_id, record.text):
         raise NegativeAnswer(
             f"{record.id} cannot be restored: its value was rejected or erased. Lift that with 'memkit memory allow'."
@@ -626,3 +627,28 @@ def _all_records(workspace: Workspace, user: str, session: str) -> list[Record]:
 def _stored(workspace: Workspace, user: str, ids: Iterable[str]) -> tuple[Record, ...]:
     found = (workspace.archive.get(id, user_id=user) for id in dict.fromkeys(ids))
     return tuple(stored.record for stored in found if stored)
+
+
+# Say why something cannot be done to a record in the state it is in.
+
+_INSTEAD = {
+    "live": "It is live.",
+    "quarantined": "It is quarantined: 'memkit memory approve' releases it, 'memkit memory reject' bars it.",
+    "retired": "It was retired: 'memkit memory restore' makes it live again.",
+    "rejected": "It was rejected: 'memkit memory allow' lets its value be told again.",
+}
+
+
+def _require_status(stored: StoredRecord, *wanted: str, done: str) -> None:
+    """Return if the record is in one of the states ``wanted``; ``done`` says what it would be, such as *confirmed*.
+
+    Raises:
+        NegativeAnswer: It is in another one.
+    """
+    if stored.status in wanted:
+        return
+    if stored.status == "superseded":
+        instead = f"It was superseded by {stored.superseded_by}." if stored.superseded_by else "It was superseded."
+    else:
+        instead = _INSTEAD[stored.status]
+    raise NegativeAnswer(f"{stored.record.id} cannot be {done}. {instead}")

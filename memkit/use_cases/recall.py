@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memkit.errors import NegativeAnswer, NotFound, no_record
+from memkit.errors import NotFound, no_record
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ANYWHERE, accounted
 from memkit.runtime.memory.record.record import replaced_by
@@ -197,28 +197,3 @@ def core_sections(workspace: Workspace, user: str, agent: str | None = None, at:
     """Return the sections of ``user``; the persona stands in memkit.yaml, and is always the present one."""
     told = workspace.archive_at(at).core_sections(user, agent)
     return {"persona": str(workspace.settings["persona"])} | told
-
-
-# Say why something cannot be done to a record in the state it is in.
-
-_INSTEAD = {
-    "live": "It is live.",
-    "quarantined": "It is quarantined: 'memkit memory approve' releases it, 'memkit memory reject' bars it.",
-    "retired": "It was retired: 'memkit memory restore' makes it live again.",
-    "rejected": "It was rejected: 'memkit memory allow' lets its value be told again.",
-}
-
-
-def require_status(stored: StoredRecord, *wanted: str, done: str) -> None:
-    """Return if the record is in one of the states ``wanted``; ``done`` says what it would be, such as *confirmed*.
-
-    Raises:
-        NegativeAnswer: It is in another one.
-    """
-    if stored.status in wanted:
-        return
-    if stored.status == "superseded":
-        instead = f"It was superseded by {stored.superseded_by}." if stored.superseded_by else "It was superseded."
-    else:
-        instead = _INSTEAD[stored.status]
-    raise NegativeAnswer(f"{stored.record.id} cannot be {done}. {instead}")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from shards import record, write
 
+from memkit.cli.main import run
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.store.git import Git
 from memkit.store.repair import find_problems
@@ -38,6 +39,15 @@ def peak(action: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+def counted(store: ArchivalStore) -> int:
+    """Let memkit say how many records there are."""
+    assert store.path is not None
+    (store.path / "memkit.yaml").write_text("name: long\nformat: 2\n")
+    code = run(["--store", str(store.path), "index", "status"])
+    assert code == 0
+    return code
+
+
 @pytest.mark.parametrize(
     "read",
     [
@@ -45,8 +55,9 @@ def peak(action: Callable[[], object]) -> int:
         lambda store: sum(1 for _ in store.export("ada")),
         lambda store: len(store.check()),
         lambda store: len(find_problems(store.path, store.log, Git(store.path), lambda shard, line: True).problems),
+        counted,
     ],
-    ids=["list", "export", "check", "fsck"],
+    ids=["list", "export", "check", "fsck", "status"],
 )
 def test_four_times_as_many_records_take_no_more_memory(read: Callable[[ArchivalStore], int], tmp_path: Path) -> None:
     """Two shards are held at most, or a record; of every id there are a few bytes."""

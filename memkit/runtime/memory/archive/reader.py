@@ -719,14 +719,12 @@ class ArchiveReader:
 
         A shard that is as it was when it was read last is not parsed again, so this costs far less than ``check``.
         """
-        with self._reading():
-            self._index.catalogue.recheck(self._log)
+        with self._reading(anew=True):
             return self._index.catalogue.chains.problems()
 
     def tampered(self) -> "list[TamperedLine]":
         """Return the lines that are withheld, after reading every shard anew."""
-        with self._reading():
-            self._index.catalogue.recheck(self._log)
+        with self._reading(anew=True):
             return self._index.catalogue.chains.tampered()
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
@@ -838,8 +836,8 @@ class ArchiveReader:
         return self.settings.privacy.long_term != "off"
 
     @contextmanager
-    def _reading(self, user_id: str | None = None) -> Iterator[None]:
-        """Hold the archive for a question about one user, or about everybody for None."""
+    def _reading(self, user_id: str | None = None, *, anew: bool = False) -> Iterator[None]:
+        """Hold the archive for a question about one user, or about everybody for None; ``anew`` reads all again."""
         with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
             if not self._readers:
@@ -847,8 +845,9 @@ class ArchiveReader:
                 self._no_strangers = None
                 self._follow_move()
             # A question that another one asks is about the same state of things.
-            if not self._readers or not self._in_question & {user_id, None}:
-                self._index.refresh(None if user_id is None else [user_id] if user_id != NOBODY else ())
+            if anew or not self._readers or not self._in_question & {user_id, None}:
+                users = None if user_id is None else [user_id] if user_id != NOBODY else ()
+                self._index.refresh(users, anew=anew)
                 self._tell_problems()
             before, self._in_question = self._in_question, self._in_question | {user_id, NOBODY}
             self._readers += 1

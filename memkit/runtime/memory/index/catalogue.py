@@ -198,8 +198,8 @@ CREATE INDEX lines_of_id ON lines(id);
 CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
-MOST_KEPT, MOST_PARSED = 4 << 20, 1 << 20
-"""Bytes of what was just read of a shard that are kept as they are, and as what they say."""
+MOST_KEPT = 32 << 20
+"""Of what was just read of a shard is kept what it says, up to so many bytes of it."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
@@ -231,10 +231,9 @@ class Catalogue:
         self.database = Database(path)
         self._sql = self.database.sql
         self.chains = Chains(self._sql, witness)
-        self._just_read: dict[str, tuple[int, bytes]] = {}
-        """What the last refresh read of shards, from which byte on: a corpus that is filled next reads the same."""
         self._just_said: dict[tuple[str, int], Mapping[str, JSON]] = {}
-        """What lines of those say, by shard and place, of the newest ones."""
+        """What the lines of the last shard say that a refresh read, by shard and place: a corpus is filled with the
+        same next."""
         self._was_current: tuple[Any, ...] = ()
         self._adding: Counter[str] = Counter()
         """Lines of the change under way by shard."""
@@ -243,38 +242,29 @@ class Catalogue:
                 if self._format() != FORMAT:  # another process may have been faster
                     self._recreate()
 
-    def refresh(self, log: Log, users: Users = None) -> None:
-        """Take in what the shards about ``users`` have gained or lost since last time."""
+    def refresh(self, log: Log, users: Users = None, *, anew: bool = False) -> None:
+        """Take in what the shards about ``users`` have gained or lost since last time.
+
+        With ``anew`` each is read from its start, whatever its size and times say, and compared with what was entered.
+        """
         self._adding.clear()
-        self._just_read.clear()
         self._just_said.clear()
         present, folders = log.shards(users), log.folders(users)
-        if self._current(present, folders):
+        if not anew and self._current(present, folders):
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
                     self.chains.stand_ins.reckon()
             return
         with self.database.transaction():
-            self._take_in(log, log.shards(users), folders, lambda mark, stat: mark.stat != stat)
-
-    def read(self, log: Log, shard: str, offset: int) -> bytes:
-        """Return what a shard holds from ``offset`` on, without asking the log for what was read just now."""
-        start, data = self._just_read.get(shard, (0, b""))
-        return data[offset - start :] if data and offset >= start else log.read(shard, offset)
+            self._take_in(log, log.shards(users), folders, anew=anew)
 
     def just_said(self, span: Span) -> Mapping[str, JSON] | None:
         """Return what a line says that was taken in just now, once: it is parsed then already."""
         return self._just_said.pop((span.shard, span.offset), None)
 
-    def recheck(self, log: Log) -> None:
-        """Read every shard anew, whatever its size and times say, and compare it with what was entered."""
-        with self.database.transaction():
-            self._take_in(log, log.shards(), None, lambda mark, stat: True, anew=True)
-
     def add(self, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> list[int]:
         """Enter lines that are about to be written, each with its place and its link; return their numbers."""
-        self._just_read.clear()
         self._just_said.clear()
         numbers: list[int] = []
         for shard, held in groupby(lines, lambda line: line[0].shard):
@@ -286,7 +276,7 @@ class Catalogue:
         (before,) = self._sql.execute("SELECT ended FROM shards WHERE num=?", (shard,)).fetchone()
         before += self._adding[path]
         self._adding[path] += len(lines)
-        entries = [entry_of(data)._replace(link=link) for _, data, link in lines]
+        entries = [entry_of(data, link) for _, data, link in lines]
         chains = self.chains.joined(path, entries)
         corpora = {name: self.corpus(name) for name in {corpus_of(data) for _, data, _ in lines}}
         rows = (
@@ -425,20 +415,14 @@ class Catalogue:
         return True
 
     def _take_in(
-        self,
-        log: Log,
-        present: Mapping[str, ShardStat],
-        folders: Sequence[str] | None,
-        changed: Callable[[Mark, ShardStat], bool],
-        *,
-        anew: bool = False,
+        self, log: Log, present: Mapping[str, ShardStat], folders: Sequence[str] | None, *, anew: bool
     ) -> None:
         marks, dropped = self._marks(*folders or ()), set[str]()
         since = self._sql.execute("SELECT coalesce(max(seq), 0) FROM lines").fetchone()[0]
         for path in marks.keys() - present.keys():
             self._drop(path, marks[path])
             dropped.add(shard_writer(path)[0])
-        wanted = [path for path in present if path not in marks or changed(marks[path], present[path])]
+        wanted = [path for path, stat in present.items() if anew or path not in marks or marks[path].stat != stat]
         for path in sorted(wanted, key=shard_order):
             if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])
@@ -466,8 +450,6 @@ class Catalogue:
         elif not mark.seen:
             self.chains.forget_flaws(path)
         fresh = data[mark.seen - known :]
-        if len(fresh) < MOST_KEPT:
-            self._just_read = {path: (mark.seen, fresh)}
         found, size = split_lines(fresh)
         self._enter_all(path, mark, fresh, found)
         ended = mark.ended + fresh.count(b"\n", 0, size)
@@ -506,7 +488,7 @@ class Catalogue:
                 said[entry.id].add(entry.link.body)
             entries.append(entry)
             places.append((numbers[name], shard, mark.seen + offset, size, number))
-            if len(data) < MOST_PARSED:
+            if len(data) < MOST_KEPT:
                 self._just_said[path, mark.seen + offset] = content
         chains = self.chains.joined(path, entries)
         rows = (_row(place, chains, entry) for place, entry in zip(places, entries, strict=True))

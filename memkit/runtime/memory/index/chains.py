@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
-from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of
+from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of, read_link
 from ..log.log import Log, Tip, shard_writer
 from ..record.lines import JSON
 from ..record.record import user_corpus
@@ -170,23 +170,24 @@ class Chains:
             mixed: Whether its writer has lines with links.
             key: By which this clone knows the writer's lines again; None for everybody else's.
         """
-        entry = entry_of(data)
         try:
-            link = link_of(data)
+            found = read_link(data)
         except Forged as error:
             return str(error)
-        if link is None:
-            return _UNLINKED if mixed else entry
+        if found is None:
+            return _UNLINKED if mixed else entry_of(data)
+        link, text = found
+        entry = entry_of(data, link)
         again = self._witness.relinking_key if self._witness and "relinked" in data else None
-        if any(one is not None and is_own(data, link, one) for one in (key, again)):
-            return entry._replace(link=link)
-        known = said.get(entry.id, set()) if entry.id else set()
-        if known - {link.body}:
+        if any(is_own(data, link, text, one) for one in (key, again) if one):
+            return entry
+        known = said.get(entry.id) if entry.id else None
+        if known and known != {link.body}:
             return _OTHERWISE.format(entry.id)
         # What a memkit elsewhere linked anew is known by what it says.
         if key is not None and not ("relinked" in data and known):
             return _NOT_WRITTEN
-        return entry._replace(link=link)
+        return entry
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
         """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
@@ -368,7 +369,7 @@ class Chains:
     def _in_git(self, shard: str) -> Iterator[ChainedLine]:
         """Yield what a shard has and had in git, the oldest state first."""
         for data in self._witness.written(shard) if self._witness and self._witness.written else ():
-            yield entry_of(data)._replace(link=link_of(data))
+            yield entry_of(data, link_of(data))
 
     def _withhold_others(self, id: str, body: bytes) -> None:
         """Withhold the lines of an id that say something else than this."""
@@ -592,12 +593,12 @@ def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iter
         yield from sql.execute(query.format(marks), [*some] * query.count("{0}"))
 
 
-def entry_of(data: Mapping[str, JSON]) -> ChainedLine:
-    """Return what the chains need to know of a line."""
+def entry_of(data: Mapping[str, JSON], link: Link | None = None) -> ChainedLine:
+    """Return what the chains need to know of a line, and where it stands."""
     id, owner = data.get("id"), data.get("user_id")
     kind = CONSTRAINT if data.get("type") == CONSTRAINT and "op" not in data else None
     kind = CONSENT if data.get("op") == CONSENT else kind
-    return ChainedLine(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, None)
+    return ChainedLine(id if isinstance(id, str) else "", owner if isinstance(owner, str) else "", kind, link)
 
 
 def shard_order(path: str) -> tuple[str, str, int]:

@@ -91,7 +91,8 @@ def may_wait(record: Record) -> bool:
     return is_plain and record.scope != SHARED and not replaced_by(record) and CONSOLIDATED not in record.extra
 
 
-READ_AT_ONCE = 5000
+READ_AT_ONCE = 20_000
+"""Lines: words that are entered together make one segment, and few segments have to be merged."""
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 
@@ -137,11 +138,11 @@ class Index:
             self._catalogue = self._opened_catalogue()
         return self._catalogue
 
-    def refresh(self, users: Users = None) -> None:
-        """Take in what the log has gained or lost of what is about ``users``."""
+    def refresh(self, users: Users = None, *, anew: bool = False) -> None:
+        """Take in what the log has gained or lost of what is about ``users``; with ``anew`` all of it is read again."""
         if not self._is_changing():
             self._followed.clear()
-        self._served(lambda: self.catalogue.refresh(self._log, users), users=users)
+        self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
 
     def refresh_to_write(self, users: Users = None) -> None:
         """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
@@ -349,7 +350,7 @@ class Index:
             if said is None:
                 if line.span.shard != shard or line.span.offset < start:
                     shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
-                    content = catalogue.read(self._log, shard, start)
+                    content = self._log.read(shard, start)
                 first = line.span.offset - start
                 said = decode_line(content[first : first + line.span.size])
             data = unplaced(said)

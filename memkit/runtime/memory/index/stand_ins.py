@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..log.links import Link, Witness, is_own, link_of
+from ..log.links import Link, Witness, is_own, read_link
 from ..log.log import Span, shard_writer
 from ..record.errors import InvalidRecord
 from ..record.lines import JSON, encode_data
@@ -161,9 +161,11 @@ class StandIns:
         shards = [shard for (shard,) in self._sql.execute(query) if shard_writer(shard)[0] == writer]
         for shard in sorted(shards):
             for data in self._witness.written(shard):
-                link = link_of(data)
+                if not (found := read_link(data)):
+                    continue
+                link, text = found
                 keys = [one for one in (key, again if "relinked" in data else None) if one]
-                if link is None or (key and not any(is_own(data, link, one) for one in keys)):
+                if key and not any(is_own(data, link, text, one) for one in keys):
                     continue
                 one = _Written(shard, data, link)
                 if first.setdefault(one.id, link.body) == link.body:

@@ -70,7 +70,13 @@ def linked(
 
 
 def link_of(data: Mapping[str, JSON]) -> Link | None:
-    """Return where a line stands, or None for one that does not say.
+    """Return where a line stands, or None for one that does not say; raises ``Forged`` as ``read_link``."""
+    found = read_link(data)
+    return found and found[0]
+
+
+def read_link(data: Mapping[str, JSON]) -> tuple[Link, bytes] | None:
+    """Return where a line stands and what it says as bytes, or None for one that does not say.
 
     Raises:
         Forged: It does not fit what it says of its place.
@@ -86,12 +92,11 @@ def link_of(data: Mapping[str, JSON]) -> Link | None:
     text = encode_data(unplaced(data)).encode("utf-8", "surrogatepass")
     if not isinstance(salt, str) or not isinstance(by, str) or _digest(text, parent, salt, by) != claimed:
         raise Forged("It does not fit its link: it was changed after it was written.")
-    return Link(claimed, parent, _body(text))
+    return Link(claimed, parent, _body(text)), text
 
 
-def is_own(data: Mapping[str, JSON], link: Link, key: bytes) -> bool:
-    """Return whether who has ``key`` wrote a line to where it stands."""
-    text = encode_data(unplaced(data)).encode("utf-8", "surrogatepass")
+def is_own(data: Mapping[str, JSON], link: Link, text: bytes, key: bytes) -> bool:
+    """Return whether who has ``key`` wrote a line, which says ``text``, to where it stands."""
     return data.get("salt") == _own_salt(text, link.parent, str(data.get("relinked", "")), key)
 
 

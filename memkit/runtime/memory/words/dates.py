@@ -79,9 +79,10 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
 @lru_cache(maxsize=4096)
 def _may_name_a_date(text: str) -> bool:
+    if ("19" in text or "20" in text) and YEAR.search(text):
+        return True
     held = LETTERS.findall(text.lower())
-    is_told = not HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
-    return is_told or YEAR.search(text) is not None
+    return not HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
 
 
 @cache

@@ -142,8 +142,8 @@ LETTERS = rf"\w\u0300-\u036f{MARKS}{MORE_MARKS}\u0c81-\u0cd6\u0d00-\u0d57\u0e31-
 EMOJI = (
     r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
 )
-WORD = rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}"
-ASCII_WORD = rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?"
+WORD = regex(rf"[{LETTERS}]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?|{EMOJI}")
+ASCII_WORD = regex(rf"[a-z0-9_]{{1,{LONGEST_TOKEN}}}(?:\+\+|#(?!\w))?")
 UNSPACED = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
     "\u1780-\u17ff\U00020000-\U0003ffff]+"
@@ -194,14 +194,14 @@ def words(text: str) -> list[str]:
     flat = folded(text)
     if "'" in flat or "\u2019" in flat:
         flat = re.sub(APOSTROPHE, "", re.sub(SHORTENED, "", flat))
-    return re.findall(ASCII_WORD if flat.isascii() else WORD, flat)
+    return (ASCII_WORD if flat.isascii() else WORD).findall(flat)
 
 
 def tokens(text: str) -> list[str]:
     """Return what the index keeps of ``text``: stems, and letters and pairs of letters of unspaced scripts."""
     found = words(text)
     if text.isascii():
-        return [stem(word) for word in found]
+        return list(map(stem, found))
     return [token for word in found for token in _pieces(word, singles=True)]
 
 
