@@ -63,15 +63,12 @@ def texts(archive: ArchivalStore) -> list[str]:
             ("My brother Paul works for Quarto", "Quarto makes violins"),
         ),
         (
-            ("My sister is married to Tom", "Tom works at Brixo", "Anna works at Halden"),
-            "Where does my sister's husband work?",
-            ("My sister is married to Tom", "Tom works at Brixo"),
-        ),
-        (
             ("My cat is called Max", "Max eats tuna", "Rex eats beef"),
             "What does my cat eat?",
             ("My cat is called Max", "Max eats tuna"),
         ),
+        (("Tom is married to Anna", "Anna works at Halden"), "Where does Tom work?", ("Tom is married to Anna",)),
+        (("My sister likes Rome", "Rome is hot"), "Where does my sister live?", ("My sister likes Rome",)),
     ],
 )
 def test_a_question_over_two_steps_is_answered_with_both_records(

@@ -166,13 +166,10 @@ def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
 
 
 def _next_step(asked: Asked, top: Sequence[Recalled], found: Sequence[Recalled]) -> list[Recalled]:
-    if not top:
-        return []
-    known, related = key_stems(top[0].text), set(map(stem, RELATIONS.get(asked.relation, "").split()))
-    open_words = (asked.things - known) | (set() if related & known else related)
-    for record in found:
+    open_things = asked.things - key_stems(top[0].text) if top else frozenset()
+    for record in found if open_things else ():
         words = key_words(record.text)
-        if record is not top[0] and words and stem(words[0]) in known and key_stems(record.text) & open_words:
+        if words and stem(words[0]) in key_stems(top[0].text) and open_things & key_stems(record.text):
             return [record]
     return []
 

@@ -7,7 +7,7 @@ from growth import grows_with_its_length
 
 from memkit.runtime.memory.gate.clauses import apart, is_plain_clause
 from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules
-from memkit.runtime.memory.words.wording import content_words
+from memkit.runtime.memory.words.wording import GREETING, content_words
 
 ROOT = Path(__file__).resolve().parents[3]
 FOUND = {
@@ -28,6 +28,16 @@ The later and the unseen turns were not used to write them; no rule was made or 
 def lines(path: Path) -> list[str]:
     """Return the lines of a file that are no remark."""
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def test_a_greeting_says_nothing_else() -> None:
+    """A name may follow it, and no sentence does, whose words need no blanks between them."""
+    assert all(map(GREETING.match, ("Hi", "hello there!", "Good morning, Zoë", "hey Max.")))
+    assert not any(
+        map(
+            GREETING.match, ("Hi 我对花生过敏", "good morning, 我住在柏林", "hello 私はリスボンに住んでいます", "hi 42")
+        )
+    )
 
 
 @pytest.mark.parametrize("name", FOUND)

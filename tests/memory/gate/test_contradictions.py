@@ -58,10 +58,6 @@ CLASH = [
     ("Alice takes her coffee black", "Alice takes her coffee with milk"),
     ("Alice has no car", "Alice drives her car to work"),
     ("Alice is German", "Alice is French"),
-    ("Alice never drinks coffee or tea", "Alice drinks tea every morning"),
-    ("I don't eat meat, fish or eggs", "I eat fish on Fridays"),
-    ("I neither smoke nor drink", "I smoke"),
-    ("I have neither a car nor a bike", "I have a bike"),
 ]
 
 PEACE = [
@@ -87,10 +83,6 @@ PEACE = [
     ("Alice is Catalan", "Alice is Spanish"),
     ("Alice is Basque", "Alice is Spanish"),
     ("Alice is Filipino", "Alice is Filipina"),
-    ("Alice does not drink coffee or tea", "Alice drinks water"),
-    ("Alice does not like rock or pop music", "Alice likes pop"),
-    ("Alice drinks coffee or tea", "Alice drinks tea"),
-    ("It is not known whether Alice drinks coffee or tea", "Alice drinks tea"),
 ]
 
 

@@ -201,9 +201,6 @@ SHORT = (
 )
 QUIT = regex(r"\b(?:quit|stopped|gave up) (?P<what>[a-z]+ing)(?: in \d{4}| (?:\w+ )?years? ago| last \w+)?$")
 """What somebody does no more."""
-THING = r"(?:(?:an?|the|any|my) )?[\w'-]+"
-SEVERAL = regex(rf"(?i)\b(?P<things>{THING}(?:, {THING})*,? n?or {THING})[.!]?$")
-"""Of what is denied in such words each is denied: "I never drink coffee, tea or juice", "I neither smoke nor drink"."""
 FILLED = regex(r"\b(?:glass|bottle|pint|cup|can|slice|piece)s? of (?=\w)")
 
 
@@ -263,12 +260,11 @@ def grounds(text: str) -> set[tuple[str, ...]]:
     if len(text) > LONGEST_STATEMENT:
         return set()
     stated, ranked = claim(text), _ranked(text)
-    found: set[tuple[str, ...]] = {(stated.subject, stated.attribute)} if stated else set()
+    core, positive = _core(text)
+    found = ({core} if len(core) > 1 else set()) | ({(stated.subject, stated.attribute)} if stated else set())
     found |= {(one.subject, one.attribute) for one in _alternatives(text)}
-    for core, positive in _cores(text):
-        found |= {core} if len(core) > 1 else set()
-        if positive:  # what is denied altogether may begin it
-            found |= {core[:length] for length in range(3, min(len(core), DENIED) + 1)}
+    if positive:  # what is denied altogether may begin it
+        found |= {core[:length] for length in range(3, min(len(core), DENIED) + 1)}
     if ranked:
         found.add((_subject(ranked["subject"]), *sorted((_levelled(ranked["more"]), _levelled(ranked["less"])))))
     return found
@@ -538,16 +534,9 @@ def _other_value(one: StatedValue | None, other: StatedValue | None) -> bool:
     return not (set(mine) <= set(yours) or set(yours) <= set(mine))
 
 
-Core = tuple[tuple[str, ...], bool]
-"""What a statement asserts or denies, and which of the two it does."""
-
-
 def _negates(one: str, other: str) -> bool:
-    return any(_denies(mine, yours, one, other) for mine in _cores(one) for yours in _cores(other))
-
-
-def _denies(mine_core: Core, yours_core: Core, one: str, other: str) -> bool:
-    (left, positive), (right, also_positive) = mine_core, yours_core
+    left, positive = _core(one)
+    right, also_positive = _core(other)
     if positive == also_positive or min(len(left), len(right)) < 2:
         return False
     denied, said = (right, left) if positive else (left, right)
@@ -560,17 +549,8 @@ def _denies(mine_core: Core, yours_core: Core, one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def _cores(text: str) -> tuple[Core, ...]:
-    """Return what ``text`` asserts or denies: where it denies one thing or another, each of them."""
-    several = SEVERAL.search(text) if "or " in text else None
-    before = re.sub(r"(?i)\bneither\b", "not", text[: several.start()]) if several else ""
-    if several is None or not is_negated(before):
-        return (_core(text),)
-    return tuple(_core(before + thing) for thing in re.split(r",? n?or |, ", several["things"]))
-
-
-def _core(text: str) -> Core:
-    """Return what ``text`` asserts or denies, taken as one."""
+def _core(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return what ``text`` asserts or denies, and which of the two it does."""
     kept: list[str] = []
     positive = True
     for word in words(QUIT.sub(r"never \g<what>", HATES.sub("hates", text))):

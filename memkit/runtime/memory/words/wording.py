@@ -52,10 +52,11 @@ CONTRACTIONS = {
 """Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
 
 GREETING = regex(
-    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?(?:,? \w+)?\W*$",
+    r"^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?"
+    r"(?:,? [A-Za-z\u00c0-\u024f]+)?\W*$",
     re.IGNORECASE,
 )
-"""A whole message, or a sentence, that greets and says nothing else."""
+"""A whole message, or a sentence, that greets, maybe by a name, and says nothing else."""
 SHORTENED = regex(r"\b(?i:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$|[A-Z][a-z]+ [A-Z]\.$")
 """What a full stop behind ends no sentence."""
 

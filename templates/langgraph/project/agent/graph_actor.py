@@ -37,8 +37,6 @@ class GraphActor(SdkActor):
         self._config: Any = {
             "configurable": {"thread_id": rooms.session_id},
             "recursion_limit": STEPS_PER_CALL * (self.most_calls + 2),
-            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
-            "max_concurrency": 1,
         }
         self._durable = rooms.consent.granted()
         self._graph = self._build()
@@ -49,7 +47,11 @@ class GraphActor(SdkActor):
         opening = self.transcript.adopt(HumanMessage(words))
         # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
         with clear_faults(self._endpoint, openai), tracing_context(enabled=False):
-            state = self._graph.invoke({"messages": [opening], "turn": self.turn.id}, self._config)
+            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
+            # `stream` in the modes custom and messages holds one worker itself: with 1 it would wait for ever.
+            state = self._graph.invoke(
+                {"messages": [opening], "turn": self.turn.id}, {**self._config, "max_concurrency": 1}
+            )
         self._answer = state["messages"][-1]
         said = self._answer.text if isinstance(self._answer, AIMessage) else ""
         return self.reply(said)

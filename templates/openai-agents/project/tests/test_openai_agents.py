@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -181,12 +182,13 @@ def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
 
 def test_calls_of_one_answer_run_in_its_order(talk: Talk) -> None:
     """Parallel calls are each judged and answered, those that are denied and those that no tool offers too."""
-    calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
+    texts = ["milk", "danger", "bread", "eggs", "salt", "figs"]
+    calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in texts]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
 
     reply = talk("Write it down", [{"tools": calls}, "Done."])
 
-    assert "danger" not in talk.notes and talk.notes.index("milk") < talk.notes.index("bread")
+    assert [text for text in re.findall(r"\w+", talk.notes) if text in texts] == [texts[0], *texts[2:]]
     results = talk.results()
     assert len(results) == len(calls)
     assert sum("no_danger" in result for result in results) == 1
