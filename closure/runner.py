@@ -90,7 +90,8 @@ class Kept:
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     fields = json.loads(line)
-                    sources, seen, _ = (fields.pop(key) for key in ("sources", "seen", "seconds"))
+                    fields.pop("seconds", None)  # an earlier version kept none
+                    sources, seen = fields.pop("sources"), fields.pop("seen")
                     cell = Cell(**fields)
                 except (json.JSONDecodeError, TypeError, KeyError):
                     continue

@@ -58,7 +58,11 @@ def _memkit(*words: str | Path) -> None:
     who = {"NAME": "Closure", "EMAIL": "closure@example.org"}
     named = {f"GIT_{one}_{key}": value for one in ("AUTHOR", "COMMITTER") for key, value in who.items()}
     command = [sys.executable, "-m", "memkit", *words, "--json", "--no-input"]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={**os.environ, **named})
+    # What whoever runs this set for git and memkit of their own is not part of the question.
+    with tempfile.TemporaryDirectory() as home:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MEMKIT_"))}
+        env = {**kept, **named, "HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_NOSYSTEM": "1"}
+        subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=env)
 
 
 @contextmanager

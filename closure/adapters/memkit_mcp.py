@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
+import re
 import signal
+import time
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,6 +21,8 @@ from memkit.cli.main import run
 
 REVISION = "2026-07-28"
 """Of the protocol: each request stands by itself, without a session."""
+READY = re.compile(r"ready \S+\n")
+MOST_FILES = 4096
 META = {
     "io.modelcontextprotocol/protocolVersion": REVISION,
     "io.modelcontextprotocol/clientInfo": {"name": "closure", "version": "1"},
@@ -25,11 +30,17 @@ META = {
 }
 
 
-def _serve(words: list[str], writing: int) -> NoReturn:
-    """Be the server, as the command of these words is, and say on ``writing`` where it listens."""
+ENDS_WITH_ITS_PARENT = 1
+"""Linux's ``prctl``: a signal for a process whose parent ended, also by a kill."""
+
+
+def _serve(words: list[str], log: Path) -> NoReturn:
+    """Be the server, as the command of these words is, and say in ``log`` where it listens."""
     try:
+        ctypes.CDLL(None).prctl(ENDS_WITH_ITS_PARENT, signal.SIGTERM)
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-        os.dup2(writing, 2)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
+        os.closerange(3, MOST_FILES)
         os._exit(run(words))
     finally:
         os._exit(1)
@@ -59,17 +70,15 @@ class MemkitMcp(MemkitFiles):
         if vouched not in self._servers:
             words = ["serve", "--http", "127.0.0.1:0", "--rate", "100000", "--store", str(self._place)]
             self.load()
-            reading, writing = os.pipe()
+            log = self._place.parent / f"serve-{len(list(self._place.parent.glob('serve-*')))}.log"
+            log.touch()
             if (server := os.fork()) == 0:
-                _serve([*words, *(["--client-taint", "clean"] if vouched else [])], writing)
-            os.close(writing)
-            said = ""
-            with os.fdopen(reading) as lines:
-                while not said.startswith("ready "):
-                    if not (line := lines.readline()):
-                        raise RuntimeError(f"memkit serve ended: {said}")
-                    said = line.strip()
-            self._servers[vouched] = server, said.removeprefix("ready ")
+                _serve([*words, *(["--client-taint", "clean"] if vouched else [])], log)
+            while not (said := next((line for line in log.read_text().splitlines(True) if READY.match(line)), "")):
+                if os.waitpid(server, os.WNOHANG)[0]:
+                    raise RuntimeError(f"memkit serve ended: {log.read_text()[-200:]}")
+                time.sleep(0.02)
+            self._servers[vouched] = server, said.split()[1]
         return self._servers[vouched][1]
 
     def _tool(self, user: str, tool: str, vouched: bool = True, **given: Any) -> Any:
@@ -103,7 +112,7 @@ class MemkitMcp(MemkitFiles):
             self.consent(user, True)
         vouched = via != "client"
         done = self._tool(user, "memory_add", vouched, text=text)
-        if any(reason["code"] == "transient" for reason in done["reasons"]):
+        if vouched and any(reason["code"] == "transient" for reason in done["reasons"]):
             # The answer to a fact that passes is what the tool's description says of its type: it happened.
             done = self._tool(user, "memory_add", vouched, text=text, type="event")
         return str(done["id"])

@@ -9,7 +9,7 @@ from typing import Any
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
-from memkit.runtime.memory.record.record import TYPES, Draft
+from memkit.runtime.memory.record.record import Draft
 from memkit.runtime.memory.tiers.fence import LINE_MARK, enclose, fence, visible
 from memkit.serving.interface import Answer, Caller, Tool, Work
 from memkit.store.layout import checked_name
@@ -204,6 +204,9 @@ RECORD = {"id": STRING, "text": STRING, "status": STRING, "history": OBJECTS}
 DECISION = {"decision": STRING, "id": ANY_STRING, "reasons": OBJECTS}
 STANDING = {"id": STRING, "op": STRING, "status": STRING}
 
+OFFERED = ("fact", "preference", "event")
+"""Of which kind a client may say that a text is: no label makes a rule, a goal or an outcome of it."""
+
 _ALL = [
     Tool(
         "graph",
@@ -249,7 +252,7 @@ _ALL = [
             "text": _text("The fact, so that it can be understood by itself."),
             "type": {
                 "type": "string",
-                "enum": list(TYPES),
+                "enum": list(OFFERED),
                 "default": "fact",
                 "description": "What it is: an event happened once, and may be of today or yesterday; a fact lasts.",
             },

@@ -13,6 +13,9 @@ import pytest
 
 from closure.power import Answered, Made, Recording, Synced, Wrote, held, put, record
 from closure.runner import FAIL, PASS, Cell
+from closure.subject import Subject
+from closure.suites.crash import NEW
+from closure.suites.crash import _struck as struck
 from closure.systems import System
 from tests.proof.enclosure import is_possible
 
@@ -41,6 +44,20 @@ def test_a_memory_that_acknowledges_before_the_disk_has_it_fails_the_power_loss(
 
     assert cell.result == result, cell.reason
     assert "seed 1" in cell.reason
+
+
+@needs_strace
+def test_an_injected_fault_strikes_or_is_not_counted() -> None:
+    """A kill kills, an error is met, and one at a call that is never made is no fault that was survived."""
+    with Subject("closure.adapters.plain:GrepFiles", Path(sys.executable)) as subject:
+        subject.call("remember", user="ada", text="Ada keeps a base in the barn")
+        subject.restart()
+
+        assert struck(subject, "fsync:signal=SIGKILL:when=1") == ""
+        assert NEW in subject.call("export", user="ada")  # it was killed behind its write, and acknowledged nothing
+        subject.restart()
+        assert struck(subject, "fsync:error=EIO:when=1") == ""
+        assert struck(subject, "fsync:signal=SIGKILL:when=99") is None
 
 
 @needs_strace

@@ -198,7 +198,7 @@ CREATE INDEX lines_of_id ON lines(id);
 CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
-MOST_KEPT = 32 << 20
+MOST_KEPT = 8 << 20
 """Of what was just read of a shard is kept what it says, up to so many bytes of it."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""

@@ -92,7 +92,8 @@ def may_wait(record: Record) -> bool:
 
 
 READ_AT_ONCE = 20_000
-"""Lines: words that are entered together make one segment, and few segments have to be merged."""
+BYTES_AT_ONCE = 8 << 20
+"""Lines are entered together, so many of them or of their bytes: their words make one segment, and few are merged."""
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 
@@ -343,7 +344,7 @@ class Index:
 
     def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
         shard, start, content = "", 0, b""
-        pending = []
+        pending, held = [], 0
         owner, catalogue = None, self.catalogue
         for line in catalogue.lines(corpus, after):
             said = catalogue.just_said(line.span)
@@ -357,9 +358,10 @@ class Index:
             if is_sealed(data):
                 owner = str(data["user_id"])
             pending.append((line.seq, line.span, shown(data, self._sealer)))
-            if len(pending) == READ_AT_ONCE:
+            held += line.span.size
+            if len(pending) == READ_AT_ONCE or held > BYTES_AT_ONCE:
                 index.apply(pending)
-                pending = []
+                pending, held = [], 0
         index.apply(pending)
         if owner is not None:
             index.note_keys(self._sealer.state(owner))
