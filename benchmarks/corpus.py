@@ -30,10 +30,10 @@ COMMANDS = {
     "fsck": (),
     "memory sweep": ("--dry-run",),
     "memory consolidate": ("--dry-run",),
-    "memory import": ("--user", USER, "--mine", "-"),
+    "memory import": ("--user", USER, "-"),
     "memory erase": ("--user", USER, "--yes"),
 }
-"""Each with its options; an import takes what the store holds as texts, into a store of its own."""
+"""Each with its options; an import takes as many texts, which nobody knows yet, into a store of its own."""
 
 
 class Vocabulary:
