@@ -88,6 +88,14 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _texts(data: bytes) -> Iterator[str]:
     try:
         yield data.decode()
@@ -287,7 +295,9 @@ class Scanner:
         """Return whether ``data`` holds a trace, however it is encoded."""
         if not data.startswith(b"{"):
             return self._found_in(data, words is not WordTraces.NONE)
-        return any(self._line(line, words) for line in data.split(b"\n"))
+        # What is packed within lines that are no text may hold bytes that look as if a line ended.
+        is_packed = not _is_text(data) and self._found_in(data, False)
+        return is_packed or any(self._line(line, words) for line in data.split(b"\n"))
 
     def finds_name(self, name: str, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether the name of a file or a ref holds a trace."""

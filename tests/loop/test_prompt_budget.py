@@ -107,7 +107,7 @@ budgets = st.integers(1, 400) | st.integers(400, 8000)
 @given(
     budget=budgets, core=wild, rules=st.lists(wild, max_size=5), tools=declared, recalled=wild,
     results=st.lists(wild, max_size=4), words=st.lists(wild.filter(str.strip), min_size=1, max_size=4),
-    step=wild, travels=st.booleans(),
+    step=wild.filter(str.strip), travels=st.booleans(),
 )  # fmt: skip
 def test_no_prompt_passes_its_budget(
     budget: int, core: str, rules: list[str], tools: list[tuple[str, bool]], recalled: str, results: list[str],
