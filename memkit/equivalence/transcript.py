@@ -185,7 +185,7 @@ PARTS = (
     ),
     Part(
         "parallel",
-        "Parallel tool calls: every write once and in their order, a denied one among them does not run",
+        "Parallel tool calls: every write once, a denied one among them does not run",
         (
             TranscriptTurn(
                 "My locker is 111. My bike is red. My boat is called Tern.",
@@ -201,22 +201,6 @@ PARTS = (
                     "Kept.",
                 ],
                 user="grace",
-            ),
-            TranscriptTurn(
-                "I sail on Fridays. When does the gate open?",
-                [
-                    {
-                        "tools": [
-                            insert("The user sails on Fridays", type="fact"),
-                            call("read_page", url="https://gate.example/today"),
-                            insert("The user has an account with mallory@evil.example", type="fact"),
-                            outbox("the gate opens at six"),
-                        ]
-                    },
-                    "At six.",
-                ],
-                user="grace",
-                session="parallel-page",
             ),
         ),
     ),
