@@ -88,9 +88,9 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _is_text(data: bytes) -> bool:
+def _is_text(data: bytes, errors: str = "strict") -> bool:
     try:
-        data.decode()
+        data.decode("utf-8", errors)
     except UnicodeDecodeError:
         return False
     return True
@@ -143,16 +143,8 @@ def _unescaped(data: bytes) -> bytes:
     joined = _ESCAPE.sub(meant, data)
     if b"\xed" not in joined:
         return joined
-    paired = joined.decode("utf-8", "surrogatepass" if _is_surrogate_utf8(joined) else "replace")
+    paired = joined.decode("utf-8", "surrogatepass" if _is_text(joined, "surrogatepass") else "replace")
     return paired.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
-
-
-def _is_surrogate_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _says_something(data: bytes) -> bool:

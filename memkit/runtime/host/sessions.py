@@ -378,7 +378,8 @@ class Session:
             return []
         turns = tools.recall.turns(self._terms.session, self._terms.user)
         fresh = [one for one in turns if one.turn_id is not None and first < one.turn_id <= last]
-        if all(GREETING.match(one.text) for one in fresh if one.role == "user"):
+        said = [one.text for one in fresh if one.role == "user"]
+        if said and all(map(GREETING.match, said)):
             return []  # nothing lasts of a greeting, and what draws is not loaded for it
         archive: Any = tools.archive
         records = archive.records(user_id=self._terms.user, session_id=self._terms.session, status=None)
