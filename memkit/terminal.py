@@ -1,12 +1,14 @@
-"""Text that is safe to print: what was stored can be hostile, and a terminal obeys it."""
+"""Text that is safe to print, since a terminal obeys what was stored and can be hostile; and what it can show."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
 import unicodedata
 from collections.abc import Sequence
+from typing import TextIO
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _KEPT = {"\n", "\t"}
@@ -93,6 +95,25 @@ def tainted(origins: Sequence[str]) -> str:
     more = [f"{len(origins) - 2} more"] if len(origins) > 3 else []
     named = [one_line(origin, 60) for origin in origins]
     return f"from outside: {', '.join([*named[:2], *more] if more else named)}" if named else ""
+
+
+def is_able_terminal(stream: TextIO | None = None) -> bool:
+    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
+
+    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
+    """
+    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
+    return able and (stream or sys.stdout).isatty()
+
+
+def is_drawn(stream: TextIO | None = None) -> bool:
+    """Return whether rows are drawn, and not written as a pipe gets them."""
+    return is_able_terminal(stream) or bool(os.environ.get("FORCE_COLOR"))
+
+
+def is_coloured(stream: TextIO | None = None) -> bool:
+    """Return whether what is written there may have colours."""
+    return is_drawn(stream) and not os.environ.get("NO_COLOR")
 
 
 COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from memkit.cli.display import is_able_terminal
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, User, diagnostic
-from memkit.terminal import one_line
+from memkit.terminal import is_able_terminal, one_line
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",

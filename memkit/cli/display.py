@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, Self, TextIO
 
-from memkit.terminal import broken, harmless
+from memkit.terminal import broken, harmless, is_able_terminal, is_coloured
 
 Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
 """What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""
@@ -283,26 +283,7 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
-# What the terminal is, and a page at a time.
-
-
-def is_able_terminal(stream: TextIO | None = None) -> bool:
-    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
-
-    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
-    """
-    able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
-    return able and (stream or sys.stdout).isatty()
-
-
-def is_drawn(stream: TextIO | None = None) -> bool:
-    """Return whether rows are drawn, and not written as a pipe gets them."""
-    return is_able_terminal(stream) or bool(os.environ.get("FORCE_COLOR"))
-
-
-def is_coloured(stream: TextIO | None = None) -> bool:
-    """Return whether what is written there may have colours."""
-    return is_drawn(stream) and not os.environ.get("NO_COLOR")
+# A page at a time.
 
 
 def show(text: str, *, may_wait: bool = True) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TextIO
 import click
 from click.core import ParameterSource
 
-from memkit.cli.display import ListCell, ListRow, Meaning, is_able_terminal
+from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import POSITIVE, Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
 from memkit.cli.store import store_if_any
@@ -27,7 +27,7 @@ from memkit.evolution.files import LineageStep
 from memkit.evolution.folder import LATEST
 from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
-from memkit.terminal import counted, one_line
+from memkit.terminal import counted, is_able_terminal, one_line
 from memkit.use_cases.evolution import (
     EvolutionRequest,
     evolve_program,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, signed
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
 from memkit.terminal import one_line
 
@@ -31,6 +30,8 @@ note_option = click.option("-m", "--note", metavar="TEXT", help="What the commit
 
 def answer_trace(front: Front, name: str, trace: Trace) -> None:
     """Print the commits that touched a file, newest first."""
+    from memkit.cli.display import ListCell, ListRow
+
     rows = [
         {key: value for key, value in asdict(revision).items() if key != "text"}  # the file itself is git's to show
         for revision in trace.revisions
@@ -63,7 +64,7 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
     lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
     rows = [{key: value for key, value in asdict(change).items() if key != "id"} for change in done.changes]
     findings = commit_findings(front, root) if done.commit else []
-    front.answer(asdict(done) | {"changes": rows}, signed(lines), diagnostics=findings)
+    front.answer(asdict(done) | {"changes": rows}, lines, diagnostics=findings, signs=True)
 
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:

@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from memkit import __version__
-from memkit.cli.display import spoken
 from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope
 from memkit.terminal import harmless
 
@@ -293,6 +292,8 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message, err=True)
     else:
+        from memkit.cli.display import spoken
+
         # A negative answer may be what was asked for; anything else could not be done.
         say(spoken(f"memkit: {harmless(message)}", sys.stderr, "care" if code == 1 else "bad"), err=True)
     if isinstance(error, OSError):

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from memkit.cli.display import is_drawn, show, spoken
 from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
 from memkit.runtime.host.persons import persons_only
-from memkit.terminal import counted, harmless, is_unsafe, one_line
+from memkit.terminal import counted, harmless, is_coloured, is_drawn, is_unsafe, one_line
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.archive.reader import ArchiveReader
@@ -103,6 +102,7 @@ class Front:
         ok: bool = True,
         diagnostics: Sequence[Diagnostic] = (),
         code: int | None = None,
+        signs: bool = False,
     ) -> None:
         """Print the command's result and end the run.
 
@@ -112,23 +112,24 @@ class Front:
             ok: False for a negative answer (exit 1).
             diagnostics: Findings of shape ``{code, severity, message, path, line}``.
             code: The exit code where it differs from 0 (ok) and 1 (not ok).
+            signs: Whether the first word of a line says how it stands, so that a terminal colours it.
         """
         if self.json:
             click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
         else:
             lines = [text] if isinstance(text, str) else list(text)
             if is_drawn():
-                self._draw(lines)
+                self._draw(lines, signs=signs)
             elif any(lines) or len(lines) > 1:
                 click.echo(harmless("\n".join(lines)))
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
 
-    def _draw(self, lines: Sequence[str]) -> None:
+    def _draw(self, lines: Sequence[str], *, signs: bool = False) -> None:
         """Print an answer as a terminal shows it best; with ``--no-input`` nothing waits for a key."""
         import shutil
         from datetime import UTC, datetime
 
-        from memkit.cli.display import Presentation, is_coloured
+        from memkit.cli.display import Presentation, show, signed
 
         opened = self._workspace
         text = Presentation(
@@ -136,7 +137,7 @@ class Front:
             colour=is_coloured(),
             now=opened.clock() if opened else datetime.now(UTC),
             shorten=opened.archive.shortened if opened else lambda _ids: {},
-        ).text(lines)
+        ).text(signed(lines) if signs else lines)
         if text:
             show(text, may_wait=not self.no_input)
 
@@ -206,6 +207,8 @@ class Front:
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
         if COMPLETES not in os.environ:  # a shell that completes has no place for it
+            from memkit.cli.display import spoken
+
             click.echo(spoken(harmless(message), sys.stderr), err=True)
 
     @property

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, Meaning, signed
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
@@ -50,6 +49,7 @@ from memkit.use_cases.policies import (
 )
 
 if TYPE_CHECKING:
+    from memkit.cli.display import ListRow, Meaning
     from memkit.policies.export import ExportedPolicy
     from memkit.policies.files import PolicyFile
     from memkit.policies.overview import Usage
@@ -128,6 +128,8 @@ def _usage(used: Usage) -> dict[str, Any]:
 
 
 def _usage_line(used: Usage) -> ListRow:
+    from memkit.cli.display import ListCell, ListRow
+
     name = ListCell(f"{one_line(used.name)}:", "name")
     if not used.matched:
         return ListRow(name, ListCell("matched no call yet"), plain=f"{name.plain} matched no call yet")
@@ -155,6 +157,8 @@ def _summary(found: PolicyFile) -> dict[str, Any]:
 
 
 def _line(found: PolicyFile, version: str | None = None, score: float | None = None) -> ListRow:
+    from memkit.cli.display import ListCell, ListRow
+
     shown = _summary(found)
     kind = "advice" if shown["advice"] else f"{shown['enforcement']} {shown['effect']}"
     marks = f" {version}" if version else ""
@@ -231,7 +235,7 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
     checked = check_policy(root, tool, read_pairs(args, "--arg"), read_pairs(context, "--context"))
     findings = [diagnostic("tool-name", checked.hint, severity="info")] if checked.hint else []
     ok = checked.verdict.decision not in _STOPS
-    front.answer(checked_data(checked), signed(checked_lines(checked)), ok=ok, diagnostics=findings)
+    front.answer(checked_data(checked), checked_lines(checked), ok=ok, diagnostics=findings, signs=True)
 
 
 # ``memkit policy export``.

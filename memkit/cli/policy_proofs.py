@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, signed
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.guard.interface import EFFECTS
@@ -129,7 +129,7 @@ def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: b
     ok = not failed and not (require_coverage and gaps)
     data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
     lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
-    front.answer(data, signed(lines), ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)])
+    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)], signs=True)
 
 
 def _mutations(proof: SetProof) -> list[MutationReport]:
@@ -400,9 +400,10 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         compared = compare_policies(front.root, span, replayed=replayed)
     front.answer(
         _data(compared),
-        signed(_comparison_lines(compared)),
+        _comparison_lines(compared),
         ok=not compared.weakens_hard,
         diagnostics=_comparison_diagnostics(compared),
+        signs=True,
     )
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.display import signed
 from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.review.interface import Difference, Review
@@ -33,8 +32,8 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
     from memkit.use_cases.review import compare_commits
 
     found = compare_commits(find_store(front.store), span)
-    lines = signed(difference_lines(found, limit or SHOWN))
-    front.answer(difference_data(found, limit), lines, diagnostics=warnings(front, found))
+    lines = difference_lines(found, limit or SHOWN)
+    front.answer(difference_data(found, limit), lines, diagnostics=warnings(front, found), signs=True)
 
 
 def warnings(front: Front, found: Difference) -> list[Diagnostic]:
@@ -70,9 +69,10 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
         write_whole(html.expanduser().absolute(), page(found, limit or SHOWN_ON_PAGE).encode())
         if not front.json:
             front.note(f"The page is in {html}.")
-    lines = markdown(found, limit or SHOWN) if as_markdown else signed(review_lines(found, limit or SHOWN))
+    lines = markdown(found, limit or SHOWN) if as_markdown else review_lines(found, limit or SHOWN)
     diagnostics = [*warnings(front, found.difference), *_findings(found)]
-    front.answer(review_data(found, limit), lines, ok=found.assessment.level != "stop", diagnostics=diagnostics)
+    ok = found.assessment.level != "stop"
+    front.answer(review_data(found, limit), lines, ok=ok, diagnostics=diagnostics, signs=not as_markdown)
 
 
 def _findings(found: Review) -> list[Diagnostic]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, signed
+from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
     MOST_SHOWN,
     Front,
@@ -278,7 +278,7 @@ def fsck(
     ]
     seals = {"lines": report.sealed, "unreadable": report.unreadable}
     data = {"records": report.records, "problems": problems, "sealed": seals}
-    front.answer(data, signed(lines), ok=not report.problems, diagnostics=findings)
+    front.answer(data, lines, ok=not report.problems, diagnostics=findings, signs=True)
 
 
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")

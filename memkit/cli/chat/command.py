@@ -22,7 +22,6 @@ from memkit.cli.chat.conversation import (
     beginning_options,
 )
 from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
-from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
     GOES_ON,
     Front,
@@ -43,7 +42,7 @@ from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.taint import with_brought
 from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import fitted, harmless, one_line
+from memkit.terminal import fitted, harmless, is_able_terminal, one_line
 from memkit.use_cases.open_chat import open_chat
 
 

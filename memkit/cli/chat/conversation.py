@@ -16,7 +16,6 @@ import click
 
 from memkit.agent import ReferenceAgent, Setting
 from memkit.cli.chat.pages import Outlet
-from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
     Diagnostic,
     Front,
@@ -35,7 +34,7 @@ from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
 from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import counted, fitted, is_unsafe, one_line
+from memkit.terminal import counted, fitted, is_able_terminal, is_unsafe, one_line
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import is_able_terminal
 from memkit.cli.output import (
     Diagnostic,
     Front,
@@ -34,7 +33,7 @@ from memkit.privacy.scan import WENT_WITH_KEY
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import WrittenPlaces, whole_file
-from memkit.terminal import counted, harmless, listed, one_line
+from memkit.terminal import counted, harmless, is_able_terminal, listed, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.carry import Imported, Restored

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Diagnostic, Front, User, diagnostic
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.errors import InvalidRecord
@@ -17,6 +16,7 @@ from memkit.runtime.memory.record.record import Record
 from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
+    from memkit.cli.display import ListRow
     from memkit.runtime.memory.archive.reader import ArchiveReader
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
@@ -96,6 +96,8 @@ def with_key(record: Record, most: int) -> str:
 
 def record_line(record: Record, *, is_open: bool = False) -> ListRow:
     """Return a record as one line of a list; ``is_open`` says that an open question is about it."""
+    from memkit.cli.display import ListCell, ListRow
+
     marks = [tainted(record.taint), OPEN if is_open else ""]
     return ListRow(
         ListCell(one_line(record.id), "id"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from memkit.lint.interface import value_at
 from memkit.runtime.memory.gate.hostile import LOOKALIKES, hidden_places
-from memkit.runtime.memory.words.wording import APOSTROPHES
+from memkit.runtime.memory.words.text import APOSTROPHES
 from memkit.store.yaml import Document, KeyPath
 
 _DECLINES = (

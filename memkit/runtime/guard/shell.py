@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 from .checks import shown, words_of
@@ -16,7 +17,9 @@ from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
 from .shell_wrappers import SCRIPT_BLOCKS, inner_commands, set_to_run
-from .sql_text import SqlView, read_sql
+
+if TYPE_CHECKING:
+    from .sql_text import SqlView
 
 _MAX_TEXT = 200_000
 _MAX_DEPTH = 12
@@ -392,36 +395,44 @@ _ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 
 def sql_views(value: JSON) -> Iterator[SqlView]:
     """Yield the SQL in a value: the text itself, and what shell commands in it hand to a database client."""
+    for text in _sql_in(value):
+        from .sql_text import SqlView, read_sql  # most calls hold none
+
+        yield read_sql(text) if isinstance(text, str) else SqlView((), (text.message,), False)
+
+
+def _sql_in(value: JSON) -> Iterator[str | ShellDoubt]:
+    """Yield what may be SQL in a value, and why something of it cannot be told."""
     if isinstance(value, str):
         if _SEVERAL_WORDS.search(value) or _WHOLE_STATEMENT.match(value):
-            yield read_sql(value)
+            yield value
         yield from _in_shell(read_shell(value))
     elif isinstance(value, Mapping):
         for element in value.values():
-            yield from sql_views(element)
+            yield from _sql_in(element)
     elif isinstance(value, (list, tuple)):
         for element in value:
-            yield from sql_views(element)
+            yield from _sql_in(element)
         if all(isinstance(word, str) for word in value):
             yield from _in_shell(read_shell(tuple(value)))
 
 
-def _in_shell(view: ShellView) -> Iterator[SqlView]:
+def _in_shell(view: ShellView) -> Iterator[str | ShellDoubt]:
     clients = [command for command in view.commands if _may_be_client(command) and not _in_memory(command)]
     for command in clients:
         for word in (*command.words, *command.inputs):
-            yield from (read_sql(text) for text in _option_values(word.text))
+            yield from _option_values(word.text)
         yield from _at_run_time(command)
     for command in view.commands:
         if command not in clients and has_verbs(command.name):
             for option, word in pairwise(command.words):
                 if _GIVES_STATEMENT.fullmatch(option.text) and _SEVERAL_WORDS.search(word.text):
-                    yield read_sql(word.text)
+                    yield word.text
         if INTERPRETER.fullmatch(command.name):
             yield from _in_code([*command.words, *command.inputs])
-    broken = [doubt.message for doubt in view.doubts if doubt.kind == SYNTAX]
+    broken = next((doubt for doubt in view.doubts if doubt.kind == SYNTAX), None)
     if broken and any(command.program for command in clients):
-        yield SqlView((), (f"{broken[0]} in the command",), False)
+        yield replace(broken, message=f"{broken.message} in the command")
 
 
 def _may_be_client(command: Command) -> bool:
@@ -453,21 +464,21 @@ def _option_values(text: str) -> Iterator[str]:
         yield from (text[end:] for end in ends)
 
 
-def _at_run_time(command: Command) -> Iterator[SqlView]:
+def _at_run_time(command: Command) -> Iterator[ShellDoubt]:
     """Yield a doubt where the running shell makes the statement that a client is given."""
     if command.name in _STATEMENT_IS_OPERAND:
         operands = [word for word in command.words if not word.text.startswith("-")]
         for word in operands[1:]:
             if word.fixed == 0 and not word.certain:
-                yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
+                yield ShellDoubt(RUN_TIME, f"a statement made at run time by {shown(word.text)}")
     for option, word in zip((literal(""), *command.words), command.words, strict=False):
         given = _OPTION.fullmatch(option.text) and option.text[-1] not in _OTHER_OPTIONS
         if command.program and not word.certain and word.fixed == 0 and (given or word.text.startswith("<(")):
-            yield SqlView((), (f"a statement made at run time by {shown(word.text)}",), False)
+            yield ShellDoubt(RUN_TIME, f"a statement made at run time by {shown(word.text)}")
 
 
-def _in_code(words: Sequence[ShellWord]) -> Iterator[SqlView]:
+def _in_code(words: Sequence[ShellWord]) -> Iterator[str]:
     """Yield the SQL in the strings of code that speaks to a database."""
     for word in words:
         if _ASKS_DATABASE.search(word.text):
-            yield from (read_sql(text) for text in strings_of(word.text) if _SEVERAL_WORDS.search(text))
+            yield from filter(_SEVERAL_WORDS.search, strings_of(word.text))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from memkit.runtime.memory.record.record import Record
-from memkit.runtime.memory.words.wording import plain
+from memkit.runtime.memory.words.text import plain
 
 
 @dataclass

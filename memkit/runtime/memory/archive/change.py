@@ -10,7 +10,6 @@ from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.links import linked
 from ..log.log import Batch
 from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
-from ..record.events import CONTRADICTED, Event, Folded
 from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, kept_time, parse_time, to_text
 from ..record.record import (
     ADDED_TO,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from ..lifecycle.questions import Resolution
     from ..lifecycle.reflection import Reflected, Reflection
     from ..lifecycle.revocation import Revocation, RevokedSource
+    from ..record.events import Event, Folded
     from .transfer import Arrivals
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
@@ -158,6 +158,8 @@ class ArchiveChange:
         record = self.index.corpus(name).live(record_id) if name is not None else None
         if record is None:
             return False
+        from ..record.events import CONTRADICTED
+
         vouched = record.trust == "verified" or record.source == "explicit"
         if op == "contradict" and vouched and record.confidence + CONTRADICTED < floor:
             return False
@@ -390,7 +392,7 @@ class ArchiveChange:
         fields = {"by": other_id}
         self.write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
 
-    def require_live(self, id: str, user_id: str) -> Folded:
+    def require_live(self, id: str, user_id: str) -> "Folded":
         """Return a record in its present state, which has to be live now that the locks are held.
 
         Raises:
@@ -478,6 +480,8 @@ class ArchiveChange:
         agent: str | None = None,
     ) -> str:
         """Write an event and return its id; ``agent`` is whose core section it is about."""
+        from ..record.events import Event  # a record alone needs none
+
         event = Event(
             id=self._id_for(origin), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
             actor=origin.actor, session_id=origin.session_id, reason=mask(reason), scope=scope, fields=fields,
@@ -558,11 +562,11 @@ def _composed(origin: Origin, parents: Sequence[Record]) -> Origin:
     return origin._replace(trust_cap=least, taint=union(origin.tainted_by, *(record.taint for record in parents)))
 
 
-def _scope(thing: Record | Event) -> str:
+def _scope(thing: "Record | Event") -> str:
     return SHARED if thing.scope == SHARED else "user"
 
 
-def _check_validity(folded: Folded | None, changes: Mapping[str, JSON]) -> None:
+def _check_validity(folded: "Folded | None", changes: Mapping[str, JSON]) -> None:
     """Raise InvalidRecord where ``changes`` would end a record's validity before it begins."""
     if folded is None:
         return

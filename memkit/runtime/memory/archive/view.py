@@ -8,17 +8,20 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate, combinations
+from typing import TYPE_CHECKING
 
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..index.words import coverage, weighed
 from ..interface import Tombstone
 from ..record.errors import NoTombstoneKey
-from ..record.events import Event
 from ..record.lines import to_text
 from ..record.record import SHARED, Record, is_valid, user_corpus
 from ..tiers.core import core_sections, edits_of_session
 from ..words.text import fingerprint, keyed_fingerprints, query_terms
+
+if TYPE_CHECKING:
+    from ..record.events import Event
 
 TombstoneKey = Callable[[], bytes | None]
 """Gives the store's key, or None where this machine does not have it."""
@@ -80,7 +83,7 @@ def _entered_shared(index: Index) -> CorpusIndex | None:
 
 def burials(
     key: bytes | None, user_id: str, values: Iterable[str], *, now: datetime, new_id: Callable[[], str]
-) -> list[Event]:
+) -> "list[Event]":
     """Return the events that bar erased ``values`` of a user without holding anything that can be guessed from them.
 
     Their order is that of the digests, which tells nothing of the order in which the values were told.
@@ -88,6 +91,8 @@ def burials(
     Raises:
         NoTombstoneKey: There is no key, and a digest without one can be guessed.
     """
+    from ..record.events import Event
+
     if key is None:
         raise NoTombstoneKey("Erased values need the store's key for their tombstones, and it is not here.")
     digests = sorted({keyed_fingerprints(key, user_id, value)[0] for value in values})

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from ..record.record import Record
 from ..words.dates import MONTHS, WEEKDAYS
-from ..words.text import regex, stem
-from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, plain, words
+from ..words.text import plain, regex, stem
+from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, words
 
 LONGEST_STATEMENT = 1000
 """Characters; what is longer says more than one thing."""

@@ -18,8 +18,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.record import TRUSTS, Record, audience_of
-from ..words.text import query_terms, regex, stem
-from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, plain, words
+from ..words.text import plain, query_terms, regex, stem
+from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, words
 
 if TYPE_CHECKING:
     from difflib import SequenceMatcher

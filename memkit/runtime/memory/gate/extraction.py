@@ -10,16 +10,14 @@ from typing import NamedTuple
 from ..record.lines import EMPTY
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin
 from ..words.dates import NUMBERS, WEEKDAYS, dated
-from ..words.text import regex, stem
+from ..words.text import APOSTROPHES, plain, regex, stem
 from ..words.wording import (
-    APOSTROPHES,
     ERRANDS,
     FUNCTION_WORDS,
     content_words,
     hedged_wording,
     is_negation,
     limit_of,
-    plain,
     sentences,
     words,
 )

@@ -53,7 +53,7 @@ from ..record.record import (
     union,
 )
 from ..settings import WriteSettings
-from ..words.wording import hedged_wording, plain, transient_wording
+from ..words.text import plain
 from .hostile import Suspicion, suspicions
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 
@@ -200,6 +200,8 @@ class WriteGate:
         answer = self.settings.transient
         if answer == "allow" or fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
             return
+        from ..words.wording import hedged_wording, transient_wording
+
         if words := transient_wording(draft.text):
             yield GateDoubt(answer, Reason("transient", f"“{words}” will not be true for long."))
         if words := hedged_wording(draft.text):

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..words.text import regex
-from ..words.wording import APOSTROPHES
+from ..words.text import APOSTROPHES, regex
 from .secrets import SHORT
 
 CLAUSE = r"(?:^|[.!?:;,\n\"'(\[\-–—>*]\s*|\b(?:and|then|please|must|should|shall|will|to|now|you|instead|just|also|always|immediately|simply|can|may|do|i want you to)\s+)"

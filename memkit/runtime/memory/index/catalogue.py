@@ -21,7 +21,6 @@ from ..record.lines import JSON, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
 from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
-from .stand_ins import SCHEMA as STAND_INS
 
 BUSY_SECONDS = 30.0
 OPEN_AT_ONCE = 16
@@ -254,7 +253,7 @@ class Catalogue:
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
-                    self.chains.stand_ins.reckon()
+                    self.chains.reckon()
             return
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, anew=anew)
@@ -384,7 +383,7 @@ class Catalogue:
             "SELECT name FROM sqlite_master WHERE type='table' AND name!='sqlite_sequence'"
         ).fetchall():
             self._sql.execute(f'DROP TABLE "{name}"')
-        for statement in filter(str.strip, f"{SCHEMA}{CHAINS}{STAND_INS}".split(";")):
+        for statement in filter(str.strip, f"{SCHEMA}{CHAINS}".split(";")):
             self._sql.execute(statement)
         self._sql.execute(f"PRAGMA user_version={FORMAT}")
 
@@ -435,7 +434,7 @@ class Catalogue:
             self.chains.recount(writer)
         self.chains.settle(log, since, dropped=bool(dropped))
         self.chains.compare_heads(log)
-        self.chains.stand_ins.reckon()
+        self.chains.reckon()
         self.chains.keep_heads()
 
     def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None, *, anew: bool) -> bool:

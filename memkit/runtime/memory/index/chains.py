@@ -9,14 +9,17 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interface import ShardProblem
 from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of, read_link
 from ..log.log import Log, Tip, shard_writer
 from ..record.lines import JSON
-from ..record.record import user_corpus
-from .stand_ins import CONSENT, StandIns, names_in
+from ..record.record import CONSENT, user_corpus
+
+if TYPE_CHECKING:
+    from .stand_ins import StandIns
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -35,6 +38,8 @@ CREATE TABLE flaws(
     shard TEXT, number INT, code TEXT, id TEXT, owner TEXT, type TEXT, claimed BLOB, message TEXT,
     names TEXT);
 CREATE TABLE witness(kept BLOB);
+CREATE TABLE stand_ins(corpus TEXT, shard TEXT, place TEXT, line TEXT, held TEXT, bars INT, id TEXT, link BLOB);
+CREATE TABLE wrong(state TEXT);
 """
 TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
 TORN, HEADS_DAMAGED = "torn", "heads-damaged"
@@ -94,9 +99,20 @@ class Chains:
     def __init__(self, sql: sqlite3.Connection, witness: Witness | None) -> None:
         self._sql = sql
         self._witness = witness
-        self.stand_ins = StandIns(sql, witness)
         self._compared: bytes | None = None
         """The heads that this process compared the lines with."""
+
+    @cached_property
+    def stand_ins(self) -> "StandIns":
+        """Return what counts in the place of lines that are withheld or gone; mostly there is no such line."""
+        from .stand_ins import StandIns
+
+        return StandIns(self._sql, self._witness)
+
+    def reckon(self) -> None:
+        """Find out what stands in, where lines are withheld or gone, or were."""
+        if self.has_something_to_say() or self._sql.execute("SELECT 1 FROM wrong WHERE state!=''").fetchone():
+            self.stand_ins.reckon()
 
     @property
     def is_compared(self) -> bool:
@@ -211,6 +227,8 @@ class Chains:
 
     def flaw(self, problem: ShardProblem, data: Mapping[str, JSON]) -> None:
         """Note what is wrong with a line that is not entered."""
+        from .stand_ins import names_in
+
         entry = entry_of(data)
         row = (problem.path, problem.line, problem.code, entry.id, entry.owner, entry.type, claimed_link(data))
         self._sql.execute(

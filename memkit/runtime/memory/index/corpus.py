@@ -314,7 +314,7 @@ class CorpusIndex:
 
     def folded(self, id: str) -> "Folded | None":
         """Return the same, also of a record whose time of grace is over."""
-        from .intake import folded
+        from .standing import folded
 
         row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
         return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
@@ -446,7 +446,7 @@ class CorpusIndex:
     def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
         """Return events in their agreed order."""
         from ..record.events import in_order
-        from .intake import located
+        from .standing import located
 
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})

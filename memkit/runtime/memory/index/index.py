@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from ..log.links import Link
 from ..log.log import Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from ..record.record import CONSOLIDATED, SHARED, Record, file_stem, replaced_by, unplaced, user_corpus
+from ..record.record import CONSOLIDATED, OPEN_TRUSTS, SHARED, Record, file_stem, replaced_by, unplaced, user_corpus
 from ..words.text import fingerprint, query_terms
 from .catalogue import OPEN_AT_ONCE, Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
 from .corpus import CorpusIndex, Position
@@ -85,8 +85,6 @@ class WaitingLines:
 
 def may_wait(record: Record) -> bool:
     """Return whether nothing that is known of other lines can make of a new record anything but a live one."""
-    from ..record.events import OPEN_TRUSTS  # a search, which opens an index too, needs no events
-
     is_plain = record.actor == "import" and record.trust in OPEN_TRUSTS and not record.is_sealed
     return is_plain and record.scope != SHARED and not replaced_by(record) and CONSOLIDATED not in record.extra
 

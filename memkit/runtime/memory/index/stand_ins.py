@@ -13,13 +13,8 @@ from ..log.links import Link, Witness, is_own, read_link
 from ..log.log import Span, shard_writer
 from ..record.errors import InvalidRecord
 from ..record.lines import JSON, encode_data
-from ..record.record import corpus_of, unplaced, user_corpus
+from ..record.record import CONSENT, corpus_of, unplaced, user_corpus
 
-SCHEMA = """
-CREATE TABLE stand_ins(corpus TEXT, shard TEXT, place TEXT, line TEXT, held TEXT, bars INT, id TEXT, link BLOB);
-CREATE TABLE wrong(state TEXT);
-"""
-CONSENT = "consent"
 _WRONG = """SELECT shard, number, id, owner, type, claimed, names FROM flaws
             UNION ALL SELECT shard, number, id, owner, type, link, '' FROM gone WHERE code IN ('missing', 'edited')"""
 

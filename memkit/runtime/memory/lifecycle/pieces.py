@@ -29,8 +29,8 @@ from ..interface import Decision
 from ..record.record import Origin, Record, field_problems
 from ..words.dates import NUMBERS
 from ..words.relations import is_told
-from ..words.text import regex, stem
-from ..words.wording import content_words, is_negated, is_negation, is_number, plain, words
+from ..words.text import plain, regex, stem
+from ..words.wording import content_words, is_negated, is_negation, is_number, words
 
 LONGEST = 300
 """Characters of one piece."""

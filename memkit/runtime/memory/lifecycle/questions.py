@@ -11,15 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..gate.contradictions import contradict, grounds
 from ..index.index import Index
-from ..index.intake import came_after, events_of
 from ..record.errors import NotAllowed
-from ..record.events import Event, successor_named
 from ..record.lines import JSON, kept_time, normal_time
 from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid, item_of
+
+if TYPE_CHECKING:
+    from ..record.events import Event
 
 MOST_COMPARED = 20
 """So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
@@ -73,6 +74,8 @@ def resolution(index: Index, winner: Record, since: str | None, now: datetime) -
     Raises:
         NotAllowed: No open question is about it.
     """
+    from ..record.events import successor_named
+
     name = corpus_of(winner.to_data())
     asked = (one.ids for one in open_questions(index, [name], now) if winner.id in one.ids)
     others = [id for id in dict.fromkeys(id for ids in asked for id in ids) if id != winner.id]
@@ -151,6 +154,8 @@ def _of_parted(
     sql: sqlite3.Connection, id: str, writers_of: Callable[[str], Collection[str]]
 ) -> Iterator[OpenQuestion]:
     """Yield what is open about a record that has several successors, or one although it was rejected."""
+    from ..index.standing import came_after
+
     ends = sorted({one.id: one for one in came_after(sql, id) if _status(sql, one.id) == "live"}.items())
     if len(ends) > 1:
         why = f"Each takes the place of {id}, told without knowing of the other."
@@ -170,10 +175,12 @@ def _status(sql: sqlite3.Connection, id: str) -> str:
 
 def _held_against(sql: sqlite3.Connection, id: str) -> list[str]:
     """Return the ids of the records against which a person said that this one holds."""
+    from ..index.standing import events_of
+
     return [one for event in events_of(sql, id) if event.op == "confirm" for one in _against(event)]
 
 
-def _against(event: Event) -> list[str]:
+def _against(event: "Event") -> list[str]:
     named = event.fields.get(HOLDS_AGAINST)
     return [str(one) for one in named] if isinstance(named, list | tuple) else []
 

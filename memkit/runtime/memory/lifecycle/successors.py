@@ -29,8 +29,7 @@ from ..gate.duplicates import LEAST_ALIKE, likeness
 from ..record.errors import InvalidRecord
 from ..record.lines import JSON, parse_time
 from ..record.record import BESIDE_DRAFT, FIELDS, TRUSTS, Draft, Record, audience_of
-from ..words.text import regex
-from ..words.wording import plain
+from ..words.text import plain, regex
 
 CORRECTED_BY_PERSON = 0.95
 """How sure what a person corrected is."""

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from .errors import InvalidRecord
 from .lines import JSON
-from .record import CHANGEABLE, PERSONS, Record, begins, field_problems, kind_of, with_fields
+from .record import CHANGEABLE, OPEN_TRUSTS, PERSONS, Record, begins, field_problems, kind_of, with_fields
 
 OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
@@ -20,7 +20,6 @@ UNTOLD = ("program",)
 """Actors that state nothing themselves: what they say about a record is no independent source for it."""
 DOCUMENT = "document"
 """The operation of the lines that keep documents."""
-OPEN_TRUSTS = ("candidate", "verified")
 SOURCES_NEEDED = 3
 """So many independent sources make a candidate verified."""
 CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2

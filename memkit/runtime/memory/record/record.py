@@ -17,6 +17,8 @@ SCOPES = ("user", "session", "agent", "shared")
 SOURCES = ("explicit", "inferred", "learned", "merged", "imported")
 TRUSTS = ("rejected", "quarantined", "candidate", "verified")
 """Lowest first."""
+OPEN_TRUSTS = TRUSTS[2:]
+"""Those of a record that takes part."""
 ACTORS = ("person", "user", "agent", "tool", "import", "program", "mcp")
 """After a colon may stand which one it is: ``agent:codex``."""
 PERSONS = ("person", "user")
@@ -369,7 +371,9 @@ CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items(
 """What a sealed line says in clear."""
 PLACE = tuple(name for name, field in FIELDS.items() if field.set_by == "log")
 """What a line says of its place among the others; everything else is what it says."""
-NEVER_SEALED = ("consent", "tombstone")
+CONSENT = "consent"
+"""What a user says about being remembered, as an operation."""
+NEVER_SEALED = (CONSENT, "tombstone")
 """Events that have to be readable without any key."""
 
 

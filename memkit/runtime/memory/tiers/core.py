@@ -1,11 +1,14 @@
 """Core sections and consent: what a corpus says about its user besides records, read from its events."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..index.corpus import CorpusIndex
-from ..record.events import Event
 from ..record.lines import JSON
 from ..record.record import kind_of
+
+if TYPE_CHECKING:
+    from ..record.events import Event
 
 CORE = "core/"
 
@@ -24,7 +27,7 @@ def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str,
     return {section: text for section, text in told.items() if text}
 
 
-def standing_edits(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, Event]:
+def standing_edits(corpus: CorpusIndex, agent_id: str | None = None) -> "dict[str, Event]":
     """Return the latest edit of each section of one agent that was admitted."""
     edits = [event for event, trust in core_edits(corpus) if trust not in ("quarantined", "rejected")]
     return {event.target.removeprefix(CORE): event for event in edits if event.agent_id == agent_id}
@@ -48,7 +51,7 @@ def core_edit(corpus: CorpusIndex, id: str) -> dict[str, JSON] | None:
     return next((edit for edit in core_history(corpus) if edit["id"] == id), None)
 
 
-def core_edits(corpus: CorpusIndex) -> list[tuple[Event, str]]:
+def core_edits(corpus: CorpusIndex) -> "list[tuple[Event, str]]":
     """Return the edits in order, each with its present trust."""
     return [(event, _trust(corpus, event)) for event in corpus.events(op="core")]
 
@@ -66,13 +69,13 @@ def consent(corpus: CorpusIndex) -> bool | None:
     return bool(events[-1].fields.get("granted")) and not corpus.withholds_consent() if events else None
 
 
-def _taint(event: Event, trust: str) -> list[JSON]:
+def _taint(event: "Event", trust: str) -> list[JSON]:
     """Return what may have steered an edit; a person who approved it lifted that."""
     told = event.fields.get("taint")
     return list(told) if isinstance(told, list) and trust != "verified" else []
 
 
-def _trust(corpus: CorpusIndex, event: Event) -> str:
+def _trust(corpus: CorpusIndex, event: "Event") -> str:
     trust = str(event.fields.get("trust", "verified"))
     verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
     for later in corpus.events(target=event.id):

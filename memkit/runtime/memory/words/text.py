@@ -257,6 +257,20 @@ def _pieces(word: str, *, singles: bool) -> Iterator[str]:
         yield from (part[i : i + 2] for i in range(len(part) - 1))
 
 
+APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
+VOWEL_POINTS = dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, *range(0x591, 0x5BE), *range(0x5C1, 0x5C8)])
+"""Signs that Arabic and Hebrew may write and mostly do not."""
+
+
+def plain(text: str) -> str:
+    """Return ``text`` as it reads: one form of each letter, lower case, single blanks, nothing invisible."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    shown = unicodedata.normalize("NFKC", text).translate(APOSTROPHES).translate(VOWEL_POINTS)
+    shown = "".join(char for char in shown if unicodedata.category(char) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())
+
+
 LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏвкмнтгѵԛԝҽαοενρτικβζημɑɡıɩⲟօսհ", "aeopcyxijshdlbkmhtrvqweaoevptikbzhmagiioouh")
 """Letters by which another one is often replaced, small as they are after folding: a capital В is a small в there."""
 SIGNS = frozenset("+#%&@")

@@ -2,12 +2,10 @@
 """What a sentence says, as words: order and negations kept, spelling, case and endings levelled. For any script."""
 
 import re
-import unicodedata
 from functools import lru_cache
 
-from .text import regex, stem
+from .text import plain, regex, stem
 
-APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
 ALONE = (
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff]"
@@ -16,8 +14,6 @@ ALONE = (
 TOKEN = regex(
     rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
 )
-VOWEL_POINTS = dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, *range(0x591, 0x5BE), *range(0x5C1, 0x5C8)])
-"""Signs that Arabic and Hebrew may write and mostly do not."""
 SHORT = 400
 """One offer is compared with many records, and one record with many offers: words of texts up to here are kept."""
 KEPT = 8192
@@ -59,15 +55,6 @@ GREETING = regex(
 """A whole message, or a sentence, that greets, maybe by a name, and says nothing else."""
 SHORTENED = regex(r"\b(?i:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$|[A-Z][a-z]+ [A-Z]\.$")
 """What a full stop behind ends no sentence."""
-
-
-def plain(text: str) -> str:
-    """Return ``text`` as it reads: one form of each letter, lower case, single blanks, nothing invisible."""
-    if text.isascii():
-        return " ".join(text.casefold().split())
-    shown = unicodedata.normalize("NFKC", text).translate(APOSTROPHES).translate(VOWEL_POINTS)
-    shown = "".join(char for char in shown if unicodedata.category(char) != "Cf")
-    return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -1,0 +1,175 @@
+"""What a record is after everything that was said about it, and what stands in its place, read from a corpus.
+
+A consolidation is prepared on a branch, while the other branch goes on. Where the lines of both come together, a record
+that a consolidation composed takes effect only if its parents stood until then: where somebody rejected, retired,
+replaced or merged one of them, it is quarantined, and its parents are what they would be without it. So what a person
+corrected meanwhile comes back in no summary. Of two consolidations of one record, the older stands. A person may
+approve what was overtaken all the same.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..record.events import Event, Folded, Located, fold, in_order, successor_named, successors_said, takes_places
+from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
+
+WRITTEN = "SELECT written FROM records WHERE id=?"
+SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
+ABOUT = """SELECT line, writer, place FROM events
+           WHERE target=:id OR (op IN ('revoke', 'approve', 'reject')
+                               AND target IN (SELECT id FROM events WHERE target=:id))"""
+"""What was said about a record, and what was taken back of that, or released."""
+HELD = """SELECT max(bars) FROM withheld WHERE target=:id
+          OR target IN (SELECT id FROM events WHERE target=:id)"""
+"""Whether a withheld line that names a record, or what was said of it, may have barred its value; NULL without one."""
+GAVE_WAY = "SELECT target FROM events WHERE successor=?"
+REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
+
+
+def folded(sql: sqlite3.Connection, record: Record) -> Folded:
+    """Return a record as it stands after its events and what took its place."""
+    state, standing = state_of(sql, record)
+    is_replaced = standing and state.status == "superseded"
+    return state._replace(ended=ended_by(sql, record.id, standing)) if is_replaced else state
+
+
+def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Record]]:
+    """Return a record as it stands, and what stands in its place."""
+    events = events_of(sql, record.id)
+    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
+    # link at a time, and two records that name each other cannot send us round in circles.
+    standing = _standing(sql, record.id, events)
+    first = min(standing, key=lambda one: (begins(one), one.id), default=None)
+    state = fold(record, events, successor=first)
+    (bars,) = sql.execute(HELD, {"id": record.id}).fetchone()
+    if bars is not None and state.status == "live":
+        held = with_fields(state.record, {"trust": "quarantined"})
+        state = state._replace(record=held, status="quarantined", tombstone=bool(bars))
+    if state.status in ("live", "superseded") and is_overtaken(sql, record):
+        held = with_fields(state.record, {"trust": "quarantined"})
+        state = state._replace(record=held, status="quarantined", closed_at=None, ended=None)
+    return state, standing
+
+
+def ended_by(sql: sqlite3.Connection, id: str, standing: Iterable[Record]) -> str | None:
+    """Return since when a record is no longer true: where the first begins of all that came in its place.
+
+    What came in the place of its successor may begin before that does. A later successor has that moment in its row;
+    from an earlier one, which only an event can put in this place, the way is walked to its end.
+    """
+    moments: list[str] = []
+    for one in standing:
+        moments.append(begins(one))
+        if one.id > id:
+            (later,) = sql.execute("SELECT ended FROM records WHERE id=?", (one.id,)).fetchone()
+            moments += [] if later is None else [later]
+        else:
+            moments += map(begins, came_after(sql, one.id))
+    return min(moments, default=None)
+
+
+def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
+    """Yield what stands in the place of a record, and in the place of that, each once."""
+    seen, waiting = {id}, [id]
+    while waiting:
+        for one in standing_for(sql, waiting.pop()):
+            if one.id not in seen:
+                seen.add(one.id)
+                waiting.append(one.id)
+                yield one
+
+
+def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
+    """Return what was said about a record or an event, in its agreed order."""
+    return in_order(located(row) for row in sql.execute(ABOUT, {"id": target}))
+
+
+def located(row: tuple[str, str, str]) -> Located:
+    """Return the event of a row with its place."""
+    line, writer, place = row
+    return Located(Event.from_data(json.loads(line)), writer, place)
+
+
+def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
+    """Return whether a consolidated record came too late: one of its parents was closed in another way."""
+    if CONSOLIDATED not in record.extra or any(event.op == "approve" for event in events_of(sql, record.id)):
+        return False
+    return any(_is_closed_without(sql, parent, record) for parent in replaced_by(record))
+
+
+def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
+    """Return the records whose state may change with lines about ``touched``, those first."""
+    found = dict.fromkeys(touched)
+    # What gave way to a record that was here already is named by an event alone.
+    found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
+    waiting = list(found)
+    for record in filter(None, [_record(sql, id) for id in waiting]):
+        found.update(dict.fromkeys(replaced_by(record)))
+        waiting += replaced_by(record) if CONSOLIDATED in record.extra else ()
+    # Consolidations of one record depend on each other, and what they were made of depends on them.
+    while waiting:
+        named = [_record(sql, id) for id in _named(sql, waiting.pop())]
+        made = [one for one in named if one and CONSOLIDATED in one.extra]
+        fresh = [id for one in made for id in (one.id, *replaced_by(one)) if id not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _named(sql: sqlite3.Connection, id: str) -> Iterator[str]:
+    """Yield the records that events put in the place of another."""
+    for row in sql.execute(REPLACED, (id,)).fetchall():
+        if named := successor_named(located(row).event):
+            yield named
+
+
+def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
+    """Return whether a record would be closed if ``late`` were not here."""
+    parent = _record(sql, id)
+    if parent is None:
+        return False  # a later line will bring it
+    events = events_of(sql, id)
+    if fold(parent, events).status != "live":
+        return True
+    others = (one for one in _successors(sql, id, events) if one.id != late.id)
+    # The younger of two consolidations gives way, so a chain of them is followed towards the older ones only.
+    earlier = (one for one in others if CONSOLIDATED not in one.extra or one.id < late.id)
+    return any(_takes_places(sql, one) for one in earlier)
+
+
+def standing_for(sql: sqlite3.Connection, id: str) -> list[Record]:
+    """Return what stands in the place of a record, with the dates it was given since."""
+    return _standing(sql, id, events_of(sql, id))
+
+
+def _standing(
+    sql: sqlite3.Connection, id: str, events: Sequence[Event], seen: frozenset[str] = frozenset()
+) -> list[Record]:
+    found = {}
+    for one in _successors(sql, id, events):
+        said = events_of(sql, one.id)
+        state = fold(one, said)
+        # Two of which each was said to hold instead of the other both stay.
+        if takes_places(state) and id not in successors_said(said) and not is_overtaken(sql, one):
+            found[one.id] = state.record
+        elif state.status == "rejected" and one.id not in seen:
+            # A correction that was itself corrected before it was called false leaves its place to that one.
+            found |= {last.id: last for last in _standing(sql, one.id, said, seen | {id, one.id}) if last.id != id}
+    return list(found.values())
+
+
+def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
+    return takes_places(fold(record, events_of(sql, record.id))) and not is_overtaken(sql, record)
+
+
+def _successors(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:
+    """Return the records that take the place of another, trusted or not."""
+    records = [Record.from_checked(json.loads(row[0])) for row in sql.execute(SUCCESSORS, (id,)).fetchall()]
+    records += filter(None, (_record(sql, named) for named in successors_said(events)))
+    return [one for one in records if one.id != id]
+
+
+def _record(sql: sqlite3.Connection, id: str) -> Record | None:
+    row = sql.execute(WRITTEN, (id,)).fetchone()
+    return Record.from_checked(json.loads(row[0])) if row else None
