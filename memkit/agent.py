@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
-from memkit.runtime.host.persons import speaker
 from memkit.runtime.host.sessions import Session, SessionTerms, after
+from memkit.runtime.host.terminal import speaker
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.asking import model_of
 from memkit.runtime.loop.bound import declared_tools

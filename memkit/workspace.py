@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
-from memkit.runtime.host.persons import writer
+from memkit.runtime.host.terminal import writer
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import Observe, shard_writer

@@ -290,7 +290,7 @@ def show(text: str, *, may_wait: bool = True) -> None:
     """Write a text to standard output; one that is longer than the terminal goes through ``PAGER``, which waits."""
     import shutil
 
-    from memkit.runtime.host.persons import AGENTS
+    from memkit.runtime.host.terminal import AGENTS
 
     size = shutil.get_terminal_size()
     is_long = may_wait and text.count("\n") + 1 >= size.lines

@@ -27,7 +27,7 @@ from memkit.cli.output import (
     user_option,
 )
 from memkit.errors import MissingExtra, UsageError
-from memkit.runtime.host.persons import persons_only
+from memkit.runtime.host.terminal import persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain, Problem
     from memkit.runtime.htn.language.methods import Method
+    from memkit.runtime.htn.language.terms import Head
     from memkit.store.schema import SchemaFinding
     from memkit.store.yaml import Document, KeyPath
 
@@ -87,14 +88,36 @@ def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
     """Return the domains of the store at ``root`` by name; ``learned`` reads their learned methods where there are any.
 
     Raises:
-        UsageError: A file is wrong; the message says where.
+        UsageError: A file has not the shape of a domain; the message says where. What is wrong in what it means is told
+            when the domain is asked for.
     """
     files = {checked_name(path.stem, "domain"): path for path in domain_files(root)}
     domains = {name: StoreDomain(root, path, learned) for name, path in files.items()}
-    tasks = parsed(root, FOLDER, files, lambda name: [_term(method) for method in domains[name].domain.methods])
+    tasks = parsed(root, FOLDER, files, lambda name: list(map(_term, _heads(files[name]))))
     for name, known in domains.items():
-        known.tasks = sorted({*tasks[name], *map(_term, known.learned)})
+        known.tasks = sorted({*tasks[name], *(_term(method.head) for method in known.learned)})
     return domains
+
+
+def _heads(path: Path) -> list[Head]:
+    """Return what the methods in a file of a store's domain say that they do; of YAML nothing else is read."""
+    name = f"{FOLDER}/{path.name}"
+    if path.suffix.lower() == SUFFIX:
+        return [method.head for method in load_domain(path, name=name).methods]
+    from memkit.runtime.htn.errors import HtnError, located
+    from memkit.runtime.htn.language.terms import parse_head
+    from memkit.store.yaml import load_yaml
+
+    document = load_yaml(path, name=name)
+    found: list[Head] = []
+    _refuse(document, _misfits(document, path.stem))
+    try:
+        for number, method in enumerate(document.data.get("methods") or []):
+            with located("methods", number, "task"):
+                found.append(parse_head(method["task"]))
+    except HtnError as error:
+        _refuse(document, [_fault(error)])
+    return found
 
 
 def domains_with(root: Path, task: str) -> list[str]:
@@ -123,8 +146,8 @@ def _is_called(words: Sequence[str], term: Sequence[str]) -> bool:
     return len(words) == len(term) and words[:1] == term[:1]
 
 
-def _term(method: Method) -> str:
-    return " ".join([method.head.name, *map(str, method.head.args)])
+def _term(head: Head) -> str:
+    return " ".join([head.name, *map(str, head.args)])
 
 
 def domain_files(root: Path) -> list[Path]:

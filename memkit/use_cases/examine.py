@@ -211,7 +211,7 @@ def _sessions(root: Path) -> str:
 def _domains(root: Path) -> str:
     from memkit.domains.files import store_domains
 
-    return _loaded(lambda: store_domains(root, lambda name, domain: ()))
+    return _loaded(lambda: [known.domain for known in store_domains(root, lambda name, domain: ()).values()])
 
 
 def _loaded(load: Callable[[], object]) -> str:

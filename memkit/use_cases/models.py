@@ -20,7 +20,7 @@ from memkit.llm.providers import (
     require_provider,
 )
 from memkit.llm.vendor import Unserved
-from memkit.runtime.host.persons import agent_at_work
+from memkit.runtime.host.terminal import agent_at_work
 from memkit.runtime.loop.interface import Message, Model, ToolSpec
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.store.manifest import change_manifest

@@ -13,7 +13,7 @@ import pytest
 from sampled import ALL
 
 from memkit.cli.main import run
-from memkit.runtime.host.persons import AGENTS
+from memkit.runtime.host.terminal import AGENTS
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.record import Draft, Origin
 

@@ -9,7 +9,7 @@ import pytest
 from foreign_store import Ask, commit, git
 
 from memkit.cli.main import run
-from memkit.runtime.host.persons import AGENTS
+from memkit.runtime.host.terminal import AGENTS
 
 CHAT = ("chat", "-p", "hello")
 

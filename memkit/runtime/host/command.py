@@ -19,11 +19,10 @@ from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
 from ..memory.main import Origin
 from ..memory.record.lines import new_id
-from .persons import persons_only
 from .rooms import Rooms, open_rooms
 from .sessions import CHECKPOINTS, AgentError, CannotServe, lacks_room
 from .settings import Project, ProjectSettings, load_settings
-from .terminal import Questions, Showing, Streams, beside, harmless
+from .terminal import Questions, Showing, Streams, beside, harmless, persons_only
 
 if TYPE_CHECKING:
     from ..memory.lifecycle.pieces import Extract

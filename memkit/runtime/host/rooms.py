@@ -38,9 +38,9 @@ from ..memory.archive.reader import unobserved
 from ..memory.log.clone import cache_folder
 from ..memory.main import ArchivalStore, MainContext, MemoryTools, Origin, RecallMemory
 from .endpoints import OPENAI, Vendor
-from .persons import speaker
 from .sessions import Session, SessionTerms
 from .settings import ProjectSettings
+from .terminal import speaker
 
 if TYPE_CHECKING:
     from ..backends.redis_state import RedisState

@@ -1,31 +1,78 @@
-"""The person at the terminal: what is printed for them, and what they are asked.
+"""The other end: a person at a terminal or an agent with a shell, what is printed for them, and what a person is asked.
 
-What a model or a memory says can be hostile, and a terminal obeys it, so nothing is printed but as harmless text.
+What vouches for text of others takes a person. An agent can set and unset variables, so this keeps an honest one from
+vouching by mistake, and no other. What a model or a memory says can be hostile, and a terminal obeys it, so nothing is
+printed but as harmless text.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import select
-import stat
+import sys
 import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from ..loop.interface import ToolCall, Verdict
-from ..loop.journal import DONE, LEAVE, RUN
-from ..loop.journal_file import TurnLeft
-from ..loop.reply import Event
+if TYPE_CHECKING:
+    from ..loop.interface import ToolCall, Verdict
+    from ..loop.reply import Event
 
-OUTCOMES = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
+AGENTS: Mapping[str, str] = {
+    "CLAUDECODE": "claude-code",
+    "CODEX_SANDBOX": "codex",
+    "CURSOR_AGENT": "cursor",
+    "GEMINI_CLI": "gemini",
+    "MEMKIT_AGENT": "",
+}
+"""Variables that agents set for the programs they start, and who that is; the last one says its name itself."""
+PERSON = "MEMKIT_PERSON"
+"""What a host sets to 1 where a person stands behind such a program."""
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-@dataclass(frozen=True)
-class Streams:
+def agent_at_work() -> str | None:
+    """Return the variable that says that an agent runs this and no person; None where a person may."""
+    if os.environ.get(PERSON) == "1" or (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+        return None
+    return next((name for name in AGENTS if os.environ.get(name)), None)
+
+
+def writer() -> str:
+    """Return who writes memory here, as a record's ``actor`` says it: a person, or an agent by its name."""
+    variable = agent_at_work()
+    if variable is None:
+        return "person"
+    return f"agent:{AGENTS[variable] or os.environ[variable]}"
+
+
+def speaker() -> str:
+    """Return who writes in a conversation: its agent; or the agent that types in the user's place, by its name."""
+    who = writer()
+    return "agent" if who == "person" else who
+
+
+def persons_only(deed: str) -> str | None:
+    """Return why ``deed`` is not done here, or None where a person may have asked for it."""
+    variable = agent_at_work()
+    if variable is None:
+        return None
+    return (
+        f"{deed} is a person's word, and {variable} says that an agent runs this. Let a person run it on a terminal; "
+        f"a host that speaks for one sets {PERSON}=1."
+    )
+
+
+def _is_terminal(stream: object) -> bool:
+    asked = getattr(stream, "isatty", None)
+    return asked is not None and bool(asked())
+
+
+# What is printed for a person, and what they are asked.
+
+
+class Streams(NamedTuple):
     """Where a run reads and writes."""
 
     given: TextIO
@@ -35,7 +82,7 @@ class Streams:
     @property
     def interactive(self) -> bool:
         """Return whether a person sits at the other end."""
-        return self.given.isatty() and self.messages.isatty()
+        return _is_terminal(self.given) and _is_terminal(self.messages)
 
 
 WAIT = 3.0
@@ -46,9 +93,11 @@ MOST = 1_000_000
 
 def beside(given: TextIO, tell: Callable[[str], None]) -> str:
     """Return what a pipe or a file brings beside the words given; nothing from a terminal or a silent pipe."""
-    asked = getattr(given, "isatty", None)
-    if asked is not None and asked():
+    if _is_terminal(given):
         return ""  # what a person types there answers questions
+    import select
+    import stat
+
     try:
         descriptor = given.fileno()
     except (AttributeError, OSError, ValueError):
@@ -94,6 +143,10 @@ class Questions:
         Raises:
             TurnLeft: Nobody answers any more, so the turn stays as it is.
         """
+        from ..loop.journal import DONE, LEAVE, RUN
+        from ..loop.journal_file import TurnLeft
+
+        outcomes = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
         question = (
             f"{_shown(call.name, call.args)} had begun when the program was cut off; it may have been carried out."
         )
@@ -101,8 +154,8 @@ class Questions:
             line = self._answer(f"{question}\nd: it was done, r: run it (once more), l: leave it [l] ")
             if not line.endswith("\n"):
                 raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.")
-            if (answer := line.strip().lower()) in OUTCOMES:
-                return OUTCOMES[answer]
+            if (answer := line.strip().lower()) in outcomes:
+                return outcomes[answer]
             question = "Please answer with one of these letters."
 
     def confirmed(self, question: str) -> bool:
