@@ -27,7 +27,7 @@ from memkit.terminal import one_line
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
     from memkit.llm.providers import Patience, StoreModels
-    from memkit.policies.live import LastGood, LiveGuard, PoliciesInForce
+    from memkit.policies.files import LiveGuard, PoliciesInForce
     from memkit.privacy.keys import KeyRing
     from memkit.runtime.backends.postgres import PostgresLog
     from memkit.runtime.backends.redis_state import RedisState
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.tiers.recall import RecallMemory
     from memkit.skills.runs import RunLog
     from memkit.skills.skill import Skill
+    from memkit.store.files import LastGood
     from memkit.store.git import Git
     from memkit.store.sessions import SessionBook
     from memkit.store.trust import Trust
@@ -470,7 +471,7 @@ class Workspace:
     @cached_property
     def live_guard(self) -> LiveGuard:
         """Return the policies of a running agent, which follow the files between turns."""
-        from memkit.policies.live import LiveGuard, name_set
+        from memkit.policies.files import LiveGuard, name_set
 
         def taken(held: PoliciesInForce) -> None:
             if self.audit.is_kept:  # asking git for their commit writes its index
@@ -485,8 +486,8 @@ class Workspace:
 
     @cached_property
     def _skills(self) -> LastGood[Mapping[str, Skill]]:
-        from memkit.policies.live import LastGood
         from memkit.skills.skill import FOLDER, load_skills
+        from memkit.store.files import LastGood
 
         return LastGood(self.root / FOLDER, lambda: load_skills(self.root), what="skills", tell=self.notice)
 

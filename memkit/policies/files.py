@@ -1,21 +1,23 @@
-"""Policy files, read into data and compiled to a guard.
+"""Policy files, read into data and compiled to a guard: once, or anew between the turns of an agent.
 
 A set loads whole or not at all: one broken file gives a guard that denies every call and says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memkit.errors import NotFound, UsageError
-from memkit.runtime.guard.interface import PolicySetError
+from memkit.errors import EnvironmentFault, NotFound, UsageError
+from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
 from memkit.store.layout import NAME, Kind, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard
+    from memkit.store.files import LastGood
+    from memkit.store.git import Git
     from memkit.store.schema import SchemaFinding
     from memkit.store.yaml import Document
 
@@ -167,3 +169,113 @@ def _sentence(message: str) -> str:
 def new_policy_text(name: str) -> str:
     """Return the text of a new policy that is valid, passes its own tests and waits to be edited."""
     return _TEMPLATE.format(name=name)
+
+
+# The policies of a running agent: those of the files, taken over between turns as a whole or not at all.
+
+
+class PoliciesInForce:
+    """Policies as their files say them; most turns call nothing, so they are compiled for the first call to judge."""
+
+    def __init__(self, policies: Sequence[Mapping[str, JSON]] = ()) -> None:
+        self.policies = policies
+        self.spelled = repr(policies)  # in which true and 1 differ, as they do in a condition
+        self._guard: Guard | None = None
+
+    def guard(self, former: PoliciesInForce | None) -> Guard:
+        """Return the compiled set; what ``former`` has compiled of the same policies is taken over."""
+        if self._guard is None:
+            from memkit.runtime.guard.core import Guard
+
+            try:
+                self._guard = Guard(self.policies, former._guard if former else None)
+            except PolicySetError as error:
+                self._guard = Guard.broken(str(error))
+        return self._guard
+
+
+class LiveGuard:
+    """A judge whose policies may change between turns, and never within one.
+
+    A changed set takes the place of the old one when all of it loads; until then the old one holds. Where none has
+    loaded yet, every call is denied.
+    """
+
+    def __init__(self, folder: Path, *, tell: Callable[[str], None], taken: Callable[[PoliciesInForce], None]) -> None:
+        """Load the policies in ``folder``.
+
+        Args:
+            folder: Where the policies lie.
+            tell: Hears of a set that does not load, and of the one that then does.
+            taken: Hears of each set that takes the place of another.
+        """
+        self._folder = folder
+        self._tell = tell
+        self._taken = taken
+        self._missed = False
+        self._files: LastGood[PoliciesInForce] | None = None
+        self._read = self._in_force = PoliciesInForce()
+        self._compiled: PoliciesInForce | None = None
+        self.fault: str | None = None
+        """Why every call is denied, when no set of policies has loaded."""
+        self._look()
+
+    def begin_turn(self) -> None:
+        """Take over what people changed since the last turn, if it is valid as a whole."""
+        before = self._in_force, self.fault
+        self._look()
+        if (self._in_force, self.fault) != before and self.fault is None:
+            self._taken(self._in_force)
+
+    def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
+        """Return the verdict on one call, by the policies of this turn."""
+        if self.fault is not None:
+            from memkit.runtime.guard.core import Guard
+
+            return Guard.broken(self.fault).decide(tool, args, context)
+        guard = self._in_force.guard(self._compiled)
+        self._compiled = self._in_force
+        return guard.decide(tool, args, context)
+
+    def advice(self) -> list[Advice]:
+        """Return the rule text of every active policy of this turn."""
+        return [Advice(one["name"], one["rule"]) for one in self._in_force.policies if one.get("active", True)]
+
+    def _look(self) -> None:
+        if self._is_gone():
+            return
+        try:
+            if self._files is None:
+                from memkit.store.files import LastGood
+
+                self._files = LastGood(self._folder, self._load, what="policies", tell=self._tell)
+            self._in_force, self.fault = self._files.current(), None
+        except UsageError as error:  # the first set: there is no good one to fall back on
+            if self.fault != str(error):
+                self._tell(f"Every action is denied until the policies load. {error}")
+            self.fault = str(error)
+
+    def _is_gone(self) -> bool:
+        """Return whether the policies in force lost their folder: nobody lifts them all by moving it away."""
+        gone = bool(self._in_force.policies) and not self._folder.is_dir()
+        if gone and not self._missed:
+            self._tell(f"The policies stay as they were, because {self._folder.name}/ is gone. Empty it to have none.")
+        self._missed = gone
+        return gone
+
+    def _load(self) -> PoliciesInForce:
+        policies = PoliciesInForce(list(policy_data(self._folder).values()))
+        if policies.spelled != self._read.spelled:  # else read again because a file was young
+            self._read = policies
+        return self._read
+
+
+def name_set(held: PoliciesInForce, git: Git) -> str:
+    """Return which policies hold, for the audit log: how many, of which commit, and whether that is all of it."""
+    count = f"{len(held.policies)} policies"
+    try:
+        commit = git.run("rev-parse", "--short", "HEAD", check=False).strip()
+        changed = git.status("policies")
+    except EnvironmentFault:
+        return count
+    return f"{count} of commit {commit or 'none'}{', with changes that are in no commit' if changed else ''}"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.policies.live import SETTLED, LiveGuard
+from memkit.policies.files import LiveGuard
+from memkit.store.layout import SETTLED
 
 POLICY = "name: {name}\ndescription: d\nrule: r\nenforcement: hard\neffect: deny\nmatch: {{tool: {tool}}}\n"
 
@@ -120,7 +121,7 @@ def test_a_set_that_was_read_and_does_not_compile_denies_every_call(
 ) -> None:
     """Policies are compiled for the first call; what another version of memkit kept of a file may not compile then."""
     kept = {"name": "send", "description": "d", "rule": "r", "enforcement": "hard", "match": {"tool": {"unheard": 1}}}
-    monkeypatch.setattr("memkit.policies.live.policy_data", lambda folder: {"send": {**kept, "effect": "deny"}})
+    monkeypatch.setattr("memkit.policies.files.policy_data", lambda folder: {"send": {**kept, "effect": "deny"}})
     guard = folder.guard()
 
     assert [advice.rule for advice in guard.advice()] == ["r"]

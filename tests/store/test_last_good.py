@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import UsageError
-from memkit.policies.live import LastGood
+from memkit.store.files import LastGood
 from memkit.workspace import open_workspace
 
 
