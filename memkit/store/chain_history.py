@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -28,8 +28,10 @@ from memkit.runtime.memory.record.lines import EMPTY, JSON, decode_line
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.git_objects import REGULAR, GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST, require_writable_inside
+
+if TYPE_CHECKING:
+    from memkit.store.git_objects import GitObjects, TreeEntry
 
 HEADS = "archive/heads"
 """Where the heads of each writer lie, for copies of them to be kept elsewhere."""
@@ -43,6 +45,12 @@ _VERIFIERS = {
 _UNSIGNED = "The commit changes {} and is not signed by one of the given signers: {}"
 
 
+def _objects(git: Git) -> GitObjects:
+    from memkit.store.git_objects import GitObjects  # a commit alone asks for none
+
+    return GitObjects(git)
+
+
 def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
     """Return whether the history had this state of a shard, or none of it, before it had lines with these links."""
     path = f"archive/{shard}"
@@ -53,14 +61,14 @@ def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) 
     if known is None:
         return False
     before = versions[: versions.index(known) + 1]
-    contents = GitObjects(git).read_many(dict.fromkeys(blob for blob in before if blob.strip("0")))
+    contents = _objects(git).read_many(dict.fromkeys(blob for blob in before if blob.strip("0")))
     return not any(link.encode() in content for content in contents.values() for link in links)
 
 
 def lines_as_written(git: Git, path: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """Yield every line of a shard that git has and that fits its link, and what it says; the oldest state first."""
     blobs = [blob for blob in _versions(git, path) if blob.strip("0")]
-    contents = GitObjects(git).read_many(dict.fromkeys(blobs))
+    contents = _objects(git).read_many(dict.fromkeys(blobs))
     seen = set[bytes]()
     for blob in blobs:
         for line in contents[blob].split(b"\n"):
@@ -180,7 +188,7 @@ def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
         raise UsageError(
             f"There is no file {signers}. It names who may sign: git help config, gpg.ssh.allowedSignersFile."
         )
-    start = GitObjects(git).commit_id(since)
+    start = _objects(git).commit_id(since)
     if not git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
         raise EnvironmentFault("There is no commit yet.")
     prefix = git.run("rev-parse", "--show-prefix").strip()
@@ -256,7 +264,7 @@ def moment_of(git: Git, name: str) -> Moment:
         EnvironmentFault: The store lies in no repository.
         UsageError: There is no such commit.
     """
-    objects = GitObjects(git)
+    objects = _objects(git)
     commit = objects.commit_id(name)
     seconds = git.run("log", "--no-walk", "--no-show-signature", "--format=%ct", commit).strip()
     return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), objects.has(commit, MANIFEST))
@@ -266,7 +274,7 @@ class TreeLog(SharedShards):
     """The shards of a commit."""
 
     def __init__(self, git: Git, commit: str) -> None:
-        self._objects = GitObjects(git)
+        self._objects = _objects(git)
         self._commit = commit
         self.witness = Witness(git.root, has_heads=False)
 
@@ -323,6 +331,8 @@ class BranchLog(SharedShards):
     @classmethod
     def at(cls, objects: GitObjects, commit: str, *, month: str, writer: str) -> BranchLog:
         """Return the log of a commit."""
+        from memkit.store.git_objects import REGULAR
+
         found = {
             match["shard"]: entry.id
             for entry in objects.tree(commit, "archive")

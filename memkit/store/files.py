@@ -1,4 +1,4 @@
-"""Files on the disk: whole or not at all; which of them were written outside of the store; and a folder as one value."""
+"""Files on the disk: whole or not at all, those that were written outside of the store, and a folder as one value."""
 
 from __future__ import annotations
 

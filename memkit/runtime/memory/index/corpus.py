@@ -445,8 +445,7 @@ class CorpusIndex:
 
     def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
         """Return events in their agreed order."""
-        from ..record.events import in_order
-        from .standing import located
+        from ..record.events import in_order, located
 
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
         rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})

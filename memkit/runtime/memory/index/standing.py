@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..record.events import Event, Folded, Located, fold, in_order, successor_named, successors_said, takes_places
+from ..record.events import Event, Folded, fold, in_order, located, successor_named, successors_said, takes_places
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
 
 WRITTEN = "SELECT written FROM records WHERE id=?"
@@ -83,12 +83,6 @@ def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
 def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
     """Return what was said about a record or an event, in its agreed order."""
     return in_order(located(row) for row in sql.execute(ABOUT, {"id": target}))
-
-
-def located(row: tuple[str, str, str]) -> Located:
-    """Return the event of a row with its place."""
-    line, writer, place = row
-    return Located(Event.from_data(json.loads(line)), writer, place)
 
 
 def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:

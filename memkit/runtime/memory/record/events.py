@@ -4,6 +4,7 @@ An event may also be about another event: ``revoke`` takes back an evidence, a c
 had never been said, while the history goes on to show both.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
@@ -108,6 +109,12 @@ class Folded(NamedTuple):
     """Since when a superseded record is no longer true: where its successor begins."""
     superseded_by: str | None = None
     """The id of the record in its place."""
+
+
+def located(row: tuple[str, str, str]) -> Located:
+    """Return the event of a line, with its writer and its place."""
+    line, writer, place = row
+    return Located(Event.from_data(json.loads(line)), writer, place)
 
 
 def in_order(located: Iterable[Located]) -> list[Event]:

@@ -603,7 +603,6 @@ class MemoryTools:
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
         """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
-        from ..gate.duplicates import likeness
         from ..gate.extraction import says_own_words
 
         if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin):
@@ -611,6 +610,10 @@ class MemoryTools:
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
         self._shown_elsewhere.clear()
+        if not self._shown:
+            return None
+        from ..gate.duplicates import likeness
+
         at = self.archive.settings.write.duplicate_at
         return next((record for record in self._shown.values() if likeness(text, record.text) >= at), None)
 
