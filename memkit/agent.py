@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from memkit.runtime.backends.redis_state import RedisState
     from memkit.runtime.guard.interface import PolicyJudge
     from memkit.runtime.host.side_model import SideModel
+    from memkit.runtime.loop.agent_loop import PromptHeld
     from memkit.runtime.loop.chores import Chore, Chores
-    from memkit.runtime.loop.off_record import PromptHeld
     from memkit.runtime.memory.tiers.conversation import Similar
 
 TOLD = ("args", "context", "choice")
@@ -242,7 +242,7 @@ class ReferenceAgent:
             self._before_off.put_back(self._agent)
             self._before_off = None
         elif not on:
-            from memkit.runtime.loop.off_record import PromptHeld
+            from memkit.runtime.loop.agent_loop import PromptHeld
 
             self._before_off = PromptHeld.by(self._agent)
         self._set_traces(wanted=on)

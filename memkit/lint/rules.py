@@ -18,7 +18,6 @@ from memkit.lint.families import (
     packages,
     policies,
     skills,
-    trust,
     yaml,
 )
 from memkit.lint.files import kind_of
@@ -26,7 +25,7 @@ from memkit.lint.interface import Checked, Collection, Finding, Rule, SourceFile
 from memkit.store.schema import suggestion
 from memkit.store.yaml import YamlError
 
-_FAMILIES = (skills, hostile, packages, neighbours, policies, life_cycle, archive, domains, yaml, trust)
+_FAMILIES = (skills, hostile, packages, neighbours, policies, life_cycle, archive, domains, yaml)
 RULES: Mapping[str, Rule] = {
     rule.code: rule
     for rule in sorted(

@@ -13,9 +13,17 @@ from memkit.generate.targets import sheet_targets
 from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.package_scan import comment_tells, scan_package
 from memkit.skills.changes import skill_changes
-from memkit.skills.package import MOST_KEPT, MOST_KEPT_BYTES, Package, files_beside, files_to_keep, open_package
+from memkit.skills.package import (
+    MOST_KEPT,
+    MOST_KEPT_BYTES,
+    Package,
+    files_beside,
+    files_to_keep,
+    open_package,
+    read_keys,
+    why_not_signed,
+)
 from memkit.skills.sheet_import import Reading, SheetFile, is_same, open_sheet, read_sheet, sheet_name, skill_of
-from memkit.skills.signature import read_keys, why_not_signed
 from memkit.skills.skill import SKILL, read_skill, skill_findings
 from memkit.skills.takeover import FieldConflict, skill_text, take_over
 from memkit.store.change import change_files

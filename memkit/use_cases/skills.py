@@ -12,12 +12,11 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.generate.targets import sheet_targets
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
-from memkit.skills.checks import CheckResult, run_checks
-from memkit.skills.package import Package, files_beside, open_package
+from memkit.skills.package import SIGNATURE, Package, files_beside, open_package, read_keys, why_not_signed
+from memkit.skills.running import CheckResult, run_checks
 from memkit.skills.runs import RunStatistics, statistics
 from memkit.skills.sheet import agent_skill, kebab_case, left_out, sheet_problems
 from memkit.skills.sheet_import import read_sheet, skill_of
-from memkit.skills.signature import SIGNATURE, read_keys, why_not_signed
 from memkit.skills.skill import (
     FOLDER,
     SKILL,

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.skills.package import open_package
-from memkit.skills.signature import SIGNATURE, read_keys, why_not_signed
+from memkit.skills.package import SIGNATURE, open_package, read_keys, why_not_signed
 
 pytest.importorskip("cryptography")
 

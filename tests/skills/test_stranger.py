@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memkit.cli.main import run
-from memkit.skills.signature import SIGNATURE
+from memkit.skills.package import SIGNATURE
 
 pytest.importorskip("cryptography")
 

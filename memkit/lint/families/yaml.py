@@ -1,4 +1,4 @@
-"""What any YAML file of a store may be faulted for: how it is written, and where it does not fit its schema."""
+"""What any YAML file of a store may be faulted for: how it is written, what misfits its schema, what it may run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
-from memkit.store.config import FORMAT
+from memkit.skills.skill import skill_findings
+from memkit.store.allowances import CHOICES, Allowance, check_allowance, choice_allowance, tool_allowance
+from memkit.store.config import FORMAT, flat, is_shipped
 from memkit.store.schema import SchemaFinding, check, load_schema
+
+if TYPE_CHECKING:
+    from memkit.store.yaml import KeyPath
 
 _SKILL = "skills/walk.yaml"
 _HEAD = "name: walk\ndescription: Walks the dog when it wants to.\n"
@@ -102,6 +108,46 @@ def name_clashes(files: Collection) -> Iterator[Finding]:
 
 
 _rule = partial(Rule, example=_SKILL)
+
+
+# What a file would let a trusted store run or ask, named where a change of it is reviewed.
+
+
+def manifest_demands(file: Checked) -> Iterator[Finding]:
+    """Yield what a valid memkit.yaml demands: a provider, a model, tools."""
+    data = file.document.data
+    if check(data, load_schema("memkit")):
+        return
+    values = flat(data)
+    for key, choice in CHOICES.items():
+        value = values.get(key)
+        if isinstance(value, str) and value not in choice.harmless:
+            yield _found(file, choice_allowance(key, value), tuple(key.split(".")))
+    for number, tool in enumerate(data.get("tools") or ()):
+        if not is_shipped(tool["run"]):
+            yield _found(file, tool_allowance(tool), ("tools", number, "run"))
+
+
+def skill_demands(file: Checked) -> Iterator[Finding]:
+    """Yield the commands that check a valid skill."""
+    data = file.document.data
+    if not isinstance(data, dict) or not data.get("checks") or any(skill_findings(file.document, file.name)):
+        return
+    for number, given in enumerate(data["checks"]):
+        if given.get("run"):
+            yield _found(file, check_allowance(file.name, given["run"]), ("checks", number, "run"))
+
+
+def demands(file: Checked) -> Iterator[Finding]:
+    """Yield what a valid file would let a trusted store run or ask."""
+    yield from manifest_demands(file) if file.source.kind == "manifest" else skill_demands(file)
+
+
+def _found(file: Checked, allowance: Allowance, path: KeyPath) -> Finding:
+    message = f"Once a person trusts this store, it may {allowance.what}. 'memkit trust --show' tells of all."
+    return file.found("MKY018", message, path)
+
+
 RULES = (
     _rule(
         "MKY001",
@@ -255,5 +301,18 @@ RULES = (
         _GOOD,
         severity="warning",
         fix="removes the comment",
+    ),
+    Rule(
+        "MKY018",
+        "needs-trust",
+        "The file names what runs or is asked once a person trusts the store.",
+        "Nothing of a store starts a process, imports a module or chooses a provider before `memkit trust`. What it "
+        "would be is said here, where a change of it is reviewed. A note does not fail a run of lint.",
+        "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n",
+        "name: test\ntools: [{name: outbox, description: Keeps a message., run: [tee, -a, outbox.jsonl]}]\n",
+        "memkit.yaml",
+        severity="note",
+        check=demands,
+        kinds=("manifest", "skill"),
     ),
 )
