@@ -1,6 +1,7 @@
 """Puts every case to every system, keeps each answer when it is there, and goes on where an earlier run was cut off.
 
-A suite of a system is one piece of work; pieces run side by side, the cases of a piece one after another.
+A suite of a system is one piece of work, or a case of one that takes long; pieces run side by side, the cases of a
+piece one after another.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ PARTS = {
     "cost": ("suites/cost.py", "suites/recall.py"),
 }
 """The files of a suite, where it is not one of its name."""
-EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "environments.py", "runner.py")
+EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "nursery.py", "environments.py", "runner.py")
 
 
 def _digest_of_sources(system: System, suite: str) -> str:
@@ -177,7 +178,8 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
         # A run whose time is over has asked everybody what is asked soonest.
         suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
-        asked = [(one, suite, pool.submit(ask, one, suite)) for suite in suites for one in plan.systems]
+        pieces = [(one, piece) for suite in suites for one in plan.systems for piece in _pieces(suite)]
+        asked = [(one, piece, pool.submit(ask, one, piece)) for one, piece in pieces]
         order = [suite.name for suite in plan.suites]
         try:
             for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
@@ -189,6 +191,11 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     for system in plan.systems:
         done[system.name] += _environment(system, plan, manners[system.name])
     return [cell for system in plan.systems for cell in done[system.name]]
+
+
+def _pieces(suite: Suite) -> list[Suite]:
+    """Return a suite in pieces of work: a case each where one takes long, so that no piece is left over at the end."""
+    return [replace(suite, cases=(case,)) for case in suite.cases] if suite.name in LONG else [suite]
 
 
 def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell], manners: Manners) -> Iterator[Cell]:
