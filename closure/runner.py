@@ -144,6 +144,7 @@ def _digest_of_sources(system: System, suite: str) -> str:
     return found.hexdigest()[:16]
 
 
+ENVIRONMENT = ("set-up", "no-network", "own-folder")
 LONG = ("poisoning", "crash", "cost")
 UNASKED = "not asked: the time of the run was over; the command asks it"
 
@@ -223,7 +224,7 @@ def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]
     if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
         return
     if time.monotonic() > plan.until and not manners.is_looked_at:
-        yield replace(here, reason=UNASKED)
+        yield from (replace(_cell(plan, system, "environment", case), reason=UNASKED) for case in ENVIRONMENT)
         return
     if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")
