@@ -73,7 +73,6 @@ def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str,
 
     A child, because what takes long in a start is the import, and that is done.
     """
-    adapter.load()
     child = os.fork()
     if child == 0:
         # A pipe to the runner, unbuffered: an acknowledgement is what was in it when the kill came.
@@ -194,8 +193,7 @@ def main(adapter_name: str, folder: str, channel: str = "") -> None:
     adapter: type[Memory] | str
     try:
         adapter = load(adapter_name)
-        if channel:
-            adapter.load()
+        adapter.load()
     except BaseException as error:  # noqa: BLE001 - whatever an import raises is this system's answer
         adapter = told(error)
     if channel and not is_born(int(channel), watched):
