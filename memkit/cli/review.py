@@ -32,8 +32,8 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
     from memkit.use_cases.review import compare_commits
 
     found = compare_commits(find_store(front.store), span)
-    lines = difference_lines(found, limit or SHOWN)
-    front.answer(difference_data(found, limit), lines, diagnostics=warnings(front, found), signs=True)
+    data, lines = difference_data(found, limit) if front.json else None, difference_lines(found, limit or SHOWN)
+    front.answer(data, lines, diagnostics=warnings(front, found), signs=True)
 
 
 def warnings(front: Front, found: Difference) -> list[Diagnostic]:
@@ -71,8 +71,8 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
             front.note(f"The page is in {html}.")
     lines = markdown(found, limit or SHOWN) if as_markdown else review_lines(found, limit or SHOWN)
     diagnostics = [*warnings(front, found.difference), *_findings(found)]
-    ok = found.assessment.level != "stop"
-    front.answer(review_data(found, limit), lines, ok=ok, diagnostics=diagnostics, signs=not as_markdown)
+    data, ok = review_data(found, limit) if front.json else None, found.assessment.level != "stop"
+    front.answer(data, lines, ok=ok, diagnostics=diagnostics, signs=not as_markdown)
 
 
 def _findings(found: Review) -> list[Diagnostic]:
