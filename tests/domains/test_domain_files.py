@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memkit.cli.main import run
 from memkit.domains.files import domain_files, domain_findings, find_domain, load_domain, load_problem
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
@@ -212,3 +213,21 @@ def test_a_problem_that_is_no_map_is_refused() -> None:
     """Plain data of the wrong shape is an error of the problem."""
     with pytest.raises(ProblemError, match="A problem is a map"):
         Problem.from_data([])  # type: ignore[arg-type]
+
+
+def test_a_domain_that_makes_no_sense_stops_no_talk(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A conversation reads what tasks there are and compiles none of it; planning and doctor say what is wrong."""
+    text = 'name: odd\noperators: [{name: open, preconditions: ["closed ?x"]}]\n'
+    text += 'methods: [{name: one, task: "air ?y", subtasks: []}]\n'
+    (store / "domains" / "odd.yaml").write_text(text, encoding="utf-8")
+    at = ["--store", str(store)]
+
+    talk = run(["chat", "-p", "Hello!", "--user", "ada", *at])
+    talked = capsys.readouterr()
+    plan = run(["chat", "-p", "plan air kitchen", "--user", "ada", *at])
+    planned = capsys.readouterr().out
+    doctor = run(["doctor", *at])
+
+    assert (talk, plan) == (0, 0) and "odd" not in talked.err
+    assert "domains/odd.yaml:2:" in planned
+    assert doctor == 1 and "domains/odd.yaml:2:" in capsys.readouterr().out
