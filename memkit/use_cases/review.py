@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer
 from memkit.privacy.keys import KeyRing
 from memkit.privacy.sealer import KeySealer
-from memkit.review.assessment import assess, changed_verdicts, lint_delta
+from memkit.review.assessment import assess, changed_verdicts
 from memkit.review.difference import changed_paths, difference
 from memkit.review.interface import Difference, LintFinding, Note, Review, ReviewSubject, in_order, quoted
+from memkit.review.lint_delta import lint_delta
 from memkit.review.memory_changes import SHARD, chain_changes, with_archive_changes
 from memkit.review.sides import StoreSide, sides_of
 from memkit.runtime.memory.archive.reader import ArchiveReader
