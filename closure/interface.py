@@ -22,7 +22,7 @@ class Memory:
 
     @classmethod
     def load(cls) -> None:
-        """Load what takes long to be loaded; asked for where several processes are forked that need it."""
+        """Load what takes long to be loaded: processes that are forked, or followed call by call, have it then."""
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
         """Keep a text for a user and return what names it later.

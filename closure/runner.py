@@ -1,6 +1,7 @@
 """Puts every case to every system, keeps each answer when it is there, and goes on where an earlier run was cut off.
 
-A suite of a system is one piece of work; pieces run side by side, the cases of a piece one after another.
+A suite of a system is one piece of work, or a case of one that takes long; pieces run side by side, the cases of a
+piece one after another.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ PARTS = {
     "cost": ("suites/cost.py", "suites/recall.py"),
 }
 """The files of a suite, where it is not one of its name."""
-EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "environments.py", "runner.py")
+EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "nursery.py", "environments.py", "runner.py")
 
 
 def _digest_of_sources(system: System, suite: str) -> str:
@@ -143,6 +144,7 @@ def _digest_of_sources(system: System, suite: str) -> str:
     return found.hexdigest()[:16]
 
 
+ENVIRONMENT = ("set-up", "no-network", "own-folder")
 LONG = ("poisoning", "crash", "cost")
 UNASKED = "not asked: the time of the run was over; the command asks it"
 
@@ -177,7 +179,8 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
         # A run whose time is over has asked everybody what is asked soonest.
         suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
-        asked = [(one, suite, pool.submit(ask, one, suite)) for suite in suites for one in plan.systems]
+        pieces = [(one, piece) for suite in suites for one in plan.systems for piece in _pieces(suite)]
+        asked = [(one, piece, pool.submit(ask, one, piece)) for one, piece in pieces]
         order = [suite.name for suite in plan.suites]
         try:
             for system, _, cells in sorted(asked, key=lambda piece: order.index(piece[1].name)):
@@ -189,6 +192,11 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
     for system in plan.systems:
         done[system.name] += _environment(system, plan, manners[system.name])
     return [cell for system in plan.systems for cell in done[system.name]]
+
+
+def _pieces(suite: Suite) -> list[Suite]:
+    """Return a suite in pieces of work: a case each where one takes long, so that no piece is left over at the end."""
+    return [replace(suite, cases=(case,)) for case in suite.cases] if suite.name in LONG else [suite]
 
 
 def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell], manners: Manners) -> Iterator[Cell]:
@@ -216,7 +224,7 @@ def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]
     if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
         return
     if time.monotonic() > plan.until and not manners.is_looked_at:
-        yield replace(here, reason=UNASKED)
+        yield from (replace(_cell(plan, system, "environment", case), reason=UNASKED) for case in ENVIRONMENT)
         return
     if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")

@@ -9,19 +9,22 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from closure import nursery
 from closure.interface import CannotError
+from closure.nursery import Forked, Parent, variables_in
 from tests.proof.enclosure import asked_for, enclosed, is_possible
 
-ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
 """Seconds that one call may take before the system counts as hanging, on a machine with nothing else to do."""
 SLOWEST = 5.0
+HUNG = "it hung"
 
 
 def on_this_machine(seconds: float) -> float:
@@ -55,7 +58,9 @@ class Subject:
         self._began = time.monotonic()
         self.disk = 0
         """Megabytes of a disk of its own, which is gone when it ends; 0 for the one of this machine."""
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: subprocess.Popen[bytes] | Forked | None = None
+        self._parent: Parent | None = None
+        self._starts = 0
         self._read = b""
         self._reports: list[Path] = []
         self.pid = 0
@@ -65,34 +70,34 @@ class Subject:
         return [str(self._python), "-m", "closure.worker", self._adapter, str(self.folder)]
 
     def environment(self) -> dict[str, str]:
-        """Return its variables: no key of anybody, and every folder of a user inside of its own."""
-        home = self.folder / "home"
-        home.mkdir(exist_ok=True)
-        (self.folder / "tmp").mkdir(exist_ok=True)
-        named = {"HOME": home, "XDG_CONFIG_HOME": home / ".config", "XDG_CACHE_HOME": home / ".cache",
-                 "XDG_DATA_HOME": home / ".local/share", "XDG_STATE_HOME": home / ".local/state",
-                 "TMPDIR": self.folder / "tmp"}  # fmt: skip
-        return {
-            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
-            "GIT_CONFIG_NOSYSTEM": "1", **{name: str(path) for name, path in named.items()}, **self.variables,
-        }  # fmt: skip
+        """Return its variables."""
+        return {**variables_in(self.folder), **self.variables}
 
     def start(self) -> None:
         """Start the worker and wait until its adapter is loaded."""
-        command: list[str] = self.command()
-        if self.disk:
-            mounted = 'mount -t tmpfs -o size="$0"m tmpfs "$1" && cd "$1" && mkdir home tmp && shift && exec "$@"'
-            command = ["unshare", "-rm", "sh", "-c", mounted, str(self.disk), str(self.folder), *command]
-        if is_possible():
-            self._reports.append(self.top / f"asked-{len(self._reports)}.json")
-            command = enclosed(command, self._reports[-1])
         self._read = b""
-        with (self.top / "log").open("ab") as log:
-            self._running = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=self.folder,
-                env=self.environment(), start_new_session=True,
-            )  # fmt: skip
+        self._running = self.process()
         self.pid = self._answer(PATIENCE)["ready"]
+
+    def process(self) -> subprocess.Popen[bytes] | Forked:
+        """Return a new worker on the folder, that of ``call`` or one beside it, in a session of its own."""
+        report = self.top / f"asked-{len(self._reports)}.json" if is_possible() else None
+        self._reports += [report] if report else []
+        # A library that is loaded before everything else and a disk of its own are those of a new process.
+        is_forked = self._python == Path(sys.executable) and "LD_PRELOAD" not in self.variables and not self.disk
+        with (self.top / "log").open("ab") as log:
+            if is_forked and nursery.is_possible():
+                self._starts += 1
+                self._parent = nursery.parent_of(self._adapter, self._starts)
+                return self._parent.fork(self.folder, self.environment(), report, log)
+            command: list[str] = self.command()
+            if self.disk:
+                mounted = 'mount -t tmpfs -o size="$0"m tmpfs "$1" && cd "$1" && mkdir home tmp && shift && exec "$@"'
+                command = ["unshare", "-rm", "sh", "-c", mounted, str(self.disk), str(self.folder), *command]
+            return subprocess.Popen(
+                enclosed(command, report) if report else command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, cwd=self.folder, env=self.environment(), start_new_session=True,
+            )  # fmt: skip
 
     @property
     def is_running(self) -> bool:
@@ -132,7 +137,7 @@ class Subject:
                 left = end - time.monotonic()
                 if left <= 0 or not ready.select(left):
                     self.kill()
-                    raise SystemFailedError(f"it hung: no answer within {within:.0f} seconds")
+                    raise SystemFailedError(f"{HUNG}: no answer within {within:.0f} seconds")
                 piece = os.read(self._running.stdout.fileno(), 1 << 16)
                 if not piece:
                     self.kill()
@@ -154,7 +159,10 @@ class Subject:
     def restart(self) -> None:
         """End it in order; the next call starts it again on the same folder."""
         if self._running is not None:
-            self.call("close")
+            self.send("close")
+            modules = self._answer(PATIENCE).get("modules", ())
+            if self._parent:
+                self._parent.learn(modules)
             self._end()
 
     def _end(self) -> None:

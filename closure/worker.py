@@ -7,26 +7,34 @@ outside of its folder is seen by an audit hook (writes of compiled code are not)
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
+import socket
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
 from closure.interface import CannotError, Memory
 
 HARMLESS = ("/dev/", "/proc/", "/sys/")
+MOST = 1 << 17
+"""Bytes of a request for a worker."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-def watch_writes(folder: Path) -> list[str]:
-    """Return a list that grows by each path outside of ``folder`` that this process opens for writing."""
-    outside: list[str] = []
-    inside = str(folder.resolve())
+class Watched:
+    """The paths outside of ``folder`` that this process opens for writing."""
 
-    def seen(event: str, given: tuple[Any, ...]) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.outside: list[str] = []
+        sys.addaudithook(self._seen)
+
+    def _seen(self, event: str, given: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = given
             if isinstance(path, int) or not (flags & WRITES if isinstance(flags, int) else set("wax+") & set(mode)):
@@ -42,11 +50,8 @@ def watch_writes(folder: Path) -> list[str]:
         # A name of a database in memory is no path of anything.
         if event == "sqlite3.connect" and (":memory:" in found or "mode=memory" in found):
             return
-        if not found.startswith((inside, *HARMLESS)) and found not in outside:
-            outside.append(found)
-
-    sys.addaudithook(seen)
-    return outside
+        if not found.startswith((str(self.folder), *HARMLESS)) and found not in self.outside:
+            self.outside.append(found)
 
 
 def load(name: str) -> type[Memory]:
@@ -68,7 +73,6 @@ def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str,
 
     A child, because what takes long in a start is the import, and that is done.
     """
-    adapter.load()
     child = os.fork()
     if child == 0:
         # A pipe to the runner, unbuffered: an acknowledgement is what was in it when the kill came.
@@ -111,13 +115,52 @@ def read_apart(adapter: type[Memory], folder: Path, user: str) -> list[str]:
     said = json.loads(text or '{"error": "it ended without a word"}')
     if "error" in said:
         raise RuntimeError(said["error"])
-    # What a child had to load of its system, the next one need not.
+    load_too(said["modules"])
+    return list(said["held"])
+
+
+def load_too(modules: Iterable[str]) -> None:
+    """Load what a child had to load of its system, so that the next one need not."""
     known = {name.partition(".")[0] for name in sys.modules}
-    for name in said["modules"]:
+    for name in modules:
         if name not in sys.modules and name.partition(".")[0] in known:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-    return list(said["held"])
+
+
+def is_born(channel: int, watched: Watched) -> bool:
+    """Fork a worker for each request that comes by a socket, and return True in it; False when no more can come."""
+    with socket.socket(fileno=channel) as asked:
+        while True:
+            message, streams, _, _ = socket.recv_fds(asked, MOST, 3)
+            if not message:
+                return False
+            request = json.loads(message)
+            load_too(request["modules"])
+            # What is there now is every worker's; none of them has to look through it for garbage.
+            gc.freeze()
+            if (child := os.fork()) == 0:
+                break
+            asked.send(str(child).encode())
+            for stream in streams:
+                os.close(stream)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+    os.setsid()
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
+        os.close(stream)
+    watched.folder = Path(request["folder"])
+    os.chdir(watched.folder)
+    os.environ.clear()
+    os.environ |= request["variables"]
+    tempfile.tempdir = None
+    if request["report"]:
+        from tests.proof.enclosure import shut_off
+
+        shut_off(request["report"])
+    return True
 
 
 def fill(folder: Path, leave: int) -> None:
@@ -136,22 +179,39 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")[:400]
 
 
-def main(adapter_name: str, folder: str) -> None:
-    """Answer until the input ends."""
-    # What libraries print must not end up among the answers.
+def answers_apart() -> TextIO:
+    """Return where answers go; what libraries print must not end up among them."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    place = Path(folder)
-    outside = watch_writes(place)
+    return answers
+
+
+def main(adapter_name: str, folder: str, channel: str = "") -> None:
+    """Answer until the input ends; with a socket's number, fork workers that do so, as requests there say."""
+    answers = answers_apart()
+    watched = Watched(Path(folder))
+    adapter: type[Memory] | str
+    try:
+        adapter = load(adapter_name)
+        adapter.load()
+    except BaseException as error:  # noqa: BLE001 - whatever an import raises is this system's answer
+        adapter = told(error)
+    if channel and not is_born(int(channel), watched):
+        return
+    answer(adapter, watched, answers_apart() if channel else answers)
+
+
+def answer(adapter: type[Memory] | str, watched: Watched, answers: TextIO) -> None:
+    """Answer what is asked, a line each; a word in the place of the adapter says why it does not load."""
+    place, outside = watched.folder, watched.outside
+    loaded = set(sys.modules)
     memory: Memory | None = None
 
     def say(**what: Any) -> None:
         answers.write(json.dumps(what) + "\n")
 
-    try:
-        adapter = load(adapter_name)
-    except BaseException as error:  # noqa: BLE001 - whatever an import raises is this system's answer
-        say(error=told(error), outside=outside)
+    if isinstance(adapter, str):
+        say(error=adapter, outside=outside)
         return
     say(ready=os.getpid())
     for line in sys.stdin:
@@ -174,7 +234,8 @@ def main(adapter_name: str, folder: str) -> None:
             if memory is None:
                 memory = adapter(place)
             what: Callable[..., Any] = getattr(memory, call)
-            say(value=what(**given) if callable(what) else what, outside=outside)
+            more = {"modules": sorted(set(sys.modules) - loaded)} if call == "close" else {}
+            say(value=what(**given) if callable(what) else what, outside=outside, **more)
         except CannotError as error:
             say(cannot=str(error), outside=outside)
         except BaseException as error:  # noqa: BLE001 - a system may raise anything; it is told, not handled

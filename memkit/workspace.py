@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import secrets
+import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -254,9 +256,21 @@ class Workspace:
         """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
         return self._opened(folder, self._sealer(seals=False))
 
-    def archive_on(self, log: Log, *, observe: Observe = lambda event: None) -> ArchivalStore:
-        """Return an archive that reads and writes ``log``, with its index in memory, of which ``observe`` is told."""
-        return self._opened(None, self.sealer, log=log, observe=observe)
+    @contextmanager
+    def archive_on(self, log: Log, *, observe: Observe = lambda event: None) -> Iterator[ArchivalStore]:
+        """Give an archive that reads and writes ``log``, and tells ``observe``; its index goes with it.
+
+        What a kill leaves of that goes with the indexes of commits that nobody looked at for longest.
+        """
+        from memkit.store.chain_history import index_folder
+
+        folder = index_folder(self.cache, f"draft-{secrets.token_hex(4)}")
+        try:
+            with self._opened(None, self.sealer, log=log, observe=observe) as archive:
+                archive.keep_index_in(folder)
+                yield archive
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
         from memkit.runtime.memory.archive.archive import ArchivalStore  # a Tab asks for less

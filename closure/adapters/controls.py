@@ -3,68 +3,41 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from closure.interface import Memory
+
+
+def agree(*_: object, **__: object) -> None:
+    """Do nothing."""
 
 
 class RemembersNothing(Memory):
     """Takes everything, keeps nothing, and never fails: it is safe, private, and of no use."""
 
-    def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Return a name for what is already gone."""
+    def _gone(self, *_: object, **__: object) -> str:
         return "gone"
 
-    def recall(self, user: str, query: str, k: int = 5) -> list[str]:
-        """Return nothing."""
+    def _nothing(self, *_: object, **__: object) -> list[Any]:
         return []
 
-    def get(self, user: str, name: str) -> str:
-        """Return nothing."""
+    def _silence(self, *_: object, **__: object) -> str:
         return ""
 
-    def correct(self, user: str, name: str, text: str) -> str:
-        """Agree."""
-        return "gone"
-
-    def forget(self, user: str, name: str) -> None:
-        """Agree."""
-
-    def reject(self, user: str, name: str) -> None:
-        """Agree."""
-
-    def erase(self, user: str) -> None:
-        """Agree."""
-
-    def export(self, user: str) -> list[str]:
-        """Return nothing."""
-        return []
-
-    def as_of(self, user: str, query: str, day: str) -> list[str]:
-        """Return nothing."""
-        return []
-
-    def remember_until(self, user: str, text: str, day: str) -> str:
-        """Return a name for what is already gone."""
-        return "gone"
-
-    def provenance(self, user: str, name: str) -> str:
-        """Say nothing."""
-        return ""
-
-    def consent(self, user: str, granted: bool) -> None:
-        """Agree."""
+    remember = correct = remember_until = _gone
+    recall = export = as_of = scores = _nothing
+    get = provenance = _silence
+    forget = reject = erase = consent = agree
 
     def infer(self, user: str, texts: list[str]) -> int:
         """Keep nothing."""
         return 0
 
-    def scores(self, user: str, query: str) -> list[float]:
-        """Return nothing."""
-        return []
-
 
 class ForgetsNothing(Memory):
     """Keeps every text ever told, of everybody for everybody, and agrees to every request to forget."""
+
+    forget = reject = erase = consent = agree
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
         """Append a line."""
@@ -89,15 +62,6 @@ class ForgetsNothing(Memory):
         """Append the new text, and keep the old one."""
         return self.remember(user, text)
 
-    def forget(self, user: str, name: str) -> None:
-        """Agree."""
-
-    def reject(self, user: str, name: str) -> None:
-        """Agree."""
-
-    def erase(self, user: str) -> None:
-        """Agree."""
-
     def export(self, user: str) -> list[str]:
         """Return everything."""
         return self._kept()
@@ -113,9 +77,6 @@ class ForgetsNothing(Memory):
     def provenance(self, user: str, name: str) -> str:
         """Say nothing."""
         return ""
-
-    def consent(self, user: str, granted: bool) -> None:
-        """Agree."""
 
     def infer(self, user: str, texts: list[str]) -> int:
         """Keep all of them."""

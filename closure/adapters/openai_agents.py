@@ -17,6 +17,11 @@ class Sessions(Memory):
         super().__init__(folder)
         self._file = folder / "sessions.db"
 
+    @classmethod
+    def load(cls) -> None:
+        """Load the SDK."""
+        import agents  # noqa: F401
+
     def _session(self, user: str) -> Any:
         from agents import SQLiteSession
 

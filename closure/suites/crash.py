@@ -17,7 +17,7 @@ from typing import Any
 
 from closure.environments import NotHereError
 from closure.interface import CannotError
-from closure.subject import Subject, SystemFailedError
+from closure.subject import HUNG, Subject, SystemFailedError
 from closure.trial import Trial, Verdict
 
 KILLS = 2_000
@@ -134,16 +134,32 @@ def failing_calls(trial: Trial) -> Verdict:
 NEW = "Ada keeps a kite in the cellar"
 
 
-def _once(subject: Subject, follow: list[str]) -> subprocess.CompletedProcess[str]:
-    """Let a new process, followed by strace, remember one text."""
-    asked = lines_of([NEW])
-    # With the filter, only the calls that are followed are slow, and not all; a signal is not injected under it.
-    quick = [] if "signal=" in " ".join(follow) else ["--seccomp-bpf"]
-    return subprocess.run(
-        ["strace", "-f", *quick, "-qq", *follow, *subject.command()],
-        input=asked, capture_output=True, text=True, check=False,
-        env=subject.environment(), cwd=subject.folder, timeout=120,
-    )  # fmt: skip
+def _once(subject: Subject, follow: list[str]) -> str:
+    """Let a new process, which strace follows from before it opens the memory, remember one text and end.
+
+    Return what it says where it does not acknowledge the text.
+    """
+    subject.start()
+    strace = ["strace", "-f", "-qq", *follow, "-p", str(subject.pid)]
+    said = ""
+    with subprocess.Popen(strace, stderr=subprocess.PIPE, text=True) as following:
+        assert following.stderr
+        status = Path(f"/proc/{subject.pid}/status")
+        while re.search(r"^TracerPid:\t0$", status.read_text(), re.M):
+            if following.poll() is not None:
+                raise NotHereError(f"strace may not follow a process: {following.stderr.read()[:120]}")
+            time.sleep(0.005)
+        try:
+            subject.call("remember", user="ada", text=NEW)
+        except SystemFailedError as failed:
+            said = str(failed)
+        try:
+            subject.restart()
+        except SystemFailedError:
+            pass  # what failed before may fail once more; what counts is what is held afterwards
+        finally:
+            subject.kill()
+    return said
 
 
 def lines_of(texts: list[str]) -> str:
@@ -170,19 +186,14 @@ def _calls_of(subject: Subject) -> Counter[str]:
 def _struck(subject: Subject, injected: str) -> str | None:
     """Return what is wrong after a fault, nothing where all is well, and None where the fault did not come."""
     call, trace = injected.partition(":")[0], subject.top / "injected"
-    try:
-        done = _once(subject, ["-o", str(trace), "-e", f"trace={call}", "-e", f"inject={injected}"])
-    except subprocess.TimeoutExpired:
-        return "it hung"
+    said = _once(subject, ["-o", str(trace), "-e", f"trace={call}", "-e", f"inject={injected}"])
     if not re.search(r"\(INJECTED\)|killed by SIGKILL", trace.read_text(errors="replace")):
         return None
-    said = done.stdout.splitlines()
-    acknowledged = any('"value"' in line for line in said[1:2])
+    if said.startswith(HUNG):
+        return said
     try:
         held = subject.call("export", user="ada")
-        missing = [
-            text for text in ("Ada keeps a base in the barn", *([NEW] if acknowledged else [])) if text not in held
-        ]
+        missing = [text for text in ("Ada keeps a base in the barn", *([] if said else [NEW])) if text not in held]
         subject.call("remember", user="ada", text="Ada goes on in the garden")
         goes_on = "Ada goes on in the garden" in subject.call("export", user="ada")
     except SystemFailedError as failed:
@@ -201,22 +212,15 @@ def many_writers(trial: Trial) -> Verdict:
         texts = [
             [f"Shelf w{one}x{number} holds crate w{one}y{number}" for number in range(each)] for one in range(writers)
         ]
-        asked = [lines_of(told_by_one) for told_by_one in texts]
-        running = [
-            subprocess.Popen(
-                subject.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                env=subject.environment(), cwd=subject.folder,
-            )
-            for _ in asked
-        ]  # fmt: skip
-        for process, text in zip(running, asked, strict=True):
+        running = [subject.process() for _ in texts]
+        for process, told_by_one in zip(running, texts, strict=True):
             assert process.stdin
-            process.stdin.write(text)
+            process.stdin.write(lines_of(told_by_one).encode())
             process.stdin.close()
         told, refused = [], 0
         for one, process in enumerate(running):
             assert process.stdout
-            lines = process.stdout.read().splitlines()[1:]
+            lines = process.stdout.read().decode().splitlines()[1:]
             process.wait(120)
             for number, line in enumerate(lines[:each]):
                 if '"value"' in line:

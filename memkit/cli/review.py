@@ -34,7 +34,8 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
 
     found = compare_commits(find_store(front.store), span)
     lines = signed(difference_lines(found, limit or SHOWN))
-    front.answer(difference_data(found, limit), lines, diagnostics=warnings(front, found))
+    data = difference_data(found, limit) if front.json else None
+    front.answer(data, lines, diagnostics=warnings(front, found))
 
 
 def warnings(front: Front, found: Difference) -> list[Diagnostic]:
@@ -72,7 +73,8 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
             front.note(f"The page is in {html}.")
     lines = markdown(found, limit or SHOWN) if as_markdown else signed(review_lines(found, limit or SHOWN))
     diagnostics = [*warnings(front, found.difference), *_findings(found)]
-    front.answer(review_data(found, limit), lines, ok=found.assessment.level != "stop", diagnostics=diagnostics)
+    data = review_data(found, limit) if front.json else None
+    front.answer(data, lines, ok=found.assessment.level != "stop", diagnostics=diagnostics)
 
 
 def _findings(found: Review) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
@@ -16,6 +16,7 @@ from memkit.review.interface import (
     LintDelta,
     ReviewReason,
     ReviewSubject,
+    SubjectChange,
     Verdicts,
     listed,
     quoted,
@@ -81,17 +82,28 @@ def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         said = "The policies do not load any more, so every call is denied"
         yield ReviewReason("stop", f"{said}: {_said(verdicts.fault)}.")
     for subject in difference.subjects:
-        touched = [change for change in subject.changes if change.field == "archive" and change.kind in _INTEGRITY]
-        if touched:
-            said = f"{counted(len(touched), 'line')} of the archive {'was' if len(touched) == 1 else 'were'} taken out,"
+        first, number = _first(subject, _is_tampering)
+        if first:
+            said = f"{counted(number, 'line')} of the archive {'was' if number == 1 else 'were'} taken out,"
             said = f"{said} edited, forged or broken by hand ({_called(subject)})"
-            yield ReviewReason("stop", f"{said}: {touched[0].message.removesuffix('.')}.")
+            yield ReviewReason("stop", f"{said}: {first.message.removesuffix('.')}.")
     if lint.errors:
-        first = lint.new[0]
-        where = f"{first.code} at {quoted(f'{first.path}:{first.line}')}"
+        error = lint.new[0]
+        where = f"{error.code} at {quoted(f'{error.path}:{error.line}')}"
         yield ReviewReason(
-            "stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(first.message)}."
+            "stop", f"Lint has {counted(lint.errors, 'new error')}, first {where}: {_said(error.message)}."
         )
+
+
+def _is_tampering(change: SubjectChange) -> bool:
+    return change.field == "archive" and change.kind in _INTEGRITY
+
+
+def _first(subject: ReviewSubject, which: Callable[[SubjectChange], bool]) -> tuple[SubjectChange | None, int]:
+    """Return the first change of a subject that is such a one, and how many are."""
+    found = filter(which, subject.changes)
+    first = next(found, None)
+    return first, (1 + sum(1 for _ in found) if first else 0)
 
 
 def _verdict(change: VerdictChange) -> str:
@@ -114,11 +126,10 @@ def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         said = f"{counted(len(weaker), 'call')} that no hard policy decided may do more"
         yield ReviewReason("look", f"{said}: {_verdict(weaker[0])}.")
     for subject in difference.subjects:
-        told = [change for change in subject.changes if change.attention]
-        told = [change for change in told if change.field != "archive" or change.kind not in _INTEGRITY]
-        if told:
-            more = f", and {len(told) - 1:,} more" if len(told) > 1 else ""
-            yield ReviewReason("look", _ended(f"{_called(subject)}: {told[0].message.removesuffix('.')}{more}"))
+        first, number = _first(subject, lambda change: change.attention and not _is_tampering(change))
+        if first:
+            more = f", and {number - 1:,} more" if number > 1 else ""
+            yield ReviewReason("look", _ended(f"{_called(subject)}: {first.message.removesuffix('.')}{more}"))
     if verdicts.unknown:
         said = f"{counted(len(verdicts.unknown), 'question')} about verdicts could not be answered"
         yield ReviewReason("look", f"{said}: {_said(verdicts.unknown[0])}.")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from tempfile import TemporaryFile
+from typing import Any, Literal, overload
 
 from memkit.policies.verdict_diff import VerdictChange
 from memkit.runtime.memory.gate.secrets import mask as masked
@@ -42,7 +45,7 @@ class ReviewSubject:
     name: str
     status: str
     """added | removed | renamed | changed | broken"""
-    changes: tuple[SubjectChange, ...]
+    changes: Sequence[SubjectChange]
     path: str | None = None
     """Where it stands; None for memory, which lies in many files."""
     was: str | None = None
@@ -50,10 +53,50 @@ class ReviewSubject:
     old_path: str | None = None
     """Where that stood."""
 
-    @property
+    @cached_property
     def attention(self) -> int:
         """Return how many of the changes need a second look."""
         return sum(change.attention for change in self.changes)
+
+
+class ChangeFile:
+    """Changes in a file without a name: of memory there may be a million."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115 - it lives as long as what reads it
+
+    def add(self, change: SubjectChange) -> int:
+        """Keep a change and return its place."""
+        place = self._file.tell()
+        self._file.write(json.dumps(astuple(change)).encode() + b"\n")
+        return place
+
+    def at(self, place: int) -> SubjectChange:
+        """Return the change that is kept at a place."""
+        self._file.seek(place)
+        return SubjectChange(*json.loads(self._file.readline()))
+
+
+@dataclass(frozen=True)
+class FiledChanges(Sequence[SubjectChange]):
+    """Some of the changes in a file, in their order."""
+
+    file: ChangeFile
+    places: array[int]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, which: int) -> SubjectChange: ...
+    @overload
+    def __getitem__(self, which: slice) -> FiledChanges: ...
+    def __getitem__(self, which: int | slice) -> SubjectChange | FiledChanges:
+        """Return one of them, or some."""
+        if isinstance(which, slice):
+            return FiledChanges(self.file, self.places[which])
+        return self.file.at(self.places[which])
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from memkit.review.interface import ReviewSubject, SubjectChange, quoted, value
+from memkit.review.interface import ChangeFile, FiledChanges, ReviewSubject, SubjectChange, quoted, value
 from memkit.review.sides import StoreSide
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ShardProblem
@@ -39,26 +42,73 @@ class Flaw:
     message: str
 
 
-@dataclass
 class ShardLines:
-    """What two archives differ in, by the id of each line; all of it is opened as far as a key is here."""
+    """What two archives differ in, by the id of each line; all of it is opened as far as a key is here.
 
-    added: dict[str, Line] = field(default_factory=dict)
-    removed: dict[str, Line] = field(default_factory=dict)
-    edited: dict[str, tuple[Line, Line]] = field(default_factory=dict)
-    flaws: list[Flaw] = field(default_factory=list)
-    """Of the later side, where the earlier one has not the same."""
-    unread: list[str] = field(default_factory=list)
-    """Shards that are links, are too large or cannot be opened."""
-    removed_from: dict[str, str] = field(default_factory=dict)
-    """The shard of each line that is gone or edited."""
+    Lines lie in a file without a name, so that memory does not grow with them; of an id that comes twice on a side,
+    the later line counts.
+    """
+
+    def __init__(self, sealer: Sealer) -> None:
+        self.flaws: list[Flaw] = []
+        """Of the later side, where the earlier one has not the same."""
+        self.unread: list[str] = []
+        """Shards that are links, are too large or cannot be opened."""
+        self._sealer = sealer
+        self._sql = sqlite3.connect("", isolation_level=None)
+        for side in ("earlier", "later"):
+            self._sql.execute(f"CREATE TABLE {side}(id BLOB PRIMARY KEY, path TEXT, content BLOB) WITHOUT ROWID")
+        self._sql.execute("BEGIN")
+
+    def take(self, side: Literal["earlier", "later"], pieces: Iterable[Piece], path: str) -> Iterator[Piece]:
+        """Take the lines among ``pieces`` of a shard of one side, and yield what is none."""
+        for piece in pieces:
+            if piece.data is None:
+                yield piece
+            else:
+                self._sql.execute(
+                    f"INSERT OR REPLACE INTO {side} VALUES (?, ?, ?)", (_key(piece.id), path, piece.content)
+                )
+
+    def added(self) -> Iterator[tuple[str, Line]]:
+        """Yield the id and the line of each that came."""
+        found = self._sql.execute("SELECT id, content FROM later WHERE id NOT IN (SELECT id FROM earlier) ORDER BY id")
+        yield from ((_id(key), _opened(content, self._sealer)) for key, content in found)
+
+    def removed(self) -> Iterator[tuple[str, Line, str]]:
+        """Yield the id, the line and the shard of each that is gone."""
+        found = self._sql.execute("SELECT * FROM earlier WHERE id NOT IN (SELECT id FROM later) ORDER BY id")
+        yield from ((_id(key), _opened(content, self._sealer), path) for key, path, content in found)
+
+    def edited(self) -> Iterator[tuple[str, Line, Line, str]]:
+        """Yield the id of each that says something else now, what it said, what it says, and where it stood."""
+        found = self._sql.execute(
+            "SELECT id, earlier.content, later.content, earlier.path FROM earlier JOIN later USING (id) "
+            "WHERE earlier.content != later.content ORDER BY id"
+        )
+        for key, old, new, path in found:
+            if (was := _opened(old, self._sealer)) != (now := _opened(new, self._sealer)):
+                yield _id(key), was, now, path
+
+    def added_line(self, id: str) -> Line | None:
+        """Return the line that came with an id."""
+        found = self._sql.execute(
+            "SELECT content FROM later WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM earlier WHERE id = ?1)", (_key(id),)
+        ).fetchone()
+        return _opened(found[0], self._sealer) if found else None
+
+
+def _key(id: str) -> bytes:
+    return id.encode("utf-8", "surrogatepass")  # JSON can spell what no text can hold
+
+
+def _id(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")
 
 
 def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> ShardLines:
     """Return what the ``changed`` shards of two sides differ in; a line that only moved is none of it."""
-    found = ShardLines()
-    one: dict[str, tuple[str, bytes]] = {}
-    other: dict[str, tuple[str, bytes]] = {}
+    found = ShardLines(sealer)
     flaws: set[bytes] = set()
     for path in changed:
         old, new = (side.read([path]).get(path) if path in side.files else b"" for side in (before, after))
@@ -66,44 +116,17 @@ def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str],
             found.unread.append(path)
             continue
         shared = _shared(old, new)
-        for piece in pieces(old[shared:]):
-            _take(piece, path, one, flaws)
+        flaws.update(piece.content for piece in found.take("earlier", pieces(old[shared:]), path))
         lines_before = old.count(b"\n", 0, shared)
-        for piece in pieces(new[shared:]):
-            if not _take(piece, path, other, set()) and piece.content not in flaws:
+        for piece in found.take("later", pieces(new[shared:]), path):
+            if piece.content not in flaws:
                 found.flaws.append(Flaw(path, piece.number + lines_before, piece.flaw, piece.message))
-    _sort_out(found, one, other, sealer)
     return found
 
 
 def _shared(old: bytes, new: bytes) -> int:
     """Return how many bytes both begin with, up to the end of a line: a shard that only grew is read from there."""
     return len(old) if new.startswith(old) and old.endswith(b"\n") else 0
-
-
-def _take(piece: Piece, path: str, lines: dict[str, tuple[str, bytes]], flaws: set[bytes]) -> bool:
-    if piece.data is None:
-        flaws.add(piece.content)
-        return False
-    lines[piece.id] = path, piece.content
-    return True
-
-
-def _sort_out(
-    found: ShardLines, one: Mapping[str, tuple[str, bytes]], other: dict[str, tuple[str, bytes]], sealer: Sealer
-) -> None:
-    """Say what became of each line; those of ``other`` are let go one by one, as they are opened."""
-    for id, (path, content) in one.items():
-        if id not in other:
-            found.removed[id] = _opened(content, sealer)
-            found.removed_from[id] = path
-    while other:
-        id, (_, content) = other.popitem()
-        if id not in one:
-            found.added[id] = _opened(content, sealer)
-        elif one[id][1] != content and (was := _opened(one[id][1], sealer)) != (now := _opened(content, sealer)):
-            found.edited[id] = was, now
-            found.removed_from[id] = one[id][0]
 
 
 def _opened(content: bytes, sealer: Sealer) -> Line:
@@ -186,17 +209,16 @@ def with_archive_changes(
 
 
 def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[ReviewSubject]:
-    past = _Past(lines, after, sealer)
-    found: dict[str, list[SubjectChange]] = {}
-    for id in sorted(lines.added):
-        line = lines.added.pop(id)  # each is let go as it is told: there may be a million
-        found.setdefault(_owner(line), []).append(past.told(id, line))
-    for id, line in sorted(lines.removed.items()):
-        found.setdefault(_owner(line), []).append(_gone(id, line, lines.removed_from[id]))
-    for id, (was, now) in sorted(lines.edited.items()):
-        found.setdefault(_owner(now), []).append(_edited(id, was, now, lines.removed_from[id]))
-    for owner, changes in sorted(found.items()):
-        yield ReviewSubject("memory", owner, "changed", tuple(changes))
+    past, file = _Past(lines, after, sealer), ChangeFile()
+    places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+    for id, line in lines.added():
+        places[_owner(line)].append(file.add(past.told(id, line)))
+    for id, line, path in lines.removed():
+        places[_owner(line)].append(file.add(_gone(id, line, path)))
+    for id, was, now, path in lines.edited():
+        places[_owner(now)].append(file.add(_edited(id, was, now, path)))
+    for owner, own in sorted(places.items()):
+        yield ReviewSubject("memory", owner, "changed", FiledChanges(file, own))
 
 
 def _owner(line: Line) -> str:
@@ -236,9 +258,10 @@ class _Past:
     """What is known of the records that the new lines are about."""
 
     def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer) -> None:
-        asked = _asked(lines.added.values())
-        self._records = {id: line for id in asked if (line := lines.added.get(id)) and "op" not in line}
-        self._marks: dict[str, Line] = {id: line for id, line in lines.added.items() if "op" in line}
+        asked = _asked(line for _, line in lines.added())
+        new = {id: line for id in asked if (line := lines.added_line(id))}
+        self._records = {id: line for id, line in new.items() if "op" not in line}
+        self._marks = {id: line for id, line in new.items() if "op" in line}
         self._events: dict[str, list[Located]] = {}
         for path, number, line in lines_about(after, asked, sealer):
             self._note(line, path, number)

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from heapq import nsmallest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,10 +98,12 @@ def bounded(changes: Sequence[SubjectChange], limit: int) -> tuple[list[SubjectC
     """Return the changes to show, what needs a look first where not all are, and how many of which kind are left."""
     if len(changes) <= limit:
         return list(changes), ""
-    ranked = sorted(range(len(changes)), key=lambda place: (not changes[place].attention, place))
-    kinds = Counter(changes[place].kind for place in ranked[limit:])
-    named = ", ".join(f"{number:,} {one_line(kind, 20)}" for kind, number in sorted(kinds.items()))
-    return [changes[place] for place in sorted(ranked[:limit])], f"and {len(changes) - limit:,} more: {named}"
+    ranked = nsmallest(limit, enumerate(changes), key=lambda each: (not each[1].attention, each[0]))
+    shown = [change for _, change in sorted(ranked, key=itemgetter(0))]
+    kinds = Counter(change.kind for change in changes)
+    kinds.subtract(change.kind for change in shown)
+    named = ", ".join(f"{number:,} {one_line(kind, 20)}" for kind, number in sorted(kinds.items()) if number)
+    return shown, f"and {len(changes) - limit:,} more: {named}"
 
 
 def verdict_call(change: VerdictChange) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,8 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha1, sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import IO, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -28,7 +32,7 @@ from memkit.runtime.memory.record.lines import EMPTY, JSON, decode_line
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.git_objects import REGULAR, GitObjects, TreeEntry
+from memkit.store.git_objects import GitObjects, TreeEntry
 from memkit.store.layout import MANIFEST, require_writable_inside
 
 HEADS = "archive/heads"
@@ -262,39 +266,76 @@ def moment_of(git: Git, name: str) -> Moment:
     return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), objects.has(commit, MANIFEST))
 
 
-class TreeLog(SharedShards):
-    """The shards of a commit."""
+class CommitShards:
+    """The shards of a commit, copied into a file without a name when the first of them is read."""
 
-    def __init__(self, git: Git, commit: str) -> None:
-        self._objects = GitObjects(git)
-        self._commit = commit
-        self.witness = Witness(git.root, has_heads=False)
-
-    def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return every shard of the commit; links are not followed."""
-        return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in self._entries.items()}
-
-    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; one that the commit does not have has none."""
-        data = self._contents.get(self._entries[shard].id, b"") if shard in self._entries else b""
-        return data[offset : None if size < 0 else offset + size]
-
-    def batch(self, users: Users = None) -> NoReturn:
-        """Refuse: what was believed then is not changed."""
-        raise UsageError(f"The commit {self._commit[:12]} is history, and nothing can be written there.")
+    def __init__(self, objects: GitObjects, commit: str) -> None:
+        self.commit = commit
+        self._objects = objects
 
     @cached_property
-    def _entries(self) -> dict[str, TreeEntry]:
+    def entries(self) -> dict[str, TreeEntry]:
+        """Return what git says of each by its name; links are not followed."""
         found = {}
-        for entry in self._objects.tree(self._commit, "archive"):
+        for entry in self._objects.tree(self.commit, "archive"):
             match = _SHARD.fullmatch(entry.path)
             if match and entry.mode != "120000":
                 found[match["shard"]] = entry
         return found
 
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each has, by its name."""
+        return {shard: entry.size for shard, entry in self.entries.items()}
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a shard; one that the commit does not have has none."""
+        if shard not in self.entries:
+            return b""
+        start, length = self._places[self.entries[shard].id]
+        left = max(0, length - offset)
+        return os.pread(self._file.fileno(), left if size < 0 else min(size, left), start + offset)
+
     @cached_property
-    def _contents(self) -> dict[str, bytes]:
-        return self._objects.read_many(entry.id for entry in self._entries.values())
+    def _file(self) -> IO[bytes]:
+        return TemporaryFile()
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """Return where the content of each blob lies in the file, and its length."""
+        places: dict[str, tuple[int, int]] = {}
+        ids = iter(dict.fromkeys(entry.id for entry in self.entries.values()))
+        while some := list(islice(ids, COPIED_AT_ONCE)):
+            for id, content in self._objects.read_many(some).items():
+                places[id] = self._file.tell(), len(content)
+                self._file.write(content)
+        self._file.flush()
+        return places
+
+
+COPIED_AT_ONCE = 8
+"""So many shards are in memory while they are copied."""
+
+
+class TreeLog(SharedShards):
+    """The shards of a commit."""
+
+    def __init__(self, git: Git, commit: str) -> None:
+        self._committed = CommitShards(GitObjects(git), commit)
+        self.witness = Witness(git.root, has_heads=False)
+
+    def shards(self, users: Users = None) -> dict[str, ShardStat]:
+        """Return every shard of the commit."""
+        found = self._committed.entries.items()
+        return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in found}
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a shard; one that the commit does not have has none."""
+        return self._committed.read(shard, offset, size)
+
+    def batch(self, users: Users = None) -> NoReturn:
+        """Refuse: what was believed then is not changed."""
+        commit = self._committed.commit
+        raise UsageError(f"The commit {commit[:12]} is history, and nothing can be written there.")
 
 
 def index_folder(cache: Path, commit: str) -> Path:
@@ -309,36 +350,42 @@ def index_folder(cache: Path, commit: str) -> Path:
     return own
 
 
-class BranchLog(SharedShards):
-    """The shards of a commit, read only, and beside them those of a new writer, in memory."""
+class HeldShards:
+    """Shards that are in memory."""
 
-    def __init__(self, committed: Mapping[str, bytes], *, month: str, writer: str) -> None:
-        self._committed = committed
+    def __init__(self, held: Mapping[str, bytes] = MappingProxyType({})) -> None:
+        self._held = held
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each has, by its name."""
+        return {shard: len(data) for shard, data in self._held.items()}
+
+    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a shard; one that is not there has none."""
+        return self._held.get(shard, b"")[offset : None if size < 0 else offset + size]
+
+
+class BranchLog(SharedShards):
+    """Shards that are only read, and beside them those of a new writer, in memory."""
+
+    def __init__(self, base: CommitShards | HeldShards, *, month: str, writer: str) -> None:
+        self._base = base
         self._prefix = f"{month}/"
         self.writer = writer
         self.witness = None
         self.added: dict[str, bytes] = {}
         """The new shards by name, in the order in which they were begun."""
 
-    @classmethod
-    def at(cls, objects: GitObjects, commit: str, *, month: str, writer: str) -> BranchLog:
-        """Return the log of a commit."""
-        found = {
-            match["shard"]: entry.id
-            for entry in objects.tree(commit, "archive")
-            if entry.mode == REGULAR and (match := _SHARD.fullmatch(entry.path))
-        }
-        contents = objects.read_many(found.values())
-        return cls({shard: contents[id] for shard, id in found.items()}, month=month, writer=writer)
-
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard there is."""
-        return {shard: ShardStat(len(data), 0, 0) for shard, data in {**self._committed, **self.added}.items()}
+        sizes = self._base.sizes() | {shard: len(data) for shard, data in self.added.items()}
+        return {shard: ShardStat(size, 0, 0) for shard, size in sizes.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; a shard that is not there has none."""
-        data = self.added.get(shard) or self._committed.get(shard, b"")
-        return data[offset : None if size < 0 else offset + size]
+        if shard not in self.added:
+            return self._base.read(shard, offset, size)
+        return self.added[shard][offset : None if size < 0 else offset + size]
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator[BranchBatch]:

@@ -25,7 +25,7 @@ from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.errors import Reason
 from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import SHARED, Draft, Origin, unplaced
-from memkit.store.chain_history import BranchLog
+from memkit.store.chain_history import BranchLog, HeldShards
 from memkit.terminal import counted
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace
@@ -291,7 +291,7 @@ def _judged(
     users = users if everybody is None else everybody
     known, events = workspace.archive.log, list[Mapping[str, object]]()
     held = {shard: known.read(shard) for shard in known.shards(users)}
-    log = BranchLog(held, month=f"{workspace.clock():%Y-%m}", writer=f"imported-{imported.batch}")
+    log = BranchLog(HeldShards(held), month=f"{workspace.clock():%Y-%m}", writer=f"imported-{imported.batch}")
     with workspace.archive_on(log, observe=events.append) as archive:
         _offer_all(workspace, archive, source, wishes, imported, lambda count: None, frozenset(users))
     lines = [line for written in log.added.values() for line in written.splitlines()]

@@ -24,7 +24,15 @@ from memkit.runtime.memory.record.lines import parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
-from memkit.store.chain_history import HEADS, BranchLog, heads_in, lines_of_others, unsigned_commits
+from memkit.store.chain_history import (
+    HEADS,
+    BranchLog,
+    CommitShards,
+    HeldShards,
+    heads_in,
+    lines_of_others,
+    unsigned_commits,
+)
 from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git import Git
@@ -196,8 +204,8 @@ def _log_of(workspace: Workspace, users: Sequence[str] | None, base: str, month:
     """Return a log on top of a commit, or of what the server holds about ``users``."""
     if (server := workspace.server) is not None:
         held = {shard: server.read(shard) for shard in server.shards(users)}
-        return BranchLog(held, month=month, writer=writer)
-    return BranchLog.at(GitObjects(workspace.git), base, month=month, writer=writer)
+        return BranchLog(HeldShards(held), month=month, writer=writer)
+    return BranchLog(CommitShards(GitObjects(workspace.git), base), month=month, writer=writer)
 
 
 @dataclass(frozen=True)
@@ -279,7 +287,11 @@ class _OnBranch:
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
         month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{_letters()}"
-        log = _log_of(workspace, None, base, month, writer) if reads else BranchLog({}, month=month, writer=writer)
+        log = (
+            _log_of(workspace, None, base, month, writer)
+            if reads
+            else BranchLog(HeldShards(), month=month, writer=writer)
+        )
         return cls(objects, name, base, log, workspace.server)
 
     @property
@@ -293,7 +305,7 @@ class _OnBranch:
             from memkit.runtime.backends.moving import Passage, bring
             from memkit.runtime.backends.postgres_sink import PostgresSink
 
-            fresh = BranchLog(self.log.added, month="", writer=self.log.writer)
+            fresh = BranchLog(HeldShards(self.log.added), month="", writer=self.log.writer)
             bring(Passage(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
             return None
         changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import subprocess
@@ -29,6 +30,19 @@ class Crashing(GrepFiles):
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
         """End without a word."""
         os._exit(7)
+
+
+class KeepsInProcess(GrepFiles):
+    """Gives what is the same in one process alone: its hash of a word, how often it was asked, what it has loaded."""
+
+    asked = 0
+
+    def recall(self, user: str, query: str, k: int = 5) -> list[str]:
+        """Load a module, the first time."""
+        had = "tests.written" in sys.modules
+        importlib.import_module("tests.written")
+        KeepsInProcess.asked += 1
+        return [str(hash("Ada")), f"asked {self.asked}", f"loaded {had}"]
 
 
 class LeavesServer(GrepFiles):

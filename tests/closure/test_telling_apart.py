@@ -64,6 +64,19 @@ def test_what_a_system_started_ends_with_it() -> None:
     assert not is_running(started)
 
 
+def test_nothing_but_what_was_loaded_outlives_a_restart() -> None:
+    """Neither what the last worker counted nor its hashes come back, and what it had to load is there already."""
+    seen = []
+    with Subject("tests.closure.broken:KeepsInProcess", Path(sys.executable)) as subject:
+        for _ in range(3):
+            seen.append(subject.call("recall", user="ada", query="anything"))
+            subject.restart()
+
+    assert [asked for _, asked, _ in seen] == ["asked 1"] * 3
+    assert seen[0][0] != seen[1][0] != seen[2][0]
+    assert [loaded for _, _, loaded in seen] == ["loaded False", "loaded False", "loaded True"]
+
+
 def is_running(process: int) -> bool:
     """Return whether there is such a process, and it has not ended."""
     try:

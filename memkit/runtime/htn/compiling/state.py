@@ -33,10 +33,11 @@ class Facts:
         self.key = 0
         """Two states of one search have the same key when, up to a chance of 2**-128, they have the same content."""
         self._random = random.Random(0)
-        self._keys: dict[Any, int] = {}
+        self._number_keys: dict[Any, int] = {}
         self._shapes: dict[Shape, Bucket] = {}
         self._indexes: dict[Shape, dict[tuple[int, ...], Index]] = {}
-        self._buckets: dict[Term, list[Bucket]] = {}
+        self._known: dict[Term, tuple[int, list[Bucket]]] = {}
+        """What each fact that ever changed adds to the key, and the dictionaries that it is in while it holds."""
         self._distinct: dict[tuple[Shape, int], int] = {}
         for fact in self.facts:
             self._shapes.setdefault((fact[0], len(fact)), {})[fact] = None
@@ -56,7 +57,7 @@ class Facts:
             key_of = itemgetter(*positions)
             for fact in self.all(shape):
                 index.setdefault(key_of(fact), {})[fact] = None
-            for fact, buckets in self._buckets.items():
+            for fact, (_, buckets) in self._known.items():
                 if (fact[0], len(fact)) == shape:
                     buckets.append(index.setdefault(key_of(fact), {}))
         return indexes[positions]
@@ -106,37 +107,38 @@ class Facts:
 
     def _insert(self, fact: Term) -> None:
         self.facts[fact] = None
-        self.key ^= self._keys.get(fact) or self._new_key(fact)
-        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+        key, buckets = self._known.get(fact) or self._know(fact)
+        self.key ^= key
+        for bucket in buckets:
             bucket[fact] = None
 
     def _delete(self, fact: Term) -> None:
         del self.facts[fact]
-        self.key ^= self._keys.get(fact) or self._new_key(fact)
-        for bucket in self._buckets.get(fact) or self._find_buckets(fact):
+        key, buckets = self._known.get(fact) or self._know(fact)
+        self.key ^= key
+        for bucket in buckets:
             del bucket[fact]
 
     def _set(self, fluent: Term, before: Any, value: Any) -> None:
         for each in (before, value):
             if each is not None:
-                known = ("=", fluent, each)
-                self.key ^= self._keys.get(known) or self._new_key(known)
+                known = (fluent, each)
+                if known not in self._number_keys:
+                    self._number_keys[known] = self._random.getrandbits(128)
+                self.key ^= self._number_keys[known]
         if value is None:
             del self.numbers[fluent]
         else:
             self.numbers[fluent] = value
 
-    def _new_key(self, known: Any) -> int:
-        key = self._keys[known] = self._random.getrandbits(128) | 1
-        return key
-
-    def _find_buckets(self, fact: Term) -> list[Bucket]:
-        """Return the dictionaries that a fact is in while it holds, which is worked out once for each fact."""
+    def _know(self, fact: Term) -> tuple[int, list[Bucket]]:
+        """Draw what a fact adds to the key and find its dictionaries, once for each fact."""
         shape = (fact[0], len(fact))
-        buckets = self._buckets[fact] = [self.all(shape)]
+        buckets = [self.all(shape)]
         for positions, index in self._indexes.get(shape, {}).items():
             buckets.append(index.setdefault(itemgetter(*positions)(fact), {}))
-        return buckets
+        known = self._known[fact] = self._random.getrandbits(128), buckets
+        return known
 
 
 class StateView(AbstractSet[Any]):

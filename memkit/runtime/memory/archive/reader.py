@@ -123,6 +123,11 @@ class ArchiveReader:
         folder = cache_folder(self.path) / log.cache if self.path else self._cache
         self._index = Index(log, folder, self._observe, self._forgotten_before, sealer=self._sealer)
 
+    def keep_index_in(self, folder: Path) -> None:
+        """Keep the index in a folder from now on, of an archive that would have it in memory."""
+        self._cache = folder
+        self._read_from(self._log)
+
     def _follow_move(self) -> bool:
         """Go on where memory was moved to meanwhile; return whether it was moved."""
         if (log := self.moved()) is None:

@@ -15,8 +15,8 @@ from itertools import accumulate, chain
 Words = tuple[str, ...]
 """Lower-case words of which one stands at the beginning of whatever a pattern matches."""
 LONG_WORD = 12
+SHORT_WORD = 8
 """So many characters a token has at least; what holds a colon, as a password in an address, may be shorter."""
-_LONG_WORDS = re.compile(r"\S{8,}")
 _FOLDED = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u03c2", "\u03c3"), ("\u1c82", "\u043e"))
 """Letters whose other case is more than one letter, or that ``(?i)`` takes for another's."""
 
@@ -123,14 +123,13 @@ class LongWords:
     """The words of a text that can hold a token, in lines, and where each character of them stood."""
 
     def __init__(self, text: str) -> None:
-        found = [
-            (match[0], match.start())
-            for match in _LONG_WORDS.finditer(text)
-            if match.end() - match.start() >= LONG_WORD or ":" in match[0]
-        ]
-        self._starts = [start for _, start in found]
-        self._lines = [0, *accumulate(len(word) + 1 for word, _ in found)]
-        self.text = "\n".join(word for word, _ in found)
+        found = [word for word in text.split() if len(word) >= LONG_WORD or (":" in word and len(word) >= SHORT_WORD)]
+        self._starts, end = [], 0
+        for word in found:  # no shorter word between two of them can hold one
+            self._starts.append(text.index(word, end))
+            end = self._starts[-1] + len(word)
+        self._lines = [0, *accumulate(len(word) + 1 for word in found)]
+        self.text = "\n".join(found)
         self._folded = folded(self.text)
 
     def with_one_of(self, keywords: Words) -> Iterator[tuple[int, int]]:

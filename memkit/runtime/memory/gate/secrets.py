@@ -154,7 +154,7 @@ def _readable(text: str) -> tuple[str, Callable[[int], int]]:
     pieces: list[str] = []
     end = 0  # of what is copied
     for odd in _NOT_ASCII.finditer(text):
-        shown = odd[0].translate(_SHOWN)
+        shown = _SHOWN[ord(odd[0])] if len(odd[0]) == 1 else odd[0].translate(_SHOWN)
         if shown == odd[0]:
             continue
         pieces += [text[end : odd.start()], shown]
@@ -169,8 +169,7 @@ def _readable(text: str) -> tuple[str, Callable[[int], int]]:
     pieces.append(text[end:])
     starts = [start for start, _ in moved]
     plain = "".join(pieces)
-    if _MIXED.search(plain):
-        plain = _WITH_OTHERS.sub(_in_latin, plain)
+    plain = "".join(_in_one_script(plain))
     return plain, lambda index: index + moved[bisect_right(starts, index) - 1][1]
 
 
@@ -180,16 +179,36 @@ _ALIKE = str.maketrans(
     "aeopcyxijsdhlqwbkmhtABEKMHOPCTYXIJSaopvikuxABEZHIKMNOPTYX",
 )
 _LATIN = re.compile(r"[A-Za-z]")
-_WITH_OTHERS = re.compile(r"(?<!\w)[^\W\u0370-\u052f]*+[\u0370-\u052f]\w*+")
-"""A word with a letter of another script in it."""
 _MIXED = re.compile(r"[\u0370-\u052f](?:(?<=[^\W\u0370-\u052f].)|(?=[^\W\u0370-\u052f]))")
 """A letter of another script beside one of none of those."""
+_REST_OF_WORD = re.compile(r"\w*")
+_UP_TO_WORD = re.compile(r"(?s:.*)\W")
 
 
-def _in_latin(word: re.Match[str]) -> str:
-    """Return a word of Latin letters with some of another script among them as it looks; any other stays."""
-    text = word.group()
-    return text.translate(_ALIKE) if _LATIN.search(text) else text
+def _in_one_script(text: str) -> Iterator[str]:
+    """Yield ``text`` in pieces, a word of Latin letters with some of another script among them as it looks."""
+    end = 0  # of what was yielded
+    for mixed in _MIXED.finditer(text):
+        if (start := mixed.start()) < end:
+            continue
+        start = _start_of_word(text, end, start)
+        yield text[end:start]
+        end = _REST_OF_WORD.match(text, start).end()  # type: ignore[union-attr]
+        word = text[start:end]
+        yield word.translate(_ALIKE) if _LATIN.search(word) else word
+    yield text[end:]
+
+
+def _start_of_word(text: str, least: int, place: int) -> int:
+    """Return where the word begins that a letter stands in, at ``least`` there."""
+    size = 32
+    while True:
+        begin = max(least, place - size)
+        if before := _UP_TO_WORD.match(text, begin, place):
+            return before.end()
+        if begin == least:
+            return least
+        size *= 4
 
 
 class _Shown(dict[int, str]):

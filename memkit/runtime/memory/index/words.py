@@ -412,7 +412,7 @@ class WordIndex:
         """Make one segment of several."""
         numbers = ",".join(map(str, segments))
         query = f"SELECT term, postings FROM words WHERE segment IN ({numbers}) ORDER BY term, segment"
-        rows = self._sql.execute(query).fetchall()
+        rows = self._sql.execute(query)  # sorted before the first is read, so what is entered is none of them
         lists = ((term, joined(unpacked(row[1]) for row in held)) for term, held in groupby(rows, itemgetter(0)))
         self._enter(((term, length_of(runs), packed(runs)) for term, runs in lists), level, newest)
         self._sql.execute(f"DELETE FROM words WHERE segment IN ({numbers})")

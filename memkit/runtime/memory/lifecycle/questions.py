@@ -7,6 +7,7 @@ the same; that they were is noted in the index, and a question asked again reads
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
@@ -21,6 +22,8 @@ from ..record.events import Event, successor_named
 from ..record.lines import JSON, kept_time, normal_time
 from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid, item_of
 
+AT_ONCE = 500
+"""So many records are read together: of a new store all have to be looked at, and there may be a million."""
 MOST_COMPARED = 20
 """So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
 UNLOOKED = """SELECT document, coalesce(present, written) FROM records INDEXED BY unlooked
@@ -115,7 +118,7 @@ def _of_corpus(index: Index, name: str, now: datetime, most: int | None) -> list
 
 def _look(sql: sqlite3.Connection, most: int | None) -> None:
     """Compare the live records that nobody looked at yet, the newest first, with those that speak of the same."""
-    for document, data in sql.execute(UNLOOKED, (-1 if most is None else most,)).fetchall():
+    for document, data in _unlooked(sql, most):
         record = Record.from_checked(json.loads(data))
         if item_of(record):
             sql.execute("UPDATE records SET looked=1 WHERE document=?", (document,))
@@ -129,6 +132,14 @@ def _look(sql: sqlite3.Connection, most: int | None) -> None:
         pairs = [tuple(sorted((record.id, other))) for other in found]
         sql.executemany("INSERT OR IGNORE INTO clashes VALUES(?,?)", pairs)
         sql.execute("UPDATE records SET looked=1 WHERE document=?", (document,))
+
+
+def _unlooked(sql: sqlite3.Connection, most: int | None) -> Iterator[tuple[int, str]]:
+    """Yield the live records that nobody looked at, at ``most`` so many; each is looked at before the next is asked."""
+    left = most if most is not None else sys.maxsize
+    while left > 0 and (some := sql.execute(UNLOOKED, (min(left, AT_ONCE),)).fetchall()):
+        left -= len(some)
+        yield from some
 
 
 def _mark(ground: tuple[str, ...]) -> int:
