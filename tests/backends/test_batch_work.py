@@ -28,24 +28,11 @@ USERS = tuple(f"user{number:02}" for number in range(12))
 OLD = datetime.now(UTC) - timedelta(days=90)
 
 
-@pytest.fixture(scope="module")
-def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
-    """Start a scheduler and two worker processes, which find the keys of a user; give them and the user's home."""
-    home = tmp_path_factory.mktemp("user")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        patch.delenv("XDG_CONFIG_HOME", raising=False)
-        with running_cluster() as running:
-            yield running, home
-
-
 @pytest.fixture
-def cluster(at_home: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Be the user whom the workers work for; those that an earlier test killed were started again."""
-    running, home = at_home
-    monkeypatch.setenv("HOME", str(home))
-    running.wait_for_workers(2, timeout=300)
-    return running
+def cluster() -> Iterator[Any]:
+    """Start a scheduler and two worker processes, which find the keys of this test's user."""
+    with running_cluster() as running:
+        yield running
 
 
 @pytest.fixture
