@@ -9,7 +9,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +19,8 @@ import pytest
 from memkit.cli import main
 from memkit.cli.first_words import FirstWordsCommand
 from memkit.cli.output import EXAMPLES, examples
+from tests.forked import program
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 NOT_RUN = {
     "memkit backend migrate --url postgresql://owner@db/memory --role agent --dry-run": "it asks a PostgreSQL server",
@@ -63,9 +62,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     programs, home, room = base / "programs", base / "home", base / "room"
     programs.mkdir()
     home.mkdir()
-    program = programs / "memkit"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m memkit "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
+    (programs / "memkit").symlink_to(program())
     script = [HERE / "example_store.sh", room, HERE / "example_memories.jsonl"]
     done = subprocess.run(["bash", *script], env=environment(base), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import compileall
+import functools
+import shutil
+import tempfile
 from pathlib import Path
 
 from memkit.generate.composition import Order
@@ -42,9 +47,18 @@ def project(root: Path, target: str, out: Path, choice: str = "both", **answers:
 
 
 def unpacked_runtime(folder: Path) -> Path:
-    """Put the runtime into ``folder`` as an installer would, and return the folder for the search path."""
+    """Put the runtime into ``folder`` as an installer would, compiled, and return the folder for the search path."""
+    return shutil.copytree(_installed(), folder, dirs_exist_ok=True)
+
+
+@functools.cache
+def _installed() -> Path:
+    """Return a folder with the runtime that is copied: compiling it takes longer than most of what it is wanted for."""
+    folder = Path(tempfile.mkdtemp(prefix="memkit-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for path, content in runtime_files().items():
         place = folder / PACKAGE / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
+    compileall.compile_dir(folder, quiet=1)
     return folder

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
 from projects import KINDS, TARGETS, project, unpacked_runtime
+from sampled import ALL
 
 SECONDS = 1700.0
+SKILLS = {"virtual-memory": "TestMemory", "hybrid-planner": "TestPlanning"}
+"""Each skill, and the tests of a project that are about it."""
 NEEDS = {
     "claude-agent-sdk": ("claude_agent_sdk",),
     "langgraph": ("langgraph", "langchain", "langchain_openai"),
@@ -48,13 +52,16 @@ def test_the_projects_own_tests_pass(kind: tuple[str, dict[str, str]], starters:
     run_tests(project(starters, target, tmp_path / "project", **answers), "-m", "not process")
 
 
-@pytest.mark.parametrize("choice", ["virtual-memory", "hybrid-planner"])
-@pytest.mark.parametrize("target", TARGETS)
+ALONE = tuple(product(TARGETS, SKILLS) if ALL else zip(TARGETS, cycle(SKILLS), strict=False))
+"""At each run every target meets one of the skills, and every skill a target."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("target", "choice"), ALONE)
 def test_each_skill_alone_makes_a_working_project(target: str, choice: str, starters: Path, tmp_path: Path) -> None:
     """With one skill the project has fewer tools, and what depends on that passes, whatever the wire."""
     for package in NEEDS[target]:
         pytest.importorskip(package)
 
-    own = {"virtual-memory": "TestMemory", "hybrid-planner": "TestPlanning"}[choice]
     folder = project(starters, target, tmp_path / "project", choice)
-    run_tests(folder, "-m", "not process", "-k", f"TestStanding or {own}")
+    run_tests(folder, "-m", "not process", "-k", f"TestStanding or {SKILLS[choice]}")

@@ -18,8 +18,8 @@ from traps import Trap, World
 from memkit.cli.main import run
 from memkit.generate.content import digest
 from memkit.generate.manifest import MANIFEST
-from memkit.generate.runtime_wheel import PACKAGE, runtime_files
 from memkit.runtime.testing import FakeServer
+from tests.generate.projects import unpacked_runtime
 
 TOOLS = """
 tools:
@@ -78,10 +78,7 @@ def project(honest: World, tmp_path: Path) -> Path:
     """Return a project of the honest store, and the runtime beside it."""
     out = tmp_path / "project"
     assert run(["gen", "--target", "react", "--out", str(out), "--store", str(honest.store)]) == 0
-    for path, content in runtime_files().items():
-        place = tmp_path / "runtime" / PACKAGE / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+    unpacked_runtime(tmp_path / "runtime")
     return out
 
 
@@ -94,7 +91,6 @@ def said(project: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "agent", "-p", "hello", "--user", "ada"], cwd=project,
             env=environment | dict(server.environment) | variables, capture_output=True, text=True, check=False,
-            timeout=60,
         )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ ATTACKS = GIT | LINKS | STORES
 LINES = [line for lines in COMMANDS.values() for line in lines]
 THOROUGH = os.environ.get("MEMKIT_HOSTILE") == "all"
 """Whether each line meets each attack; else each line meets the first, and a part of those that write each other."""
-PARTS = 3
+PARTS = 6
 """One of so many of the lines that write meets an attack, in turn: each line meets as many of the attacks."""
 
 

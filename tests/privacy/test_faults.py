@@ -13,7 +13,7 @@ import pytest
 from sampled import ALL, tried
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-EACH = tried(6, 2)
+EACH = tried(6, 1)
 """Faults of a kind in a command; ``benchmarks/faults.py`` tries all of them."""
 SEED = random.randrange(1 << 32) if ALL else 18
 

@@ -15,7 +15,7 @@ from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.killed import run_killed
 from tests.privacy.traces import BOB, erase, git, leaking
 
-POINTS = tried(10, 4)
+POINTS = tried(10, 3)
 """Kills, spread evenly over all changes of names on the disk."""
 
 

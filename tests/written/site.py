@@ -7,6 +7,7 @@ they link to, and two references that nobody writes by hand, that of the command
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -146,7 +147,7 @@ def public_names(door: str) -> list[tuple[str, str]]:
     """
     place = CHECKOUT / door.replace(".", "/")
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _parsed(path)
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             module = importlib.import_module(door)
@@ -154,6 +155,11 @@ def public_names(door: str) -> list[tuple[str, str]]:
     made = {ast.ClassDef: "class", ast.FunctionDef: "function"}
     named = [(made[type(node)], node.name) for node in body if type(node) in made]  # type: ignore[attr-defined,index]
     return [(kind, name) for kind, name in named if not name.startswith("_")]
+
+
+@functools.cache
+def _parsed(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_text(encoding="utf-8")).body
 
 
 def _kind(one: object) -> str:
@@ -169,7 +175,7 @@ def docstring(door: str, name: str) -> str:
     """
     place = CHECKOUT / door.replace(".", "/")
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _parsed(path)
     for node, below in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
             return ast.get_docstring(node) or ""
