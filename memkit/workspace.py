@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import secrets
-import shutil
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -265,12 +264,14 @@ class Workspace:
         """
         from memkit.store.chain_history import index_folder
 
-        folder = index_folder(self.cache, f"draft-{secrets.token_hex(4)}")
+        folder = index_folder(self.cache, f"draft-{os.urandom(4).hex()}")
         try:
             with self._opened(None, self.sealer, log=log, observe=observe) as archive:
                 archive.keep_index_in(folder)
                 yield archive
         finally:
+            import shutil
+
             shutil.rmtree(folder, ignore_errors=True)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
