@@ -227,6 +227,10 @@ def answer(adapter: type[Memory] | str, watched: Watched, answers: TextIO) -> No
                 say(value=None, outside=outside)
                 continue
             if call == "read_apart":
+                # There are memories that only one process may have open.
+                if memory is not None:
+                    memory.close()
+                    memory = None
                 say(value=read_apart(adapter, place, **given), outside=outside)
                 continue
             if memory is None and has_no_way(adapter, call):

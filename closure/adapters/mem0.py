@@ -99,8 +99,9 @@ class Mem0(Memory):
         return str([(one["event"], one["created_at"]) for one in self._memory.history(name)])
 
     def close(self) -> None:
-        """Close what it has open."""
+        """Close what it has open, and the vectors, which it leaves open."""
         self._memory.close()
+        self._memory.vector_store.client.close()
 
     def at_rest(self, number: int) -> str:
         """Run the suite's edit on its own adapter."""

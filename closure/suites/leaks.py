@@ -94,11 +94,12 @@ def refused_alike(trial: Trial) -> Verdict:
         answers = []
         for asked in (name, nobodys):
             try:
-                answers.append(str(subject.call("get", user="bob", name=asked)))
+                said = str(subject.call("get", user="bob", name=asked))
             except CannotError:
                 raise
             except SystemFailedError as refused:
-                answers.append(str(refused).replace(asked, "NAME"))
+                said = str(refused)
+            answers.append(said.replace(asked, "NAME"))
     alike = answers[0] == answers[1]
     return Verdict(alike, "both answers are alike" if alike else f"{answers[0][:90]!r} and {answers[1][:90]!r}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import socket
@@ -43,6 +44,23 @@ class KeepsInProcess(GrepFiles):
         importlib.import_module("tests.written")
         KeepsInProcess.asked += 1
         return [str(hash("Ada")), f"asked {self.asked}", f"loaded {had}"]
+
+
+class ForOne(GrepFiles):
+    """Lets one process at a time have it open, and tells in every answer what was asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._lock = (folder / "lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def get(self, user: str, name: str) -> str:
+        """Say that there is no such line, where there is none."""
+        return name if name in self._lines(user) else f"Nothing is called {name}"
+
+    def close(self) -> None:
+        """Let the next one in."""
+        self._lock.close()
 
 
 class LeavesServer(GrepFiles):

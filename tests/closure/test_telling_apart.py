@@ -77,6 +77,16 @@ def test_nothing_but_what_was_loaded_outlives_a_restart() -> None:
     assert [loaded for _, _, loaded in seen] == ["loaded False", "loaded False", "loaded True"]
 
 
+def test_who_lets_one_process_in_and_repeats_what_was_asked_is_asked_the_same(answers: Answers) -> None:
+    """What was kept is read by another process when the first has closed; the name in an answer says nothing."""
+    with Subject("tests.closure.broken:ForOne", Path(sys.executable)) as subject:
+        subject.call("remember", user="ada", text="Ada keeps bees")
+        assert subject.call("read_apart", user="ada") == ["Ada keeps bees"]
+        subject.call("remember", user="ada", text="Ada keeps hens")
+
+    assert answers(broken("for-one", "ForOne"), "leaks/errors")["leaks/errors"].result == PASS
+
+
 def is_running(process: int) -> bool:
     """Return whether there is such a process, and it has not ended."""
     try:
