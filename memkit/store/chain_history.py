@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,11 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha1, sha256
-from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -35,7 +32,7 @@ from memkit.store.git import Git
 from memkit.store.layout import MANIFEST, require_writable_inside
 
 if TYPE_CHECKING:
-    from memkit.store.git_objects import GitObjects, TreeEntry
+    from memkit.store.git_objects import BlobFile, GitObjects, TreeEntry
 
 HEADS = "archive/heads"
 """Where the heads of each writer lie, for copies of them to be kept elsewhere."""
@@ -297,31 +294,11 @@ class CommitShards:
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; one that the commit does not have has none."""
-        if shard not in self.entries:
-            return b""
-        start, length = self._places[self.entries[shard].id]
-        left = max(0, length - offset)
-        return os.pread(self._file.fileno(), left if size < 0 else min(size, left), start + offset)
+        return self._blobs.read(self.entries[shard].id, offset, size) if shard in self.entries else b""
 
     @cached_property
-    def _file(self) -> IO[bytes]:
-        return TemporaryFile()
-
-    @cached_property
-    def _places(self) -> dict[str, tuple[int, int]]:
-        """Return where the content of each blob lies in the file, and its length."""
-        places: dict[str, tuple[int, int]] = {}
-        ids = iter(dict.fromkeys(entry.id for entry in self.entries.values()))
-        while some := list(islice(ids, COPIED_AT_ONCE)):
-            for id, content in self._objects.read_many(some).items():
-                places[id] = self._file.tell(), len(content)
-                self._file.write(content)
-        self._file.flush()
-        return places
-
-
-COPIED_AT_ONCE = 8
-"""So many shards are in memory while they are copied."""
+    def _blobs(self) -> BlobFile:
+        return self._objects.copied(entry.id for entry in self.entries.values())
 
 
 class TreeLog(SharedShards):

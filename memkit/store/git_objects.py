@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
@@ -95,6 +97,10 @@ class GitObjects:
             contents[id] = printed[end + 1 : end + 1 + size]
             start = end + 1 + size + 1
         return contents
+
+    def copied(self, blobs: Iterable[str]) -> BlobFile:
+        """Return the content of many blobs in a file; raises what ``read_many`` does."""
+        return BlobFile(self, blobs)
 
     def read_named(self, names: Iterable[str]) -> list[bytes | None]:
         """Return the blobs that names such as ``<commit>:./<path>`` stand for, None for what is no blob there."""
@@ -264,3 +270,27 @@ def _read(commit: str, about: dict[str, str]) -> LineCommit:
     moment = datetime.fromtimestamp(int(about["committer-time"]), UTC)
     author = f"{about['author']} {about['author-mail']}"
     return LineCommit(commit, author, to_text(moment), about["summary"])
+
+
+COPIED_AT_ONCE = 8
+"""So many blobs are in memory while they are copied."""
+
+
+class BlobFile:
+    """The content of many blobs, copied into a file without a name, to be read from without holding all of it."""
+
+    def __init__(self, objects: GitObjects, blobs: Iterable[str]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this
+        self._places: dict[str, tuple[int, int]] = {}
+        ids = iter(dict.fromkeys(blobs))
+        while some := list(islice(ids, COPIED_AT_ONCE)):
+            for id, content in objects.read_many(some).items():
+                self._places[id] = self._file.tell(), len(content)
+                self._file.write(content)
+        self._file.flush()
+
+    def read(self, blob: str, offset: int = 0, size: int = -1) -> bytes:
+        """Return bytes of a blob."""
+        start, length = self._places[blob]
+        left = max(0, length - offset)
+        return os.pread(self._file.fileno(), left if size < 0 else min(size, left), start + offset)
