@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .asking import model_of
@@ -25,8 +26,6 @@ from .virtual_context import INSTRUCTION, Block, Found, VirtualContextMemory, ra
 if TYPE_CHECKING:
     from .chores import Chores
     from .task_run import AnyStep, KeptSteps, TaskRun
-
-from dataclasses import dataclass
 
 HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer with nothing."
 
