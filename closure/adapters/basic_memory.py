@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from closure.interface import Memory
@@ -26,13 +27,17 @@ class BasicMemory(Memory):
         from basic_memory.mcp import tools
 
         self._tools: Any = tools
-        # One loop for all calls: the tools keep a database connection on it.
+        # One loop that never stands still, as a server's: after a call is answered the tools write files on it.
         self._loop = asyncio.new_event_loop()
+        Thread(target=self._loop.run_forever, daemon=True).start()
 
     def _done(self, tool: str, **given: Any) -> Any:
-        return self._loop.run_until_complete(getattr(self._tools, tool)(**given))
+        return asyncio.run_coroutine_threadsafe(getattr(self._tools, tool)(**given), self._loop).result()
 
     def _project(self, user: str) -> str:
+        """Return a user's project; the first of all is the default, which is not deleted, so it is nobody's."""
+        if not (default := self.folder / "default").exists():
+            self._done("create_memory_project", project_name="default", project_path=str(default))
         place = self.folder / f"project-{user}"
         if not place.exists():
             self._done("create_memory_project", project_name=user, project_path=str(place))
@@ -74,18 +79,24 @@ class BasicMemory(Memory):
         self._done("delete_note", identifier=name, project=self._project(user), output_format="json")
 
     def erase(self, user: str) -> None:
-        """Delete the folder of notes, then the project."""
-        project = self._project(user)
-        self._done("delete_note", identifier=FOLDER, is_directory=True, project=project, output_format="json")
-        self._done("delete_project", project_name=user)
+        """Delete the project with its notes."""
+        self._done("delete_project", project_name=self._project(user), delete_notes=True)
 
     def export(self, user: str) -> list[str]:
-        """Read the files of the project, which are its export."""
-        files = sorted((self.folder / f"project-{user}").rglob("*.md"))
-        return [path.read_text().rsplit("---", 1)[-1].strip() for path in files]
+        """List the notes and read each: files follow what was answered, so a look at them may come too early."""
+        project, notes, page = self._project(user), list[str](), 0
+        while True:
+            page += 1
+            listed = self._done("list_directory", dir_name=FOLDER, page=page, page_size=200, project=project,
+                                output_format="json")  # fmt: skip
+            for node in listed["nodes"]:
+                read = self._done("read_note", identifier=node["permalink"], project=project, output_format="json")
+                notes.append(str(read["content"]).strip())
+            if not listed["has_more"]:
+                return notes
 
     def close(self) -> None:
-        """End the loop with what it has open."""
+        """Let go of what it has open."""
         from basic_memory import db
 
-        self._loop.run_until_complete(db.shutdown_db())
+        asyncio.run_coroutine_threadsafe(db.shutdown_db(), self._loop).result()
