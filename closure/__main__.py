@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -92,4 +93,6 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
 
 
 if __name__ == "__main__":
+    # As after a Ctrl-C: what is being asked is answered and kept, and its server is stopped.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())

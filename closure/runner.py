@@ -166,13 +166,13 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
         cells: list[Cell] = []
         began = time.monotonic()
         for cell in _cells_of(system, suite, plan, known, manners[system.name]):
+            if stopped.is_set():
+                break  # what ended the run may have ended the system, so this is no answer
             if kept and cell.id not in known and cell.reason != UNASKED:
                 kept.add(cell, manners[system.name], time.monotonic() - began)
             cells.append(cell)
             tell(f"{cell.result:8}{time.monotonic() - began:5.0f} s  {cell.id}: {cell.reason}")
             began = time.monotonic()
-            if stopped.is_set():
-                break
         return cells
 
     done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}

@@ -99,6 +99,17 @@ def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
     return domains
 
 
+def check_domains(root: Path) -> None:
+    """Load every domain of the store at ``root``, of files that stay as they were since they loaded none.
+
+    Raises:
+        UsageError: A file is wrong; the message says where.
+    """
+    files = {checked_name(path.stem, "domain"): path for path in domain_files(root)}
+    load = {name: StoreDomain(root, path, lambda name, domain: ()) for name, path in files.items()}
+    parsed(root, f"{FOLDER}-loaded", files, lambda name: bool(load[name].domain))
+
+
 def _heads(path: Path) -> list[Head]:
     """Return what the methods in a file of a store's domain say that they do; of YAML nothing else is read."""
     name = f"{FOLDER}/{path.name}"

@@ -209,9 +209,9 @@ def _sessions(root: Path) -> str:
 
 
 def _domains(root: Path) -> str:
-    from memkit.domains.files import store_domains
+    from memkit.domains.files import check_domains
 
-    return _loaded(lambda: [known.domain for known in store_domains(root, lambda name, domain: ()).values()])
+    return _loaded(lambda: check_domains(root))
 
 
 def _loaded(load: Callable[[], object]) -> str:

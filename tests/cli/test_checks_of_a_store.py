@@ -82,8 +82,10 @@ def machine(tmp_path: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def run_steps(root: Path, environment: dict[str, str], base: str) -> dict[str, subprocess.CompletedProcess[str]]:
-    """Run every shell step of the workflow as a runner does, and return how each ended."""
+def run_steps(
+    root: Path, environment: dict[str, str], base: str, *only: str
+) -> dict[str, subprocess.CompletedProcess[str]]:
+    """Run every shell step of the workflow, or those named, as a runner does, and return how each ended."""
     job = workflow(root)["jobs"]["check"]
     variables = environment | {"BASE": base, "MEMKIT_STORE": job["env"]["MEMKIT_STORE"]}
     shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
@@ -92,7 +94,7 @@ def run_steps(root: Path, environment: dict[str, str], base: str) -> dict[str, s
             [*shell, step["run"]], cwd=root, env=variables, capture_output=True, text=True, check=False
         )
         for step in job["steps"]
-        if "run" in step
+        if "run" in step and (not only or step["name"] in only)
     }
 
 
@@ -113,7 +115,8 @@ def test_the_steps_run_on_a_machine_without_memkit(carried: Path, machine: dict[
     assert summary.startswith("<!-- memkit review . -->\n") and "destructive" in summary and "hard → soft" in summary
     assert "--method POST repos/a/b/issues/1/comments" in (tmp_path / "calls").read_text()
     (tmp_path / "commented").write_text("https://api.example.org/comments/7\n")
-    assert run_steps(clone, machine, "0" * 40)["Comment on the pull request"].returncode == 0
+    comment = "Comment on the pull request"
+    assert run_steps(clone, machine, "0" * 40, comment)[comment].returncode == 0
     assert "--method PATCH https://api.example.org/comments/7" in (tmp_path / "calls").read_text()
     where = [str(tmp_path / "machine" / "bin" / "python"), "-c", "import memkit; print(memkit.__file__)"]
     imported = subprocess.run(where, cwd="/", env=machine, capture_output=True, text=True, check=True).stdout

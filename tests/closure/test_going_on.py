@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +63,27 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, monkeypatch
     assert asked == ["a", "b", "c", "c"]
     assert [cell.case for cell in cells if cell.suite == "made"] == ["a", "b", "c"]
     assert list(tmp_path.glob("run-*")) == []
+
+
+def test_a_run_that_is_ended_leaves_nothing_running_and_no_answer_of_a_system_that_ended_with_it(
+    tmp_path: Path,
+) -> None:
+    """A supervisor's signal to all of it is taken as a Ctrl-C is: the next run has no more beside it than the first."""
+    asked = ["--system", "control-forgets-nothing", "--suite", "crash", "--share", "0.1", "--jobs", "1"]
+    here = {**os.environ, "CLOSURE_CACHE": str(tmp_path / "kept"), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "closure", *asked]
+    with subprocess.Popen(command, cwd=ROOT, env=here, stdout=subprocess.PIPE, start_new_session=True) as running:
+        assert running.stdout
+        first = running.stdout.readline().decode()
+        os.killpg(running.pid, signal.SIGTERM)
+        told = [first, *running.stdout.read().decode().splitlines()]
+
+    assert running.returncode == 128 + signal.SIGTERM
+    kept = [json.loads(line) for line in next((tmp_path / "kept").glob("run-*")).read_text().splitlines()]
+    answers = [line for line in kept if "begins" not in line]
+    assert len(answers) == len(told)
+    assert not any("at fault" in line["reason"] for line in answers)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
 def test_a_half_written_line_of_a_cut_off_run_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

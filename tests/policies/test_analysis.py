@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from policy_strategies import SHELL_RM, SHELL_RM_RF, Data, calls, policy, rich_conditions, rich_policies, values, words
 
+from memkit.policies.analysis import languages
 from memkit.policies.analysis.conflicts import DangerousTool, PolicyConflict, find_conflicts
 from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
 from memkit.runtime.guard.checks import glob_test
 from memkit.runtime.guard.core import Call, Guard
 from memkit.runtime.guard.interface import contribution, strength
+from memkit.runtime.guard.regex import Chars
 
 
 def kinds(*policies: Data) -> list[tuple[str, tuple[str, ...]]]:
@@ -426,3 +428,17 @@ def test_what_a_glance_keeps_apart_meets_in_no_text(one: Any, other: Any, others
     if first.excludes(second):
         for value in [*words, *(text for text in others if isinstance(text, str))]:
             assert not (first.holds(value, SURE) and second.holds(value, SURE))
+
+
+@pytest.mark.parametrize("classes", [(), ("w",), ("D", "s")])
+@pytest.mark.parametrize("low", ["!", "i", "k", "s"])
+def test_a_letter_of_any_script_has_one_that_stands_for_it(low: str, classes: tuple[str, ...]) -> None:
+    """Sets of ASCII that ignore case are asked for few letters beyond it, and none is told apart from all of those."""
+    letters = Chars((("A", "Z"), ("a", "z")))
+    sets = frozenset({Chars(((low, low),), classes, fold=True), letters})
+
+    def seen(char: str) -> tuple[bool, ...]:
+        return tuple(one.holds(char) for one in sets)
+
+    known = set(map(seen, languages.representatives(sets)))
+    assert {seen(letter) for letter in map(chr, range(128, 0x3000)) if letter.isalpha()} <= known

@@ -165,7 +165,12 @@ class Condition:
 
     def holds(self, value: JSON, mode: str) -> bool:
         """Return what the engine says of a value, which may be a list."""
-        state = self.check.on(value).state
+        if isinstance(value, str):
+            state = _state(self, value)
+        elif isinstance(value, list) and all(isinstance(word, str) for word in value):
+            state = _state(self, tuple(value))
+        else:
+            state = self.check.on(value).state
         return state is True or (state is None and mode == POSSIBLE)
 
     @cached_property
@@ -195,6 +200,12 @@ def condition(data: JSON) -> Condition:
 @lru_cache(maxsize=8192)
 def _condition(key: str) -> Condition:
     return Condition(key, json.loads(key))
+
+
+@lru_cache(maxsize=65536)
+def _state(asked: Condition, value: str | tuple[str, ...]) -> bool | None:
+    """Return what the engine says of a text or of words; a search asks of the same few again and again."""
+    return asked.check.on(value if isinstance(value, str) else list(value)).state
 
 
 def _formula(data: JSON, mode: str) -> Formula:

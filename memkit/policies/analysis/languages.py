@@ -62,7 +62,8 @@ def _uncommon(sets: Collection[Chars]) -> Iterator[str]:
         for start, end in zip(starts, [*starts[1:], sys.maxunicode + 1], strict=True):
             yield from _kinds_between(start, end)
     if any(chars.fold for chars in sets):
-        yield from _cased()
+        beyond = any(high > "\x7f" for chars in sets for _, high in chars.ranges)
+        yield from _cased() if beyond else _cased_of_ascii()
 
 
 def _kinds_between(start: int, end: int) -> Iterator[str]:
@@ -96,6 +97,21 @@ def _kind(char: str) -> str:
 @lru_cache(maxsize=1)
 def _cased() -> tuple[str, ...]:
     return tuple(char for char in map(chr, range(128, _LAST_CASED)) if char.lower() != char or char.upper() != char)
+
+
+@lru_cache(maxsize=1)
+def _cased_of_ascii() -> tuple[str, ...]:
+    """Return those of them that sets with ranges in ASCII alone can tell apart, in their order.
+
+    A letter whose other case is in ASCII or more than one letter; of all others the first for each way in which the
+    kinds of its cases differ.
+    """
+    found: dict[object, str] = {}
+    for char in _cased():
+        cases = char, char.lower(), char.upper()
+        is_plain = all(len(case) == 1 and case > "\x7f" for case in cases)
+        found.setdefault(tuple(map(_kind, cases)) if is_plain else char, char)
+    return tuple(found.values())
 
 
 MAX_CONFIGURATIONS = 3_000

@@ -68,12 +68,15 @@ def _joined(so_far: Case, parts: Sequence[Formula], steps: Iterator[int]) -> Ite
 
 def _at_odds(views: Sequence[FormulaLiteral], more: Sequence[FormulaLiteral]) -> bool:
     """Return whether one view is wanted and another that it lies within is not."""
-    return any(_excludes(one, other) or _excludes(other, one) for one in views for other in more)
+    for other in more:
+        opposed = [one for one in views if one.wanted is not other.wanted]
+        if any(_excludes(other, one) if other.wanted else _excludes(one, other) for one in opposed):
+            return True
+    return False
 
 
-def _excludes(one: FormulaLiteral, other: FormulaLiteral) -> bool:
-    weaker = one.mode == other.mode or other.mode == POSSIBLE
-    return one.wanted and not other.wanted and weaker and within(one.leaf, other.leaf)
+def _excludes(wanted: FormulaLiteral, refused: FormulaLiteral) -> bool:
+    return refused.mode in (wanted.mode, POSSIBLE) and within(wanted.leaf, refused.leaf)
 
 
 def sample_numbers(ranges: Iterable[Mapping[str, JSON]]) -> Iterator[float]:
