@@ -58,11 +58,19 @@ class Run:
 
 def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
     """Return how the cells of a run that ends now were made."""
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     machine = f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} processors"
     asked_now = tuple(cell.id for cell in cells if cell.reason != UNASKED)
-    return Run(tuple(kept.begins()), now(), commit, machine, plan.seed, plan.share, plan.jobs, asked_now)
+    return Run(tuple(kept.begins()), now(), _commit(), machine, plan.seed, plan.share, plan.jobs, asked_now)
+
+
+def _commit() -> str:
+    """Return the commit of the sources; the report that the first part of a run wrote is none."""
+    git = ["git", "-C", str(ROOT)]
+    named = [*git, "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(named, capture_output=True, text=True, check=False).stdout.strip()
+    sources = [".", ":!closure/report.*", ":!closure/runs.json", ":!docs/closure.md"]
+    same = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *sources], capture_output=True, check=False)
+    return f"{commit}{'-dirty' if same.returncode else ''}" if commit else "unknown"
 
 
 def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) -> tuple[list[Run], list[Cell]]:
