@@ -87,7 +87,7 @@ def test_the_checkpoints_of_fetched_data_are_asked_by_one_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``--gatemem FOLDER`` puts them to a system: apart nothing leaks, together everybody is handed everything."""
-    cells = [f"plain-bm25/access/gatemem-{way}" for way in ("apart", "together")]
+    cells = [f"plain-grep/access/gatemem-{way}" for way in ("apart", "together")]
     words = [word for cell in cells for word in ("--cell", cell)]
 
     command.main([*words, "--gatemem", str(written(tmp_path, 20)), "--jobs", "1"])
