@@ -93,6 +93,6 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
 
 
 if __name__ == "__main__":
-    # As after a Ctrl-C: what is being asked is answered and kept, and its server is stopped.
+    # As after a Ctrl-C: what was answered is kept, what is being asked comes to its end, and its server is stopped.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())
