@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memkit.privacy.filed import Lately
+from memkit.privacy.filed import Lately, Texts
 from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.runtime.memory.record.record import PLACE
@@ -70,10 +70,10 @@ class Subject:
 class Belonging:
     """Decides line by line; whatever an erased record is named in as the target of an event goes with it."""
 
-    def __init__(self, subject: Subject, ids: Iterable[str] = ()) -> None:
+    def __init__(self, subject: Subject, ids: Texts | None = None) -> None:
         self.subject = subject
         self.user_id = subject.user_id
-        self.ids = frozenset(ids)
+        self.ids: Texts = set() if ids is None else ids
         self.relinked: Mapping[str, str] = {}
         """Lines of others that stood after one that goes, as they are linked anew."""
         self._rest_of = Lately(self._decide)
@@ -178,7 +178,7 @@ def owners_named(line: bytes) -> set[str]:
     return named
 
 
-def names_any(data: Mapping[str, Any], ids: Collection[str]) -> bool:
+def names_any(data: Mapping[str, Any], ids: Texts) -> bool:
     """Return whether a line names one of some records, as what it follows, was drawn from, or says something of."""
     return any(id in ids for text in _strings(data, only_said=False) for id in (text, *_ID.findall(text)))
 

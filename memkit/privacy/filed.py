@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import mmap
+import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 MOST_HELD = 1 << 18
 """More texts than this lie in a file; more answers are not kept."""
 
 _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
+_FEWEST_PLACES = 1 << 9
+_LET_GO = 1 << 14
+"""After so many questions the pages that they touched, one each at most, are the system's again."""
 
 Answer = TypeVar("Answer")
 
@@ -40,11 +47,40 @@ class Lately(Generic[Answer]):
         self._answers.clear()
 
 
+class FiledTexts:
+    """Texts in a file without a name, one behind the other, to be gone through as often as wanted."""
+
+    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
+        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
+        self.folder = folder
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
+        self.extend(texts)
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """Keep more."""
+        self._file.seek(0, os.SEEK_END)
+        self._file.writelines(json.dumps(text).encode() + b"\n" for text in texts)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield them; nothing may be added meanwhile."""
+        self._file.flush()
+        place = 0
+        while line := self._line_at(place):
+            place += len(line)
+            yield json.loads(line)
+
+    def _line_at(self, place: int) -> bytes:
+        if self._file.tell() != place:  # somebody else goes through them as well
+            self._file.seek(place)
+        return self._file.readline()
+
+
 class FiledLines:
     """Lines in a file without a name, each once or, where that was long ago, once more."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Make the file in ``folder``; default: where temporary files lie."""
+        self.folder = folder
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
         self._written = Lately(self._write)
 
@@ -54,6 +90,7 @@ class FiledLines:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the lines; nothing may be added meanwhile."""
+        self._written.forget()
         self._file.seek(0)
         yield from (line[:-1] for line in self._file)
 
@@ -66,56 +103,153 @@ class FiledLines:
         self._file.write(line + b"\n")
 
 
-class FiledTexts:
-    """A set of texts by 64 bits of each, in a mapped file without a name, which the system may put out of memory.
+class FiledMarks:
+    """A set of numbers of 64 bits, in a mapped file without a name whose pages are the system's.
 
-    It can be asked, and texts can be taken out. Two texts are the same by chance once in 10^11 questions to a set of
-    100 million.
+    It is a hash table with open addressing and linear probing, a third to two thirds full.
     """
 
-    def __init__(self, texts: Iterable[str], most: int) -> None:
-        """Take ``texts``, of which there are ``most`` or fewer."""
-        self._size = most + most // 2 + 1
-        with TemporaryFile() as file:
-            file.truncate(8 * self._size)
-            self._slots = memoryview(mmap.mmap(file.fileno(), 8 * self._size)).cast("Q")
-        self._length = 0
-        for text in texts:
-            mark, place = self._find(text)
-            if self._slots[place] == _EMPTY:
-                self._slots[place] = mark
-                self._length += 1
+    def __init__(self, marks: Iterable[int] = (), folder: Path | None = None) -> None:
+        """Take numbers to begin with, and the folder of the file; default: where temporary files lie."""
+        self._folder = folder
+        self._length = self._used = 0
+        self._map(_FEWEST_PLACES)
+        for mark in marks:
+            self.add(mark)
 
     def __len__(self) -> int:
         """Return how many there are."""
         return self._length
 
+    def __contains__(self, mark: int) -> bool:
+        """Return whether a number is one of them."""
+        return self._slots[self._place(mark)] != _EMPTY
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield them, in no order; nothing may be added meanwhile."""
+        for start in range(0, self._size, _LET_GO):
+            yield from (mark for mark in self._slots[start : start + _LET_GO] if mark > _GONE)
+            self._let_go()
+
+    def add(self, mark: int) -> None:
+        """Take a number in."""
+        place = self._place(mark)
+        if self._slots[place] == _EMPTY:
+            self._slots[place] = max(mark, _GONE + 1)
+            self._length += 1
+            self._used += 1
+            if 3 * self._used > 2 * self._size:
+                self._grow()
+
+    def discard(self, mark: int) -> None:
+        """Take a number out, where it is in."""
+        place = self._place(mark)
+        if self._slots[place] != _EMPTY:
+            self._slots[place] = _GONE
+            self._length -= 1
+
+    def save(self, path: Path) -> None:
+        """Write them to a file that ``read`` reads."""
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            for start in range(0, self._size, _LET_GO):
+                file.write(self._slots[start : start + _LET_GO])
+                self._let_go()
+            file.flush()
+            os.fsync(file.fileno())
+
+    @classmethod
+    def read(cls, path: Path, folder: Path | None = None) -> FiledMarks:
+        """Return what was saved; raises ``ValueError`` for a file that ``save`` did not write."""
+        marks = cls(folder=folder)
+        with path.open("rb") as file:
+            size, odd = divmod(os.fstat(file.fileno()).st_size, 8)
+            if odd or size < _FEWEST_PLACES:
+                raise ValueError(f"{path} holds no table of marks.")
+            marks._map(size, file)
+        marks._used = sum(mark != _EMPTY for mark in marks._slots)
+        marks._length = sum(mark > _GONE for mark in marks._slots)
+        if marks._used >= size:
+            raise ValueError(f"{path} holds no table of marks.")
+        return marks
+
+    def _place(self, mark: int) -> int:
+        """Return the place where a number is or would be."""
+        self._asked += 1
+        if self._asked > _LET_GO:
+            self._let_go()
+        slots, size, mark = self._slots, self._size, max(mark, _GONE + 1)
+        place = mark % size
+        while (held := slots[place]) != mark and held != _EMPTY:
+            place = place + 1 if place + 1 < size else 0
+        return place
+
+    def _grow(self) -> None:
+        old = self._slots
+        self._map(3 * self._length + _FEWEST_PLACES)
+        self._length = self._used = 0
+        for mark in old:
+            if mark > _GONE:
+                self.add(mark)
+
+    def _map(self, size: int, content: BinaryIO | None = None) -> None:
+        with TemporaryFile(dir=self._folder) as file:
+            if hasattr(os, "posix_fallocate"):  # a full disk says so now, and not by a signal when a page is written
+                os.posix_fallocate(file.fileno(), 0, 8 * size)
+            file.truncate(8 * size)
+            if content is not None:
+                shutil.copyfileobj(content, file)
+                file.flush()
+            self._mapped = mmap.mmap(file.fileno(), 8 * size)
+        self._slots, self._size, self._asked = memoryview(self._mapped).cast("Q"), size, 0
+
+    def _let_go(self) -> None:
+        """Let the system have the pages: they are in the file, and no part of what this process holds."""
+        self._asked = 0
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class FiledSet:
+    """A set of texts by 64 bits of each; two are the same by chance once in 10^11 questions to 100 million of them."""
+
+    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
+        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
+        self._marks = FiledMarks(folder=folder)
+        self.update(texts)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._marks)
+
     def __contains__(self, text: object) -> bool:
         """Return whether ``text`` is one of them."""
-        return self._slots[self._find(text)[1]] != _EMPTY
+        return hash(text) & _BITS in self._marks
 
     def isdisjoint(self, texts: Iterable[str]) -> bool:
         """Return whether none of ``texts`` is one of them."""
         return not any(text in self for text in texts)
 
+    def update(self, texts: Iterable[str]) -> None:
+        """Take ``texts`` in."""
+        for text in texts:
+            self._marks.add(hash(text) & _BITS)
+
     def difference_update(self, texts: Iterable[str]) -> None:
         """Take ``texts`` out."""
         for text in texts:
-            _, place = self._find(text)
-            if self._slots[place] != _EMPTY:
-                self._slots[place] = _GONE
-                self._length -= 1
-
-    def _find(self, text: object) -> tuple[int, int]:
-        """Return by which bits a text is known, and the place where they are or would be."""
-        slots, size = self._slots, self._size
-        mark = max(hash(text) & _BITS, _GONE + 1)
-        place = mark % size
-        while (held := slots[place]) != mark and held != _EMPTY:
-            place = place + 1 if place + 1 < size else 0
-        return mark, place
+            self._marks.discard(hash(text) & _BITS)
 
 
-def set_of(texts: Iterable[str], most: int) -> set[str] | FiledTexts:
-    """Return the set of ``texts``, of which there are ``most`` or fewer, in memory or in a file."""
-    return set(texts) if most <= MOST_HELD else FiledTexts(texts, most)
+Texts = set[str] | FiledSet
+"""Whichever of the two ``set_of`` chose."""
+
+
+def set_of(texts: Iterable[str], folder: Path | None = None) -> Texts:
+    """Return the set of ``texts``, in memory or, where they are many, in a file in ``folder``."""
+    held: set[str] = set()
+    coming = iter(texts)
+    for text in coming:
+        held.add(text)
+        if len(held) > MOST_HELD:
+            return FiledSet(chain(held, coming), folder)
+    return held

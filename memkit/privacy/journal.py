@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
+from memkit.privacy.filed import FiledMarks
 from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
 from memkit.runtime.memory.log.files import MACHINE, locked
 from memkit.runtime.memory.log.shards import sync_folder
@@ -27,7 +28,7 @@ from memkit.runtime.memory.record.errors import StoreLocked
 from memkit.store.files import make_user_only, write_whole
 
 _FILE = "journal.json"
-_NEW, _OLD, _FILES = "git", "old", "files"
+_NEW, _OLD, _FILES, _NEEDLES = "git", "old", "files", "needles"
 UNPROVEN = "An erasure was carried out and is not proven. Run 'memkit memory erase' for the same user again."
 _MARK = "memkit-erasure"
 """Lies in the new repository, so that it can be told from the old one after the exchange."""
@@ -131,8 +132,15 @@ class ErasureJournal:
             shutil.copymode(like, path)
         return path.name
 
-    def commit(self, intent: ErasureIntent) -> None:
-        """Say that everything is built; from here on the change is finished, by this process or the next."""
+    def commit(self, intent: ErasureIntent, marks: FiledMarks | None = None) -> None:
+        """Say that everything is built; from here on the change is finished, by this process or the next.
+
+        Args:
+            intent: What is to be changed.
+            marks: The digests of what is owed.
+        """
+        if marks is not None:
+            marks.save(self.folder / _NEEDLES)
         if intent.above is not None:
             (self.new_repository / _MARK).touch()
         os.sync()  # what was built is many files; the next line must not be on the disk before them
@@ -149,7 +157,7 @@ class ErasureJournal:
         for replacement in intent.replacements:
             self._replace(top, replacement)
         shutil.rmtree(cache_folder(self._store), ignore_errors=True)
-        Unproven(self._store).keep(intent.owed)
+        Unproven(self._store).keep(intent.owed, self.folder / _NEEDLES)
         self.discard()
 
     def discard(self) -> None:
@@ -250,26 +258,66 @@ class Unproven:
     def of(self, digest: str) -> Mapping[str, Any] | None:
         """Return what is owed of the person whom a keyed digest stands for, or None."""
         try:
-            owed = json.loads(self.place(digest).read_bytes())
+            owed = json.loads(self._file(digest).read_bytes())
         except (OSError, ValueError):
             return None
         return owed if isinstance(owed, dict) and owed.get("digest") == digest else None
 
-    def keep(self, owed: Mapping[str, Any]) -> None:
-        """Keep what is owed until it is proven."""
-        if owed:
-            make_user_only(self.folder)
-            write_whole(self.place(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
+    def marks_of(self, owed: Mapping[str, Any]) -> FiledMarks:
+        """Return the digests of what to look for.
+
+        Raises:
+            EnvironmentFault: They cannot be read, so that nothing could be proven.
+        """
+        if "needles" in owed:  # as an older memkit kept them
+            return FiledMarks(_marks_of_older(owed["needles"]), self.folder)
+        path = self._needles(owed["digest"])
+        try:
+            return FiledMarks.read(path, self.folder)
+        except (OSError, ValueError) as error:
+            raise EnvironmentFault(
+                f"What an earlier erasure still has to look for cannot be read: {error}. Take {path} from a backup; or "
+                f"delete {self._file(owed['digest'])}, and what was removed before is no longer looked for."
+            ) from None
+
+    def keep(self, owed: Mapping[str, Any], marks: FiledMarks | Path) -> None:
+        """Keep what is owed until it is proven, and the digests of what to look for, or the file that holds them."""
+        if not owed:
+            return
+        make_user_only(self.folder)
+        needles = self._needles(owed["digest"])
+        if isinstance(marks, FiledMarks):
+            beside = needles.with_suffix(".new")
+            marks.save(beside)
+            beside.replace(needles)
+        elif marks.exists():  # else a kill came after it had been taken
+            marks.replace(needles)
+        write_whole(self._file(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
 
     def settle(self, digest: str) -> None:
         """Forget what is proven."""
-        self.place(digest).unlink(missing_ok=True)
+        for path in self.places(digest):
+            path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
-    def place(self, digest: str) -> Path:
-        """Return the file of what is owed of one person."""
+    def places(self, digest: str) -> tuple[Path, ...]:
+        """Return the files of what is owed of one person."""
+        return self._file(digest), self._needles(digest)
+
+    def _file(self, digest: str) -> Path:
         return self.folder / f"{digest[:32]}.json"
+
+    def _needles(self, digest: str) -> Path:
+        return self.folder / f"{digest[:32]}.needles"
+
+
+def _marks_of_older(data: Mapping[str, str | list[str]]) -> Iterator[int]:
+    """Yield digests that were spelled one behind the other, or in a list."""
+    for kind, name in enumerate(("pieces", "words", "beginnings")):
+        row = data[name]
+        digests = (row[at : at + 16] for at in range(0, len(row), 16)) if isinstance(row, str) else row
+        yield from (int(digest, 16) ^ kind for digest in digests)
 
 
 def resume(store: Path) -> str | None:

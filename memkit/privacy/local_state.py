@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.privacy.belonging import SUFFIX, Belonging, Subject, holds_lines, objects_in
+from memkit.privacy.filed import Texts
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner, WordTraces
 from memkit.runtime.memory.index.catalogue import SUFFIXES
@@ -163,7 +164,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(inner)
 
 
-def _redacted(content: bytes, ids: frozenset[str], needles: Needles) -> bytes:
+def _redacted(content: bytes, ids: Texts, needles: Needles) -> bytes:
     """Return JSON, whole or in lines, without the erased texts and ids that somebody else was shown; else nothing."""
     try:
         documents = [json.loads(line) for line in content.split(b"\n") if line.strip()]
@@ -180,7 +181,7 @@ def _owner(data: Any) -> Any:
     return data.get("user_id") if isinstance(data, dict) else None
 
 
-def _pruned(value: Any, ids: frozenset[str], needles: Needles, *, words: bool) -> Any:
+def _pruned(value: Any, ids: Texts, needles: Needles, *, words: bool) -> Any:
     if isinstance(value, str):
         return needles.redacted(value, words=words)
     if isinstance(value, dict):
@@ -194,7 +195,7 @@ def _pruned(value: Any, ids: frozenset[str], needles: Needles, *, words: bool) -
     return value
 
 
-def _counts_without(path: Path, content: bytes, ids: frozenset[str], scanner: Scanner) -> bytes | None:
+def _counts_without(path: Path, content: bytes, ids: Texts, scanner: Scanner) -> bytes | None:
     """Return another user's access counts without those of erased shared records, and no byte of them left."""
     database = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
     together = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
@@ -206,7 +207,8 @@ def _counts_without(path: Path, content: bytes, ids: frozenset[str], scanner: Sc
         copy = Path(folder) / "access.sqlite"
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
-            target.executemany("DELETE FROM access WHERE id=?", [(id,) for id in ids])
+            counted = [id for (id,) in target.execute("SELECT id FROM access") if id in ids]
+            target.executemany("DELETE FROM access WHERE id=?", [(id,) for id in counted])
             target.commit()
             target.execute("VACUUM")
         return copy.read_bytes()

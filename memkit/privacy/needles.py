@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
-from itertools import chain, groupby
+from itertools import chain
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
@@ -31,7 +30,7 @@ from memkit.privacy.belonging import (
     relinked_around,
     said,
 )
-from memkit.privacy.filed import FiledLines, set_of
+from memkit.privacy.filed import FiledLines, FiledMarks, FiledSet, FiledTexts, Texts, set_of
 from memkit.runtime.memory.record.record import is_in_clear
 
 RUN = 16
@@ -66,33 +65,42 @@ _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
+_PIECE, _WORD_KIND, _BEGINNING = 0, 1, 2
+"""What a mark stands for: a run or a value, a word, the beginning of a value."""
+
+
 class KeptNeedles:
     """Pieces of texts that are gone, as digests that only the store's key can make."""
 
-    def __init__(self, key: bytes, data: Mapping[str, Any]) -> None:
+    def __init__(self, key: bytes, marks: FiledMarks) -> None:
+        """Take the store's key, and the digests of an earlier run or of none."""
         self._key = key
-        self.pieces, self.words = set(_read(data["pieces"])), set(_read(data["words"]))
-        self.beginnings = frozenset(_read(data["beginnings"]))
-        self._digests: dict[str, str] = {}
+        self.marks = marks
+        self._digests: dict[str, int] = {}
+
+    def keep(self, pieces: Iterable[str], *, kind: int = _PIECE) -> None:
+        """Take pieces in."""
+        for piece in pieces:
+            self.marks.add(self._digest(piece) ^ kind)
 
     def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
         """Yield where a piece stands in ``text``; ``words`` says whether single words are pieces."""
         for piece, start, end in self._candidates(text):
             digest = self._digest(piece)
-            if digest in self.pieces or (words and digest in self.words):
+            if digest in self.marks or (words and digest ^ _WORD_KIND in self.marks):
                 yield start, end
 
     def spare(self, text: str) -> None:
         """Leave out what ``text``, which is somebody else's, holds as well."""
-        digests = {self._digest(piece) for piece, _, _ in self._candidates(text)}
-        self.pieces -= digests
-        self.words -= digests
+        for digest in {self._digest(piece) for piece, _, _ in self._candidates(text)}:
+            self.marks.discard(digest)
+            self.marks.discard(digest ^ _WORD_KIND)
 
     def _candidates(self, text: str) -> Iterator[tuple[str, int, int]]:
-        yield from _joined(text, lambda joined: self._digest(joined) in self.beginnings)
+        yield from _joined(text, lambda joined: self._digest(joined) ^ _BEGINNING in self.marks)
         yield from _runs_of_words(text)
 
-    def _digest(self, piece: str) -> str:
+    def _digest(self, piece: str) -> int:
         if len(piece) >= RUN:
             return _digest(self._key, piece)
         known = self._digests.get(piece)  # a word comes again and again
@@ -105,28 +113,33 @@ class Needles:
     """The pieces of one person's texts, and their name."""
 
     def __init__(
-        self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: KeptNeedles | None = None
-    ) -> None:
-        """Take the pieces out of texts and ids; ``kept`` are those of an earlier run."""
+        self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: KeptNeedles | None = None,
+        folder: Path | None = None,
+    ) -> None:  # fmt: skip
+        """Take the pieces out of texts and ids, which are gone through more than once.
+
+        Args:
+            user_id: Who it is.
+            texts: What the person said.
+            ids: Of the person's records.
+            kept: The pieces of an earlier run.
+            folder: Where files lie that hold what is too much for memory.
+        """
         self.user_id = user_id
         self._kept = kept
-        self._said = texts = list(texts)
-        self.texts = frozenset(filter(None, map(flat, texts)))
-        self.ids = frozenset(id for id in map(flat, ids) if len(id) >= SHORTEST_TEXT)
-        self._lengths: dict[str, tuple[int, ...]] = {}
-        """How long the texts are that begin with a run: many may begin alike."""
-        for text in self.texts:
-            known = self._lengths.get(text[:RUN], ())
-            if len(text) >= RUN and len(text) not in known:
-                self._lengths[text[:RUN]] = (*known, len(text))
+        self._said, self._ids = texts, ids
+        made = partial(set_of, folder=folder)
+        self.texts = made(filter(None, map(flat, texts)))
+        self.ids = made(self._flat_ids())
+        self._lengths: dict[int, tuple[int, ...]] = {}
+        """How long the texts are that begin with runs of one kind: many may begin alike."""
+        self._begins = made(self._noted_beginnings())
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
-        whole = [self.texts, (id[-DISTINCT_END:] for id in self.ids)]
-        most = len(self.ids) + sum(max(0, len(text) - RUN + 1) for text in self.texts)
-        self.runs = set_of((run for text in chain.from_iterable(whole) for run in _runs(text)), most)
-        self.values = {value for text in texts for value in _values(text)} | self.ids
-        self.values |= {flat(text) for text in texts if _is_short_text(text)}
-        joined = (value for value in self.values if value not in self.ids or len(value) < RUN)  # an id ends in a run
-        self._begun = {value[:end] for value in joined for end in range(1, len(value) + 1)}
+        whole = chain(map(flat, texts), (id[-DISTINCT_END:] for id in self._flat_ids()))
+        self.runs = made(run for text in whole for run in _runs(text))
+        self.values = made(chain(self._own_values(), self._flat_ids()))
+        joined = chain(self._own_values(), (id for id in self._flat_ids() if len(id) < RUN))  # an id ends in a run
+        self._begun = made(value[:end] for value in joined for end in range(1, len(value) + 1))
         """How a value may begin: what begins otherwise is not looked at any further."""
         own = set(_words(user_id))
         """The name is looked for by itself, because others may use the word as well."""
@@ -152,19 +165,14 @@ class Needles:
             "texts": len(self.texts),
         }  # fmt: skip
 
-    def to_keep(self, key: bytes) -> dict[str, Any]:
-        """Return the pieces as ``KeptNeedles`` takes them; of runs those at the beginning of a word are enough."""
-        earlier = self._kept or KeptNeedles(key, {"pieces": (), "words": (), "beginnings": ()})
-        runs = (run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
-        begun = (beginning for text in self._said for beginning in _beginnings(text))
-        kept = {
-            "pieces": (chain(runs, self.values), earlier.pieces),
-            "words": (self.words, earlier.words),
-            "beginnings": (begun, earlier.beginnings),
-        }
-        return {
-            name: _spelled(chain((_digest(key, piece) for piece in found), old)) for name, (found, old) in kept.items()
-        }
+    def to_keep(self, key: bytes, folder: Path | None = None) -> KeptNeedles:
+        """Return the pieces by their digests; of runs those at the beginning of a word are enough."""
+        kept = KeptNeedles(key, FiledMarks(self._kept.marks if self._kept else (), folder))
+        kept.keep(run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
+        kept.keep(value for value in chain(self._own_values(), self._flat_ids()) if value in self.values)
+        kept.keep(self.words, kind=_WORD_KIND)
+        kept.keep((beginning for text in self._said for beginning in _beginnings(text)), kind=_BEGINNING)
+        return kept
 
     def spare_shipped(self, path: str, text: str) -> None:
         """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
@@ -206,8 +214,12 @@ class Needles:
     def repeated_in(self, text: str) -> bool:
         """Return whether ``text`` repeats a whole text of some length, whoever else says the same."""
         letters = flat(text)
-        begun = ((start, self._lengths.get(run, ())) for start, run in enumerate(_runs(letters)))
-        return any(letters[start : start + length] in self.texts for start, lengths in begun for length in lengths)
+        begun = ((start, run) for start, run in enumerate(_runs(letters)) if run in self._begins)
+        return any(
+            letters[start : start + length] in self.texts
+            for start, run in begun
+            for length in self._lengths[_kind_of(run)]
+        )
 
     def redacted(self, text: str, *, name: bool = True, words: bool = True) -> str:
         """Return ``text`` with every piece replaced.
@@ -218,13 +230,35 @@ class Needles:
             words: Whether single words go too.
         """
         spans = [_whole_words(text, *span) for span in self._run_spans(text)]
-        pieces = self.values | self.words if words else self.values
-        spans += [(start, end) for piece, start, end in _joined(text, self._begun.__contains__) if piece in pieces]
+        spans += [
+            (start, end)
+            for piece, start, end in _joined(text, self._begun.__contains__)
+            if piece in self.values or (words and piece in self.words)
+        ]
         if self._kept:
             spans += self._kept.spans(text, words=words)
         if name and self.names_person:
             spans += [match.span() for match in self._name.finditer(text)]
         return _without(text, spans)
+
+    def _flat_ids(self) -> Iterator[str]:
+        return (id for id in map(flat, self._ids) if len(id) >= SHORTEST_TEXT)
+
+    def _own_values(self) -> Iterator[str]:
+        for text in self._said:
+            yield from _values(text)
+            if _is_short_text(text):
+                yield flat(text)
+
+    def _noted_beginnings(self) -> Iterator[str]:
+        """Yield how each text of some length begins, and note how long it is."""
+        for text in map(flat, self._said):
+            if len(text) >= RUN:
+                kind = _kind_of(text[:RUN])
+                known = self._lengths.get(kind, ())
+                if len(text) not in known:
+                    self._lengths[kind] = (*known, len(text))
+                yield text[:RUN]
 
     def _names(self, text: str) -> bool:
         if self.user_id not in text:
@@ -318,22 +352,14 @@ def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
             yield letters[start : start + RUN], place, places[start + RUN - 1][1] + 1
 
 
-def _spelled(digests: Iterable[str]) -> str:
-    """Return digests, each once, one behind the other: of a long memory there are tens of millions."""
-    numbers = array("Q", (int(digest, 16) for digest in digests))
-    once = array("Q", (number for number, _ in groupby(sorted(numbers))))
-    if sys.byteorder == "little":
-        once.byteswap()
-    return once.tobytes().hex()
+def _kind_of(run: str) -> int:
+    """Return one of so many kinds of runs: what is noted of each kind does not grow with a memory."""
+    return hash(run) % 65_536
 
 
-def _read(digests: str | Iterable[str]) -> Iterable[str]:
-    """Return digests as they were spelled; an erasure begun by an older memkit left a list of them."""
-    return (digests[at : at + 16] for at in range(0, len(digests), 16)) if isinstance(digests, str) else digests
-
-
-def _digest(key: bytes, piece: str) -> str:
-    return blake2b(piece.encode("utf-8", "surrogatepass"), key=key, digest_size=8, person=b"memkit needles").hexdigest()
+def _digest(key: bytes, piece: str) -> int:
+    said = piece.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(said, key=key, digest_size=8, person=b"memkit needles").digest(), "big")
 
 
 def _is_short_text(text: str) -> bool:
@@ -386,12 +412,12 @@ class Census:
     """By which this clone knows a line again that it linked anew."""
     records: int = 0
     events: int = 0
-    ids: set[str] = field(default_factory=set)
+    ids: Texts = field(default_factory=set)
     """Of the person's records."""
     sessions: set[str] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
+    texts: FiledTexts = field(init=False)
     """Everything the person said or was said of them."""
-    values: set[str] = field(default_factory=set)
+    values: FiledTexts = field(init=False)
     """What their records state, whose return a tombstone bars."""
     told: set[str] = field(default_factory=set)
     """What else speaks of them in lines that go: messages, notes, sections of core memory."""
@@ -402,6 +428,9 @@ class Census:
     lines: FiledLines = field(default_factory=FiledLines)
     """Everybody's, until nobody asks for them any more."""
 
+    def __post_init__(self) -> None:
+        self.texts, self.values = FiledTexts(folder=self.lines.folder), FiledTexts(folder=self.lines.folder)
+
     def take(self, content: bytes) -> None:
         """Note the lines of a file; which of them belong to the person is decided when all ids are known."""
         if b"user_id" in content:
@@ -411,19 +440,19 @@ class Census:
 
     def close(self) -> Belonging:
         """Return what decides about every line, after counting the person's own."""
-        user_id = self.subject.user_id
-        self.ids = {str(data["id"]) for data in self._records() if self.subject.has(data)}
+        user_id, folder = self.subject.user_id, self.lines.folder
+        self.ids = set_of((str(data["id"]) for data in self._records() if self.subject.has(data)), folder)
         # What follows one of them, or was drawn from it, goes too, and what was drawn from that.
         grown = 0 if self.subject.called else len(self.ids)
         while len(self.ids) > grown:
             grown = len(self.ids)
-            self.ids |= {str(data["id"]) for data in self._records() if names_any(data, self.ids)}
+            self.ids.update([str(data["id"]) for data in self._records() if names_any(data, self.ids)])
         belonging = Belonging(self.subject, self.ids)
-        counted: dict[bool, set[str]] = {True: set(), False: set()}
+        counted = {True: FiledSet(folder=folder), False: FiledSet(folder=folder)}
         touched = set()
         for _, data in self._objects():
             if belonging.owns(data):
-                counted["op" in data].add(str(data.get("id", data)))
+                counted["op" in data].update([str(data.get("id", data))])
                 touched.add(str(data.get("user_id")))
                 self._note(data)
         self.events, self.records = len(counted[True]), len(counted[False])
@@ -436,6 +465,10 @@ class Census:
     def of_others(self, belonging: Belonging) -> Iterator[str]:
         """Yield the lines of everybody else."""
         return (text for text, data in self._objects() if not belonging.owns(data))
+
+    def own_ids(self) -> Iterator[str]:
+        """Yield the ids of the person's records, in the order of the lines."""
+        return (id for data in self._records() if (id := str(data["id"])) in self.ids)
 
     def _objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return (found for line in self.lines for found in objects_in(line))
@@ -456,9 +489,9 @@ class Census:
             self.sessions.add(str(data["session_id"]))
         # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
-        self.texts.update(() if by_program else said(data))
+        self.texts.extend(() if by_program else said(data))
         if "op" not in data and isinstance(data.get("text"), str):
-            self.values.add(data["text"])
+            self.values.extend([data["text"]])
         elif self.subject.called:
             self.told.update(self.subject.naming(data))
 
@@ -477,7 +510,11 @@ def needles_of(
         shipped: What memkit itself wrote into this store or any other.
         kept: Pieces of what an earlier run removed.
     """
-    needles = Needles(census.subject.user_id, census.texts | set(more), census.ids, kept=kept)
+    census.texts.extend(more)
+    folder = census.lines.folder
+    needles = Needles(
+        census.subject.user_id, census.texts, FiledTexts(census.own_ids(), folder), kept=kept, folder=folder
+    )
     if census.subject.called:
         needles.name_nobody()  # the user stays
     for text in census.of_others(belonging):

@@ -48,8 +48,9 @@ class Survey:
         """This one, and those inside of it, such as projects that were generated there."""
         self.states = [LocalState(each, subject) for each in self.stores]
         own_state = state_folder(store)
-        lines = FiledLines(own_state if own_state.is_dir() else None)
-        self.census = Census(subject, Witness(store).relinking_key, lines=lines)
+        self.folder = own_state if own_state.is_dir() else None
+        """Where files lie that hold what is too much for memory."""
+        self.census = Census(subject, Witness(store).relinking_key, lines=FiledLines(self.folder))
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         self.census.take(shipped.served)
@@ -130,7 +131,8 @@ class Survey:
         if not self.subject.called:
             return ()
         elsewhere = self.census.told.union(*(state.told() for state in self.states))
-        return (*sorted(self.census.values), *sorted(elsewhere - self.census.values))
+        values = set(self.census.values)
+        return (*sorted(values), *sorted(elsewhere - values))
 
     def files(self) -> Iterator[Path]:
         """Yield every file of the work tree outside of ``.git`` and ``.memkit``."""

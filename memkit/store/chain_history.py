@@ -121,20 +121,30 @@ def write_heads(root: Path, archive: ArchiveReader) -> None:
             write_whole(path, content, beside=state_folder(root))
 
 
+def tips_of_heads(root: Path) -> set[str]:
+    """Return the links of the lines to which the heads of the store had come."""
+    return {one["tip"] for _, head in _heads_of_users(root) for one in head["users"].values()}
+
+
 def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
     """Yield the heads of the store that had come to lines which an erasure takes away or links anew, without those."""
+    for path, head in _heads_of_users(root):
+        users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
+        if len(users) != len(head["users"]):
+            count, root_hash = (
+                sum(one["count"] for one in users.values()),
+                root_of(one["tip"] for one in users.values()),
+            )
+            yield path, _as_file({**head, "count": count, "root": root_hash, "users": users})
+
+
+def _heads_of_users(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the files of heads that read as such; 'fsck' says what is wrong with the others."""
     for path in sorted((root / HEADS).glob("*.json")):
-        try:
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             head = json.loads(path.read_bytes())
-            users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
-            if len(users) != len(head["users"]):
-                count, root_hash = (
-                    sum(one["count"] for one in users.values()),
-                    root_of(one["tip"] for one in users.values()),
-                )
-                yield path, _as_file({**head, "count": count, "root": root_hash, "users": users})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue  # 'fsck' says what is wrong with it
+            if all(isinstance(one["tip"], str) and one["count"] + 0 >= 0 for one in head["users"].values()):
+                yield path, head
 
 
 def _as_file(head: Mapping[str, Any]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -30,15 +30,15 @@ from memkit.privacy.scan import (
     person_digest,
     require_place,
 )
-from memkit.privacy.survey import FileChange, Survey, stores_inside
+from memkit.privacy.survey import Survey, stores_inside
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.links import Witness, claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
-from memkit.runtime.memory.record.lines import decode_line, new_id, shown
-from memkit.store.chain_history import heads_without
+from memkit.runtime.memory.record.lines import JSON, decode_line, new_id, shown
+from memkit.store.chain_history import heads_without, tips_of_heads
 from memkit.store.config import OUTBOX, load_settings
 from memkit.store.files import WrittenPlaces, write_whole
 from memkit.store.git import writing
@@ -155,12 +155,18 @@ def erase_user(
         assert key is not None
         rebuilt: Rebuilt | None = None
         owed: Mapping[str, Any] = _owes(survey, key, earlier)
+        needles = survey.needles.to_keep(key, survey.folder)
         if not survey.is_empty() or any(place.traces for place in _scan(survey, owed)):
-            rebuilt, owed = _change(workspace, survey, key, owed, was_sealed=plan.was_sealed)
+            rebuilt, owed = _change(workspace, survey, needles, owed, was_sealed=plan.was_sealed)
         if about is None:
             workspace.keys.destroy(user)
             ServerTokens(workspace.root).revoke_all(user)
-        return _proven(workspace, survey, plan, owed, rebuilt, out)
+        erasure = _proven(workspace, survey, plan, owed, rebuilt, out)
+        if erasure.proven:
+            Unproven(workspace.root).settle(owed["digest"])
+        else:
+            Unproven(workspace.root).keep(owed, needles.marks)
+        return erasure
 
 
 def _called(workspace: Workspace, user: str, about: str | None) -> tuple[tuple[str, ...], ...]:
@@ -227,7 +233,7 @@ def _survey(
         workspace.root, repository, replace(subject, opened=lambda line: shown(line, workspace.sealer)),
         shipped=replace(_shipped(), served=server.held(subject.user_id) if (server := workspace.server) else b""),
         redact_files=redact_files, tools=written_by_tools,
-        kept=KeptNeedles(workspace.keys.store_key() or b"", earlier["needles"]) if earlier else None,
+        kept=_kept_needles(workspace, earlier) if earlier else None,
     )  # fmt: skip
 
 
@@ -296,45 +302,59 @@ def _owed(workspace: Workspace, subject: Subject) -> Mapping[str, Any] | None:
     return None if key is None else Unproven(workspace.root).of(person_digest(key, subject.whole_name))
 
 
+def _kept_needles(workspace: Workspace, owed: Mapping[str, Any]) -> KeptNeedles:
+    return KeptNeedles(workspace.keys.store_key() or b"", Unproven(workspace.root).marks_of(owed))
+
+
 def _owes(survey: Survey, key: bytes, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what is owed until nothing is found any more."""
     head = survey.repository.head()[1] if survey.repository else None
     fresh: dict[str, Any] = {"digest": person_digest(key, survey.subject.whole_name), "before": head}
     fresh |= {"removed": {}, "tombstones": 0}
-    return fresh | dict(earlier or {}) | {"needles": survey.needles.to_keep(key)}
+    return fresh | {name: value for name, value in (earlier or {}).items() if name != "needles"}
 
 
 def _change(
-    workspace: Workspace, survey: Survey, key: bytes, owed: Mapping[str, Any], *, was_sealed: bool
+    workspace: Workspace, survey: Survey, needles: KeptNeedles, owed: Mapping[str, Any], *, was_sealed: bool
 ) -> tuple[Rebuilt | None, Mapping[str, Any]]:
     """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
     repository, journal = survey.repository, ErasureJournal(workspace.root)
     top = repository.top if repository else None
     with journal.preparing(top):
-        events = burials(key, survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id)
-        server = workspace.server
-        writer, lines = workspace.archive.as_lines(event.to_data() for event in (() if server else events))
-        changes = _with_tombstones(workspace, survey.file_changes, writer, lines)
+        server, barred = workspace.server, 0
+        wanted: dict[Path, Content] = {change.path: change.content for change in survey.file_changes}
+        wanted |= heads_without(workspace.root, _tips_that_go(workspace.root, wanted))
+        events = burials(
+            workspace.keys.store_key(), survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id
+        )
+        if server:
+            barred = sum(1 for _ in events)  # written there, when the lines are gone
+        staged: dict[Path, str | None] = {}
+        for path, content, lines in _with_tombstones(workspace, wanted, (event.to_data() for event in events)):
+            require_writable_inside(workspace.root, path)
+            staged[path] = journal.stage(len(staged), content, like=path)
+            barred += lines
         rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
         removed = Counter(owed["removed"])
         removed.update(survey.removed() | (rebuilt.counts() if rebuilt else {}))
         went_with_key = was_sealed and not (rebuilt and (rebuilt.cleaned or rebuilt.renamed))
         owed = {
             "went_with_key": went_with_key, **owed, "removed": dict(removed),
-            "tombstones": owed["tombstones"] + len(events),
+            "tombstones": owed["tombstones"] + barred,
         }  # fmt: skip
-        wanted = [*changes, *((change.path, change.content) for change in survey.state_changes)]
-        replacements = [
-            (path, None if content is None else journal.stage(number, _made(content), like=path))
-            for number, (path, content) in enumerate(wanted)
-        ]
-        journal.commit(journal.meant(top, replacements, owed))
+        for path in wanted:
+            require_writable_inside(workspace.root, path)
+        for path, made in (*wanted.items(), *((change.path, change.content) for change in survey.state_changes)):
+            if path not in staged:
+                staged[path] = None if made is None else journal.stage(len(staged), _made(made), like=path)
+        journal.commit(journal.meant(top, list(staged.items()), owed), needles.marks)
         Witness(workspace.root).forget()  # what goes is not missed
         journal.change()
     if server:
-        before = _links_in(server.held(survey.user_id))
+        tips = tips_of_heads(workspace.root)
+        before = _links_in(server.held(survey.user_id), tips)
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
-        for path, content in heads_without(workspace.root, before - _links_in(server.held(survey.user_id))):
+        for path, content in heads_without(workspace.root, before - _links_in(server.held(survey.user_id), tips)):
             require_writable_inside(workspace.root, path)
             write_whole(path, content, beside=state_folder(workspace.root))
         workspace.archive.drop_index()
@@ -343,8 +363,8 @@ def _change(
         workspace.shared.drop(survey.user_id)
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
-    barred = f"Bar {len(events)} erased value{'' if len(events) == 1 else 's'}" if events else ""
-    workspace.end_batch(added=len(events), subject=barred)
+    subject = f"Bar {barred} erased value{'' if barred == 1 else 's'}" if barred else ""
+    workspace.end_batch(added=barred, subject=subject)
     return rebuilt, owed
 
 
@@ -357,36 +377,37 @@ def _made(content: Content) -> bytes:
 
 
 def _with_tombstones(
-    workspace: Workspace, changes: Sequence[FileChange], writer: str, lines: bytes
-) -> list[tuple[Path, Content]]:
-    """Return the changes with the tombstones at the end of this clone's shard."""
-    wanted: dict[Path, Content] = {change.path: change.content for change in changes}
+    workspace: Workspace, wanted: Mapping[Path, Content], events: Iterable[Mapping[str, JSON]]
+) -> Iterator[tuple[Path, bytes, int]]:
+    """Yield the shards of this clone with the events at their end, and how many of them each holds."""
+    month = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}"
+    path, content, part, lines = month, bytearray(), 0, 0
+    for writer, line in workspace.archive.as_lines(events):
+        while not part or len(content) + len(line) > SHARD_LIMIT:
+            if lines:
+                yield path, bytes(content), lines
+            part, lines = part + 1, 0
+            path = month / shard_name(writer, part)
+            content = bytearray(_made(wanted[path] if path in wanted else path.read_bytes() if path.exists() else b""))
+        content += line
+        lines += 1
     if lines:
-        shard = _open_shard(workspace, writer, len(lines))
-        present = _made(wanted[shard]) if shard in wanted else shard.read_bytes() if shard.exists() else b""
-        wanted[shard] = present + lines
-    links = set[str]()
-    for change in changes:
-        if holds_lines(change.path.name) and change.path.is_file():
-            links |= _links_in(change.path.read_bytes()) - _links_in(_made(change.content))
-    wanted |= heads_without(workspace.root, links)
-    for path in wanted:
-        require_writable_inside(workspace.root, path)
-    return list(wanted.items())
+        yield path, bytes(content), lines
 
 
-def _links_in(content: bytes) -> set[str]:
-    """Return the links that the lines of a shard are named by."""
+def _tips_that_go(root: Path, wanted: Mapping[Path, Content]) -> set[str]:
+    """Return the links that heads had come to and that no line is named by any more."""
+    gone, tips = set[str](), tips_of_heads(root)
+    for path, content in wanted.items():
+        if holds_lines(path.name) and path.is_file() and (before := _links_in(path.read_bytes(), tips)):
+            gone |= before - _links_in(_made(content), tips)
+    return gone
+
+
+def _links_in(content: bytes, among: Collection[str]) -> set[str]:
+    """Return those of some links that the lines of a shard are named by."""
     objects = (data for line in content.split(b"\n") for _, data in objects_in(line))
-    return {claimed_link(data).hex() for data in objects} - {""}
-
-
-def _open_shard(workspace: Workspace, writer: str, size: int) -> Path:
-    """Return the shard of this clone and month that takes so many more bytes."""
-    month, part = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}", 1
-    while (path := month / shard_name(writer, part)).exists() and path.stat().st_size + size > SHARD_LIMIT:
-        part += 1
-    return path
+    return {link for data in objects if (link := claimed_link(data).hex()) in among}
 
 
 def _proven(
@@ -423,12 +444,7 @@ def _proven(
     if commit_map:
         lines = "".join(f"{old} {new}\n" for old, new in commit_map.items())
         write_whole(place.with_name(f"{place.name}.commits"), lines.encode(), mode=0o600)
-    erasure = Erasure(plan, True, owed["removed"], tuple(scanned), tuple(unprovable), place, commit_map, sealed_copies)
-    if erasure.proven:
-        Unproven(workspace.root).settle(owed["digest"])
-    else:
-        Unproven(workspace.root).keep(owed)
-    return erasure
+    return Erasure(plan, True, owed["removed"], tuple(scanned), tuple(unprovable), place, commit_map, sealed_copies)
 
 
 def _take_in(
@@ -470,7 +486,7 @@ def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
     yield scanner.files(Place("working tree"), survey.top, survey.files(), survey.is_own)
     # Where was exported to is said with the exports; it may name the person as long as they are there.
     # What is owed is keyed digests of what is looked for: of a long memory so many that words stand there by chance.
-    without = [cache_folder(store), WrittenPlaces(store).file, Unproven(store).place(owed["digest"])]
+    without = [cache_folder(store), WrittenPlaces(store).file, *Unproven(store).places(owed["digest"])]
     yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=without))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
     if repository:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import resource
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.privacy import filed
+from memkit.privacy import filed, needles
 from memkit.privacy.belonging import Subject
-from memkit.privacy.filed import FiledTexts, Lately
-from memkit.privacy.needles import Census, KeptNeedles, Needles, Shipped, needles_of
+from memkit.privacy.filed import FiledMarks, FiledSet, FiledTexts, Lately
+from memkit.privacy.journal import Unproven
+from memkit.privacy.needles import Census, KeptNeedles, Shipped, needles_of
+from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.traces import CANARIES, TEXT, commit, erase, leaking
 
 letters = st.text("abc", max_size=3)
@@ -81,7 +85,7 @@ def test_words_that_digests_are_spelled_with_are_no_traces(peopled: Path, capsys
 @given(st.lists(letters), st.lists(letters), st.lists(letters))
 def test_texts_in_a_file_are_a_set(texts: list[str], gone: list[str], asked: list[str]) -> None:
     """Each text is there once, until it is taken out."""
-    plain, kept = set(texts), FiledTexts(texts, len(texts))
+    plain, kept = set(texts), FiledSet(texts)
     plain.difference_update(gone)
     kept.difference_update(gone)
 
@@ -103,13 +107,83 @@ def test_an_answer_is_found_again_when_it_is_forgotten(monkeypatch: pytest.Monke
     assert len(asked) > 6
 
 
-@given(st.lists(st.text(max_size=60), max_size=5), st.text(max_size=60))
-def test_what_is_kept_as_one_text_is_read_as_it_was(texts: list[str], asked: str) -> None:
-    """Digests in a row say what a list of them said, which an older memkit kept."""
-    kept = Needles("alice", texts).to_keep(b"k" * 32)
-    listed = {name: [row[at : at + 16] for at in range(0, len(row), 16)] for name, row in kept.items()}
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 1 << 64) | st.integers(0, 9))), st.integers(0, 3))
+def test_marks_are_a_set_however_often_their_file_grows(steps: list[tuple[bool, int]], fewest: int) -> None:
+    """Numbers are taken in and out, gone through, saved and read as those of a set are."""
+    plain: set[int] = set()
+    with pytest.MonkeyPatch.context() as patched, TemporaryDirectory() as folder:
+        patched.setattr(filed, "_FEWEST_PLACES", 2 + fewest)
+        patched.setattr(filed, "_LET_GO", 3)
+        kept = FiledMarks()
+        for comes, number in steps:
+            mark = max(min(number, (1 << 64) - 1), 2)
+            (plain.add if comes else plain.discard)(mark)
+            (kept.add if comes else kept.discard)(mark)
+        kept.save(Path(folder) / "marks")
+        again = FiledMarks.read(Path(folder) / "marks")
 
-    spans = [list(KeptNeedles(b"k" * 32, data).spans(asked, words=True)) for data in (kept, listed)]
+    assert sorted(kept) == sorted(again) == sorted(plain)
+    assert len(kept) == len(again) == len(plain)
 
-    assert spans[0] == spans[1]
-    assert all(row == sorted(set(row)) for row in listed.values())
+
+@given(st.lists(st.text()), st.lists(st.text()))
+def test_texts_in_a_file_come_back_as_they_were(texts: list[str], more: list[str]) -> None:
+    """Each time, in their order, also while somebody else goes through them."""
+    kept = FiledTexts(texts)
+    assert list(kept) == texts
+    kept.extend(more)
+
+    assert list(zip(kept, kept, strict=True)) == [(text, text) for text in texts + more]
+
+
+def test_what_grows_lets_its_pages_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of thirty megabytes adds some of them to what a process holds, and not all."""
+    monkeypatch.setattr(filed, "_LET_GO", 1 << 9)
+    before = resident()
+    kept = FiledMarks(number * 0x9E3779B97F4A7C15 % (1 << 64) for number in range(1_500_000))
+
+    assert len(kept) == 1_500_000
+    assert resident() - before < 15_000_000
+
+
+def resident() -> int:
+    """Return how many bytes of memory this process has, mapped files included."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+pieces = st.lists(st.text("abc1", min_size=1, max_size=20), max_size=4)
+
+
+@given(pieces, pieces, pieces, st.text("abc1 -", max_size=60))
+def test_what_an_older_memkit_kept_is_read_as_it_was(
+    whole: list[str], words: list[str], begun: list[str], asked: str
+) -> None:
+    """It spelled its digests one behind the other, or in a list."""
+    key = b"k" * 32
+    kept = KeptNeedles(key, FiledMarks())
+    for kind, found in enumerate((whole, words, begun)):
+        kept.keep(found, kind=kind)
+    listed = {
+        name: [f"{needles._digest(key, piece):016x}" for piece in found]
+        for name, found in zip(("pieces", "words", "beginnings"), (whole, words, begun), strict=True)
+    }
+    for older in (listed, {name: "".join(row) for name, row in listed.items()}):
+        with TemporaryDirectory() as store:
+            (unproven := Unproven(Path(store))).folder.mkdir(parents=True)
+            read = KeptNeedles(key, unproven.marks_of({"digest": "d", "needles": older}))
+        for one in (asked, *whole, *words):
+            assert list(read.spans(one, words=True)) == list(kept.spans(one, words=True))
+
+
+def test_what_is_owed_and_cannot_be_read_is_no_proof(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the digests of what was removed nothing could be found; so nothing is called proven."""
+    (peopled / "notes.md").write_text(f"As was said: {TEXT}.\n")
+    assert erase(peopled, capsys)[0] == 1
+    kept = next((state_folder(peopled) / "unproven").glob("*.needles"))
+    for content in (b"", b"odd", bytes(8 * 600 + 1), b"\xff" * 8 * 600):
+        kept.write_bytes(content)
+
+        code, answer = erase(peopled, capsys)
+
+        assert code == 3, answer
+        assert str(kept) in json.dumps(answer)

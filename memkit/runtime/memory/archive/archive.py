@@ -343,13 +343,13 @@ class ArchivalStore(ArchiveReader):
         with self._reading(NOBODY):
             return self._index.catalogue.chains.problems()
 
-    def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
-        """Return this clone's name as a writer and some lines as it would write them next, one after the other."""
+    def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> Iterator[tuple[str, bytes]]:
+        """Yield some lines as this clone would write them next, each with its name as a writer."""
         from ..log.links import linked
         from ..record.lines import encode_line
 
         with self._reading():
-            chains, tails, written = self._index.catalogue.chains, dict[str, bytes](), bytearray()
+            chains, tails = self._index.catalogue.chains, dict[str, bytes]()
             writer = getattr(self._log, "writer", "memory")
             writer += BESIDE_UNLINKED if chains.holds_unlinked(writer) else ""
             for data in lines:
@@ -357,8 +357,7 @@ class ArchivalStore(ArchiveReader):
                 parent = tails.get(owner) or chains.tail(writer, owner)
                 placed, link = linked(data, parent, key=chains.key_for(writer))
                 tails[owner] = link.own
-                written += encode_line(placed)
-        return writer, bytes(written)
+                yield writer, encode_line(placed)
 
     def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
         """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""

@@ -345,7 +345,7 @@ class ArchiveChange:
     def bury(self, user_id: str, values: Iterable[str]) -> int:
         """Bar erased values by keyed digests and return how many there are."""
         key = self._tombstone_key()
-        events = burials(key, user_id, values, now=self._clock(), new_id=self._new_id)
+        events = list(burials(key, user_id, values, now=self._clock(), new_id=self._new_id))
         for event in events:
             self._write(event.to_data())
         self._tell("tombstone", Origin("program", ERASED), [event.id for event in events], "erased")

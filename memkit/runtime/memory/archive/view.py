@@ -83,8 +83,8 @@ def _entered_shared(index: Index) -> CorpusIndex | None:
 
 def burials(
     key: bytes | None, user_id: str, values: Iterable[str], *, now: datetime, new_id: Callable[[], str]
-) -> "list[Event]":
-    """Return the events that bar erased ``values`` of a user without holding anything that can be guessed from them.
+) -> "Iterator[Event]":
+    """Yield the events that bar erased ``values`` of a user without holding anything that can be guessed from them.
 
     Their order is that of the digests, which tells nothing of the order in which the values were told.
 
@@ -95,13 +95,21 @@ def burials(
 
     if key is None:
         raise NoTombstoneKey("Erased values need the store's key for their tombstones, and it is not here.")
-    digests = sorted({keyed_fingerprints(key, user_id, value)[0] for value in values})
-    return [
-        Event(
-            id=new_id(), op="tombstone", target=digest, user_id=ERASED, at=to_text(now), actor="program", scope=SHARED
-        )
-        for digest in digests
-    ]
+    at = to_text(now)
+    for digest in _once_in_order(keyed_fingerprints(key, user_id, value)[0] for value in values):
+        yield Event(id=new_id(), op="tombstone", target=digest, user_id=ERASED, at=at, actor="program", scope=SHARED)
+
+
+def _once_in_order(texts: Iterable[str]) -> Iterator[str]:
+    """Yield ``texts`` sorted, each once; what is too much for a page cache lies in a file without a name."""
+    import sqlite3  # for an erasure alone
+    from contextlib import closing
+
+    with closing(sqlite3.connect("", isolation_level=None)) as base:
+        base.execute("CREATE TABLE texts(text TEXT PRIMARY KEY) WITHOUT ROWID")
+        base.execute("BEGIN")
+        base.executemany("INSERT OR IGNORE INTO texts VALUES(?)", ((text,) for text in texts))
+        yield from (text for (text,) in base.execute("SELECT text FROM texts ORDER BY text"))
 
 
 MOST_SIMILAR = 20
