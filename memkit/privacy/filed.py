@@ -20,7 +20,7 @@ _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
 _FEWEST_PLACES = 1 << 9
 _LET_GO = 1 << 14
-"""After so many questions the pages that they touched, one each at most, are the system's again."""
+"""After so many questions to a table the pages that they touched, 64 MB at most, are the system's again."""
 
 Answer = TypeVar("Answer")
 
@@ -109,11 +109,17 @@ class FiledMarks:
     It is a hash table with open addressing and linear probing, a third to two thirds full.
     """
 
-    def __init__(self, marks: Iterable[int] = (), folder: Path | None = None) -> None:
-        """Take numbers to begin with, and the folder of the file; default: where temporary files lie."""
+    def __init__(self, marks: Iterable[int] = (), folder: Path | None = None, *, most: int = 0) -> None:
+        """Take numbers to begin with.
+
+        Args:
+            marks: The numbers.
+            folder: Of the file; default: where temporary files lie.
+            most: How many there may be, where that is known: then it is made as large as that at once.
+        """
         self._folder = folder
         self._length = self._used = 0
-        self._map(_FEWEST_PLACES)
+        self._map(max(_FEWEST_PLACES, 3 * most // 2 + 1))
         for mark in marks:
             self.add(mark)
 
@@ -135,7 +141,7 @@ class FiledMarks:
         """Take a number in."""
         place = self._place(mark)
         if self._slots[place] == _EMPTY:
-            self._slots[place] = max(mark, _GONE + 1)
+            self._slots[place] = mark if mark > _GONE else _GONE + 1
             self._length += 1
             self._used += 1
             if 3 * self._used > 2 * self._size:
@@ -177,7 +183,9 @@ class FiledMarks:
         self._asked += 1
         if self._asked > _LET_GO:
             self._let_go()
-        slots, size, mark = self._slots, self._size, max(mark, _GONE + 1)
+        slots, size = self._slots, self._size
+        if mark <= _GONE:
+            mark = _GONE + 1
         place = mark % size
         while (held := slots[place]) != mark and held != _EMPTY:
             place = place + 1 if place + 1 < size else 0
@@ -212,9 +220,9 @@ class FiledMarks:
 class FiledSet:
     """A set of texts by 64 bits of each; two are the same by chance once in 10^11 questions to 100 million of them."""
 
-    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
-        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
-        self._marks = FiledMarks(folder=folder)
+    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None, *, most: int = 0) -> None:
+        """Take texts to begin with; ``FiledMarks`` says what the others are."""
+        self._marks = FiledMarks(folder=folder, most=most)
         self.update(texts)
 
     def __len__(self) -> int:
@@ -244,12 +252,12 @@ Texts = set[str] | FiledSet
 """Whichever of the two ``set_of`` chose."""
 
 
-def set_of(texts: Iterable[str], folder: Path | None = None) -> Texts:
-    """Return the set of ``texts``, in memory or, where they are many, in a file in ``folder``."""
+def set_of(texts: Iterable[str], folder: Path | None = None, *, most: int = 0) -> Texts:
+    """Return the set of ``texts``, ``most`` of them, in memory or, where they are many, in a file in ``folder``."""
     held: set[str] = set()
     coming = iter(texts)
     for text in coming:
         held.add(text)
         if len(held) > MOST_HELD:
-            return FiledSet(chain(held, coming), folder)
+            return FiledSet(chain(held, coming), folder, most=most)
     return held

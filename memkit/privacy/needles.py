@@ -136,7 +136,8 @@ class Needles:
         self._begins = made(self._noted_beginnings())
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
         whole = chain(map(flat, texts), (id[-DISTINCT_END:] for id in self._flat_ids()))
-        self.runs = made(run for text in whole for run in _runs(text))
+        most = sum(len(text) for text in texts)
+        self.runs = made((run for text in whole for run in _runs(text)), most=most)
         self.values = made(chain(self._own_values(), self._flat_ids()))
         joined = chain(self._own_values(), (id for id in self._flat_ids() if len(id) < RUN))  # an id ends in a run
         self._begun = made(value[:end] for value in joined for end in range(1, len(value) + 1))
