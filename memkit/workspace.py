@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
-from memkit.runtime.host.terminal import writer
+from memkit.runtime.host.terminal import one_line, writer
 from memkit.runtime.memory.interface import ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import Observe, shard_writer
@@ -23,7 +23,6 @@ from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, find_store, manifest_state
-from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState

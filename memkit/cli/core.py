@@ -19,7 +19,7 @@ from memkit.cli.output import (
     user_option,
     words_argument,
 )
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
 

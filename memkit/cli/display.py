@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, Self, TextIO
 
-from memkit.terminal import broken, harmless, is_able_terminal, is_coloured
+from memkit.runtime.host.terminal import broken, harmless, is_able_terminal, is_coloured
 
 Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
 """What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""

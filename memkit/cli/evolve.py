@@ -25,9 +25,9 @@ from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
 from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved, Progress
 from memkit.evolution.files import LineageStep
 from memkit.evolution.folder import LATEST
+from memkit.runtime.host.terminal import counted, is_able_terminal, one_line
 from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
-from memkit.terminal import counted, is_able_terminal, one_line
 from memkit.use_cases.evolution import (
     EvolutionRequest,
     evolve_program,

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
-from memkit.runtime.host.terminal import persons_only
-from memkit.terminal import counted, harmless, is_coloured, is_drawn, is_unsafe, one_line
+from memkit.runtime.host.terminal import counted, harmless, is_coloured, is_drawn, is_unsafe, one_line, persons_only
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.archive.reader import ArchiveReader

@@ -21,8 +21,8 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.tiers.sessions import SessionTurn

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from memkit import __version__
 from memkit.errors import StoreFault, StoreNotFound, UsageError
 from memkit.resources import resource
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.log.files import make_private, require_private
 from memkit.runtime.memory.log.files import require_inside as leads_inside
 from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
-from memkit.terminal import shell_word
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from memkit.errors import MemkitError
 from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.index.chains import shard_order
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked, require_inside, whole_file
@@ -28,7 +29,6 @@ from memkit.store.manifest import change_manifest
 from memkit.store.repair import LOCK_SECONDS
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited, without_entries
-from memkit.terminal import counted
 
 _LINK = b'"link":'
 

@@ -31,6 +31,7 @@ from memkit.privacy.scan import (
     require_place,
 )
 from memkit.privacy.survey import FileChange, Survey, stores_inside
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
@@ -46,7 +47,6 @@ from memkit.store.git_process import require_git
 from memkit.store.layout import git_folder, keys_home, require_writable_inside
 from memkit.store.schema import suggestion
 from memkit.store.tokens import ServerTokens
-from memkit.terminal import shell_word
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace, open_workspace
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.llm.summaries import Concluding, Retelling
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.interface import Decision, ShardProblem
@@ -42,7 +43,6 @@ from memkit.store.repair import PutBack, find_problems, put_back, repair, set_da
 from memkit.store.sessions import damaged_sessions
 from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_edit import Clash, merge_yaml
-from memkit.terminal import counted
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace, open_workspace
 

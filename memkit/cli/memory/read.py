@@ -38,8 +38,8 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import one_line, tainted
 from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, Record, has_expired, told_when
-from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.archive.overview import Waiting

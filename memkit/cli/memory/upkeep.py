@@ -9,10 +9,10 @@ import click
 from memkit.cli.memory.options import owner_option, reason_option, stored_record
 from memkit.cli.output import Front, MemkitCommand, SessionName, User, diagnostic, executor_option, record_argument
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.tiers.core import CORE
-from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.upkeep import Consolidation, Sweep

@@ -23,9 +23,9 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line, tainted
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
-from memkit.terminal import counted, one_line, tainted
 
 # ``memkit memory add``: offer one fact to the write gate.
 
