@@ -248,8 +248,7 @@ def age(at: str, now: datetime) -> str:
     >>> age("2026-03-01T10:00:00Z", now), age("2026-03-03T10:59:50Z", now), age("2027-06-01", now)
     ('2 days ago', 'just now', 'in 1 year')
     """
-    from memkit.runtime.memory.record.errors import InvalidRecord
-    from memkit.runtime.memory.record.lines import parse_time
+    from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 
     try:
         seconds = (now - parse_time(at)).total_seconds()

@@ -513,7 +513,7 @@ def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> 
     """
     from click.shell_completion import CompletionItem
 
-    from memkit.runtime.memory.record.errors import ArchiveError
+    from memkit.runtime.memory.record.lines import ArchiveError
 
     try:
         names = dict(known())

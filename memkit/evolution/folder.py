@@ -14,7 +14,7 @@ from memkit.evolution.files import Individuals, RunBusy, RunFault, Texts
 from memkit.evolution.record import RECORD, EvolutionCheckpoints, FoundCheckpoint, RunRecord, read_record, write_record
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.files import locked, make_private
-from memkit.runtime.memory.record.errors import StoreLocked, StoreReadOnly
+from memkit.runtime.memory.record.lines import StoreLocked, StoreReadOnly
 
 LATEST = "latest"
 OUTSIDE = "memkit-runs"

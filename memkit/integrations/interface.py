@@ -24,7 +24,7 @@ from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
-from memkit.runtime.memory.record.errors import Reason, Refused
+from memkit.runtime.memory.record.lines import Reason, Refused
 from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin, Record
 
 Answer = TypeVar("Answer")

@@ -18,9 +18,8 @@ from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import ShardPiece as Piece
 from memkit.runtime.memory.log.check import pieces
 from memkit.runtime.memory.log.shards import MONTH
-from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event, Located, fold, in_order
-from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, is_sealed, shown
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, Sealer, decode_line, is_sealed, shown
 from memkit.runtime.memory.record.record import Record, replaced_by, unplaced
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")

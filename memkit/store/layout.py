@@ -24,7 +24,7 @@ from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.log.files import make_private, require_private
 from memkit.runtime.memory.log.files import require_inside as leads_inside
-from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
+from memkit.runtime.memory.record.lines import ArchiveError, LeadsOut
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

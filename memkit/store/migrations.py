@@ -18,8 +18,7 @@ from memkit.runtime.memory.log.files import locked, require_inside, whole_file
 from memkit.runtime.memory.log.links import Witness, linked
 from memkit.runtime.memory.log.log import shard_writer
 from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import decode_line, encode_data
+from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_data
 from memkit.store.change import change_file, change_files
 from memkit.store.config import FORMAT
 from memkit.store.file_history import ABOUT_VERSIONS

@@ -19,7 +19,7 @@ from memkit.errors import EnvironmentFault, NotTrusted
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.log.clone import own_state
 from memkit.runtime.memory.log.shards import FOUNDED
-from memkit.runtime.memory.record.errors import NothingOfItsOwn
+from memkit.runtime.memory.record.lines import NothingOfItsOwn
 from memkit.store.allowances import Demands, allow_keys, demands_of, forbid_keys
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home, known_git_folder

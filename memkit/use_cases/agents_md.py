@@ -16,7 +16,7 @@ from memkit.runtime.host.terminal import harmless
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.record.errors import ArchiveError, Reason
+from memkit.runtime.memory.record.lines import ArchiveError, Reason
 from memkit.runtime.memory.record.record import Draft, Origin, Record, is_valid
 from memkit.store.files import whole_file
 from memkit.store.layout import require_writable_inside

@@ -15,7 +15,7 @@ from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.log.files import locked
 from memkit.runtime.memory.log.links import Witness
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.store.manifest import change_manifest
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data, is_sealed, parse_time
+from memkit.runtime.memory.record.lines import JSON, Reason, decode_line, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import SHARED, Draft, Origin, unplaced
 from memkit.store.chain_history import BranchLog, HeldShards
 from memkit.use_cases.in_parts import in_parts

@@ -16,7 +16,7 @@ from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examin
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked

@@ -20,8 +20,7 @@ from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.shards import branch_mark
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.runtime.memory.record.lines import parse_duration, seconds_before
+from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions

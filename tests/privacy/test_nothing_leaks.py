@@ -11,7 +11,7 @@ from git import Repo
 
 from memkit.cli.main import run
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from tests.memory.gate.test_secrets import TOKENS
 
 ADA = Origin(actor="person", user_id="ada")

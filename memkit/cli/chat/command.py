@@ -41,7 +41,7 @@ from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.taint import with_brought
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import open_chat
 
 

@@ -34,7 +34,7 @@ from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 

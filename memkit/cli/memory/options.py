@@ -11,8 +11,7 @@ import click
 from memkit.cli.output import Diagnostic, Front, User, diagnostic
 from memkit.runtime.host.terminal import one_line, tainted
 from memkit.runtime.memory.interface import Decision, StoredRecord
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import parse_time
+from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 from memkit.runtime.memory.record.record import Record
 
 if TYPE_CHECKING:

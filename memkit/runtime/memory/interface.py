@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from .record.errors import Reason
-from .record.lines import EMPTY, JSON, NoSealer, Sealer
+from .record.lines import EMPTY, JSON, NoSealer, Reason, Sealer
 from .record.record import Draft, Origin, Record
 
 

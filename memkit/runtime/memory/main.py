@@ -12,7 +12,7 @@ from .gate.gate import WriteGate
 from .gate.secrets import mask
 from .index.graph import MemoryGraph, RelationGraph
 from .interface import Decision, Hit, SearchReport, StoredRecord
-from .record.errors import ArchiveError, Reason, Refused
+from .record.lines import ArchiveError, Reason, Refused
 from .record.record import Draft, Origin, Record
 from .settings import MemorySettings
 from .tiers.budget import TokenCounter, counter

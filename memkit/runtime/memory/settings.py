@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .record.errors import InvalidRecord
-from .record.lines import JSON, Decay, parse_decay, parse_duration
+from .record.lines import JSON, Decay, InvalidRecord, parse_decay, parse_duration
 
 
 class WriteSettings(NamedTuple):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import MemkitError, UsageError
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import parse_time
+from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 from memkit.runtime.memory.record.record import TYPES, has_expired
 from memkit.serving.page.deeds import digest_of
 from memkit.serving.page.room import SHOWN, Asked, Shown, brief, commits_of, shortened

@@ -13,8 +13,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.catalogue import Use
 from memkit.runtime.memory.lifecycle.forgetting import ForgettingCycle, StoodFor, why_forget
-from memkit.runtime.memory.record.errors import InvalidRecord, RecordNotFound
-from memkit.runtime.memory.record.lines import Decay, parse_decay, to_text
+from memkit.runtime.memory.record.lines import Decay, InvalidRecord, RecordNotFound, parse_decay, to_text
 from memkit.runtime.memory.record.record import Draft, Origin, Record
 from memkit.runtime.memory.settings import ForgetSettings, MemorySettings
 

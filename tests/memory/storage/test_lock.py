@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from memkit.runtime.memory.log.files import locked, take
-from memkit.runtime.memory.record.errors import StoreLocked
+from memkit.runtime.memory.record.lines import StoreLocked
 
 ONE = """
 import os, sys

@@ -10,7 +10,7 @@ import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision, Within
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 

@@ -16,8 +16,7 @@ from ..index.catalogue import explained
 from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe, Users
 from ..log.shards import ShardLog
-from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
-from ..record.lines import JSON, new_id, utc_now
+from ..record.lines import JSON, ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused, new_id, utc_now
 from ..record.record import (
     ITEM,
     MAX_NAME,

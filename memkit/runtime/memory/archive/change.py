@@ -9,8 +9,22 @@ from ..index.index import Index, WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.links import linked
 from ..log.log import Batch
-from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
-from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, kept_time, parse_time, to_text
+from ..record.lines import (
+    EMPTY,
+    JSON,
+    InvalidRecord,
+    NoSealer,
+    NotAllowed,
+    Reason,
+    RecordNotFound,
+    Refused,
+    Sealer,
+    encode_line,
+    is_sealed,
+    kept_time,
+    parse_time,
+    to_text,
+)
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,

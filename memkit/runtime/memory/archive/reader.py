@@ -23,8 +23,7 @@ from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport
 from ..log.clone import cache_folder, lock_file, state_folder
 from ..log.files import is_locked, require_private
 from ..log.log import Log, Observe
-from ..record.errors import RecordNotFound, StoreClosed
-from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
+from ..record.lines import JSON, RecordNotFound, StoreClosed, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, told_when, user_corpus, was_true
 from ..settings import MemorySettings
 

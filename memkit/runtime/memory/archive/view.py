@@ -14,8 +14,7 @@ from ..index.corpus import CorpusIndex
 from ..index.index import Index
 from ..index.words import coverage, weighed
 from ..interface import Tombstone
-from ..record.errors import NoTombstoneKey
-from ..record.lines import to_text
+from ..record.lines import NoTombstoneKey, to_text
 from ..record.record import SHARED, Record, is_valid, user_corpus
 from ..tiers.core import core_sections, edits_of_session
 from ..words.text import fingerprint, keyed_fingerprints, query_terms

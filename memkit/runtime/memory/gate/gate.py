@@ -31,8 +31,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
-from ..record.errors import Reason
-from ..record.lines import JSON, normal_time, parse_time
+from ..record.lines import JSON, Reason, normal_time, parse_time
 from ..record.record import (
     ADDED_TO,
     FIELDS,

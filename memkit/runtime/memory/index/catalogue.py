@@ -16,8 +16,7 @@ from ..interface import ShardProblem
 from ..log.files import DENIED, NO_ROOM, make_private
 from ..log.links import Link, Witness, grown
 from ..log.log import Log, ShardStat, Span, Users, Written, shard_writer, split_lines
-from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
-from ..record.lines import JSON, decode_line, to_text
+from ..record.lines import JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
 from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order

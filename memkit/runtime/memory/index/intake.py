@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..log.log import Span
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, encode_data, normal_time, parse_time
+from ..record.lines import JSON, InvalidRecord, encode_data, normal_time, parse_time
 from ..record.record import OPEN_TRUSTS, PERSONS, SHARED, Record, begins, replaced_by
 from ..words.dates import AHEAD, dated, day_words
 from ..words.text import fingerprint, tokens

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ..log.links import Link, Witness, is_own, read_link
 from ..log.log import Span, shard_writer
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, encode_data
+from ..record.lines import JSON, InvalidRecord, encode_data
 from ..record.record import CONSENT, corpus_of, unplaced, user_corpus
 
 _WRONG = """SELECT shard, number, id, owner, type, claimed, names FROM flaws

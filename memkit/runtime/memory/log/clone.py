@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..record.errors import NothingOfItsOwn
+from ..record.lines import NothingOfItsOwn
 from .files import MACHINE, make_private
 
 try:  # what hashlib brings along costs more time than a search

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from ..record.errors import LeadsOut, StoreLocked, StoreReadOnly
+from ..record.lines import LeadsOut, StoreLocked, StoreReadOnly
 
 SHORT, STEP = 1.0, 0.005
 """Seconds of a short wait, and after which it asks again."""

@@ -18,8 +18,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import NamedTuple
 
-from ..record.errors import InvalidRecord, NothingOfItsOwn
-from ..record.lines import JSON, encode_data
+from ..record.lines import JSON, InvalidRecord, NothingOfItsOwn, encode_data
 from ..record.record import unplaced
 from .clone import keys_home, machine_key, state_folder
 from .files import whole_file

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from ..record.errors import InvalidRecord
-from ..record.lines import EMPTY, JSON, decode_line
+from ..record.lines import EMPTY, JSON, InvalidRecord, decode_line
 from .links import Witness, WriterHead
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"

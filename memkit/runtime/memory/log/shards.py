@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from ..record.lines import EMPTY, JSON, to_text
+from ..record.lines import EMPTY, JSON, MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly, to_text
 from .clone import lock_file, state_folder
 from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
 from .links import Witness

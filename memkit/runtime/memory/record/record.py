@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, NamedTuple, cast
 
-from .errors import InvalidRecord
-from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time, to_text
+from .lines import EMPTY, JSON, SEALED, InvalidRecord, is_sealed, kept_time, legible, normal_time, parse_time, to_text
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..record.errors import ArchiveError
+from ..record.lines import ArchiveError
 from ..record.record import TYPES
 from ..settings import GIVEN_SECTIONS
 

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
-from ..record.errors import Refused
-from ..record.lines import CHANCE_BITS, JSON, encode
+from ..record.lines import CHANCE_BITS, JSON, Refused, encode
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
 from ..settings import MemorySettings
 from ..words.wording import content_words
