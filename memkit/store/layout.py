@@ -21,9 +21,8 @@ from memkit.errors import StoreFault, StoreNotFound, UsageError
 from memkit.resources import resource
 from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.log import clone
-from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.files import make_private, require_private
-from memkit.runtime.memory.log.files import require_inside as leads_inside
+from memkit.runtime.memory.log.clone import cache_folder, make_private, require_private
+from memkit.runtime.memory.log.clone import require_inside as leads_inside
 from memkit.runtime.memory.record.lines import ArchiveError, LeadsOut
 
 MANIFEST = "memkit.yaml"

@@ -13,11 +13,9 @@ from memkit.errors import MemkitError
 from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.index.chains import shard_order
-from memkit.runtime.memory.log.clone import lock_file, state_folder
-from memkit.runtime.memory.log.files import locked, require_inside, whole_file
-from memkit.runtime.memory.log.links import Witness, linked
-from memkit.runtime.memory.log.log import shard_writer
-from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
+from memkit.runtime.memory.log.clone import lock_file, require_inside, state_folder, whole_file
+from memkit.runtime.memory.log.log import Witness, linked, shard_writer
+from memkit.runtime.memory.log.shards import MONTH, locked, set_aside, sync_folder
 from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_data
 from memkit.store.change import change_file, change_files
 from memkit.store.config import FORMAT

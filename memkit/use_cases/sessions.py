@@ -13,8 +13,7 @@ from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.host.terminal import is_unsafe
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import foreign_states, lock_file, state_folder
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS
+from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS, locked
 from memkit.runtime.memory.record.lines import Refused
 from memkit.runtime.memory.record.record import Origin, Record
 from memkit.runtime.memory.tiers.sessions import SessionTurn

@@ -23,7 +23,7 @@ from memkit.policies.files import POLICY
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
 from memkit.runtime.host.terminal import listed, one_line, shell_word
-from memkit.runtime.memory.log.files import require_private, whole_file
+from memkit.runtime.memory.log.clone import require_private, whole_file
 from memkit.skills.skill import SKILL
 from memkit.store.adoption import (
     HOOKS,

@@ -344,7 +344,7 @@ class ArchivalStore(ArchiveReader):
 
     def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
         """Return this clone's name as a writer and some lines as it would write them next, one after the other."""
-        from ..log.links import linked
+        from ..log.log import linked
         from ..record.lines import encode_line
 
         with self._reading():

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..gate.secrets import mask
 from ..index.index import Index, WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
-from ..log.links import linked
-from ..log.log import Batch
+from ..log.log import Batch, linked
 from ..record.lines import (
     EMPTY,
     JSON,

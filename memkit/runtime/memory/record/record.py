@@ -237,7 +237,7 @@ class Record(NamedTuple):
     relation: Annotated[JSON, Field("relation", "payload", "drop", "drop", "mask", "hide")] = None
     """How they hang together: subject, predicate, object, and from when to when; a list where it says several."""
     link: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
-    """Which line of its writer came before, and a digest of that and of this one (``log/links``)."""
+    """Which line of its writer came before, and a digest of that and of this one (``log/log``)."""
     salt: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
     """Random to everybody but its writer; without it the digest of a short text could be guessed."""
     relinked: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
-from ..log.files import make_private, whole_file
+from ..log.clone import make_private, whole_file
 from ..record.lines import NoSealer, Sealer, parse_time, to_text, utc_now
 from ..words.text import words
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
