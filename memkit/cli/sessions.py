@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, beginnings
-from memkit.cli.memory.options import record_line
+from memkit.cli.display import ListCell, ListRow, beginnings, record_line
 from memkit.cli.output import (
     Front,
     MemkitCommand,

@@ -532,6 +532,7 @@ class ArchiveReader:
         """
         with self._reading(user_id):
             names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
+            names = [name for name in names if self._index.corpus(name).has_several()]
             if not names:  # as in nearly every search, which need not load what compares
                 return []
             from ..lifecycle.questions import open_questions

@@ -304,6 +304,10 @@ class CorpusIndex:
         """Return how many records there are, whatever became of them."""
         return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
+    def has_several(self) -> bool:
+        """Return whether there is more than one record, whatever became of it; only then two may contradict."""
+        return len(self.sql.execute("SELECT 1 FROM records LIMIT 2").fetchall()) > 1
+
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
