@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
 from memkit.runtime.host.terminal import one_line, writer
-from memkit.runtime.memory.interface import ShardProblem, StoreKeys
+from memkit.runtime.memory.interface import MemorySettings, PrivacySettings, ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import Observe, shard_writer
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, find_store, manifest_state

@@ -92,7 +92,7 @@ OFFERS: dict[str, Offer] = {
 @pytest.mark.parametrize("way", OFFERS)
 def test_no_known_shape_reaches_the_disk(way: str, policy: str, tmp_path: Path) -> None:
     """Each shape, offered each way, leaves no trace in shards, index or account, nor in what is raised."""
-    from memkit.runtime.memory.settings import MemorySettings, WriteSettings
+    from memkit.runtime.memory.interface import MemorySettings, WriteSettings
 
     settings = MemorySettings(write=WriteSettings(secrets=policy, personal=policy))
     told: list[dict[str, object]] = []

@@ -24,6 +24,7 @@ from ..loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLef
 from ..loop.reply import AgentResponse
 from ..loop.turn import Acts
 from ..memory.gate.secrets import masked_tree
+from ..memory.interface import MemorySettings
 from ..memory.record.lines import (
     MAKE_ROOM,
     InvalidRecord,
@@ -36,7 +37,6 @@ from ..memory.record.lines import (
     to_text,
     utc_now,
 )
-from ..memory.settings import MemorySettings
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
 from ..memory.words.wording import GREETING

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..index.catalogue import explained
-from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
+from ..interface import NO_KEYS, Decision, Gate, MemorySettings, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe, Users
 from ..log.shards import ShardLog
 from ..record.lines import JSON, ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused, new_id, utc_now
@@ -29,7 +29,6 @@ from ..record.record import (
     lowest_trust,
     worded_anew,
 )
-from ..settings import MemorySettings
 from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:

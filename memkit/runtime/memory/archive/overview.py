@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..index.corpus import CorpusIndex
+from ..interface import MemorySettings
 from ..record.record import EXPIRED, Record, has_expired, is_for, is_valid
-from ..settings import MemorySettings
 from ..tiers.core import core_edits
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")

@@ -19,13 +19,22 @@ from ..index.catalogue import explained
 from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
-from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
+from ..interface import (
+    ANYWHERE,
+    NO_KEYS,
+    Circumstances,
+    Decision,
+    MemorySettings,
+    SearchReport,
+    ShardProblem,
+    StoredRecord,
+    StoreKeys,
+)
 from ..log.clone import cache_folder, lock_file, require_private, state_folder
 from ..log.log import Log, Observe
 from ..log.shards import is_locked
 from ..record.lines import JSON, RecordNotFound, StoreClosed, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, told_when, user_corpus, was_true
-from ..settings import MemorySettings
 
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use

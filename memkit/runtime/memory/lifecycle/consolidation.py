@@ -22,9 +22,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
 from ..gate.facts import facts
+from ..interface import MemorySettings
 from ..record.lines import JSON, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record, item_of
-from ..settings import MemorySettings
 from ..words.text import first_sentence
 from .retelling import retold
 

@@ -27,9 +27,8 @@ from ..gate.statements import (
 )
 from ..interface import Decision
 from ..record.record import Origin, Record, field_problems
-from ..words.dates import NUMBERS
 from ..words.relations import is_told
-from ..words.text import plain, regex, stem
+from ..words.text import NUMBERS, plain, regex, stem
 from ..words.wording import content_words, is_negated, is_negation, is_number, words
 
 LONGEST = 300

@@ -10,10 +10,19 @@ from typing import Any, Protocol
 
 from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
-from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
+from ..interface import (
+    ACCOUNTED,
+    ANYWHERE,
+    Circumstances,
+    Decision,
+    Hit,
+    MemorySettings,
+    SearchReport,
+    StoredRecord,
+    accounted,
+)
 from ..record.lines import CHANCE_BITS, JSON, Refused, encode
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
-from ..settings import MemorySettings
 from ..words.wording import content_words
 from .context import MainContext, Message
 from .fence import fence, fence_turns, visible
