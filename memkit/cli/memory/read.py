@@ -34,8 +34,8 @@ from memkit.runtime.host.terminal import one_line, tainted
 from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, Record, has_expired, told_when
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.archive.overview import Waiting
     from memkit.runtime.memory.archive.reader import ArchiveReader
+    from memkit.runtime.memory.archive.view import Waiting
     from memkit.runtime.memory.interface import Hit
     from memkit.runtime.memory.lifecycle.questions import OpenQuestion
     from memkit.use_cases.accounts import BlamedLine, Occasion

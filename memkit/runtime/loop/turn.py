@@ -14,7 +14,7 @@ from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
 from .config import AgentConfig, Deadline, Host
 from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
-from .model_view import CONSTRAINTS, ModelView
+from .prompt import CONSTRAINTS, ModelView
 from .reply import IDLE, AgentResponse, Announcements, Intent, Reply, read_intent, remark_on, response_of
 from .tasks import TaskMemory
 from .tiers import WorkingMemory

@@ -49,9 +49,8 @@ if TYPE_CHECKING:
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
-    from .overview import ArchiveCensus, SessionOpening, Waiting
     from .transfer import Brought
-    from .view import IndexView
+    from .view import ArchiveCensus, IndexView, SessionOpening, Waiting
 
 
 Answer = TypeVar("Answer")
@@ -518,7 +517,7 @@ class ArchiveReader:
 
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: the goals and commitments that are still open."""
-        from .overview import SessionOpening, opening
+        from .view import SessionOpening, opening
 
         if not self._long_term:
             return SessionOpening()
@@ -529,7 +528,7 @@ class ArchiveReader:
 
     def census(self, user_id: str | None = None) -> "ArchiveCensus":
         """Count what is held, of everybody or of one user."""
-        from .overview import census
+        from .view import census
 
         with self._reading(user_id):
             return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
@@ -551,7 +550,7 @@ class ArchiveReader:
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
-        from .overview import waiting
+        from .view import waiting
 
         with self._reading(user_id):
             return waiting(self._corpora(user_id), user_id)

@@ -26,10 +26,9 @@ from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
 from ..words.wording import content_words
 from .context import MainContext, Message
 from .fence import fence, fence_turns, visible
-from .recall import RecallMemory, asks_for_beginning
+from .recall import LEAST_SHARE, SHARE, RecallMemory, TurnRecall, asks_for_beginning, pieces_of, recall_for_turn
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, ignored, own_names, specs_with
-from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""
