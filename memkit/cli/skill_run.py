@@ -23,7 +23,7 @@ from memkit.cli.output import (
     with_trust,
 )
 from memkit.runtime.host.terminal import one_line
-from memkit.runtime.loop.config import NO_HOST, Host
+from memkit.runtime.loop.reply import NO_HOST, Host
 from memkit.skills.running import PASSED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
 from memkit.use_cases.run_skill import run_skill

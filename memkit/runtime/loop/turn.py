@@ -11,11 +11,22 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
-from .config import AgentConfig, Deadline, Host
 from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
 from .prompt import CONSTRAINTS, ModelView
-from .reply import IDLE, AgentResponse, Announcements, Intent, Reply, read_intent, remark_on, response_of
+from .reply import (
+    IDLE,
+    AgentConfig,
+    AgentResponse,
+    Announcements,
+    Deadline,
+    Host,
+    Intent,
+    Reply,
+    read_intent,
+    remark_on,
+    response_of,
+)
 from .tasks import TaskMemory
 from .tiers import WorkingMemory
 from .tools import Tools

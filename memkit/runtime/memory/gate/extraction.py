@@ -14,13 +14,13 @@ from ..words.wording import (
     ERRANDS,
     FUNCTION_WORDS,
     content_words,
+    facts,
     hedged_wording,
     is_negation,
     limit_of,
     sentences,
     words,
 )
-from .facts import facts
 from .statements import read_message, sentences_of
 
 INFERRED_CONFIDENCE = 0.8

@@ -15,9 +15,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..words.text import any_of, regex, stem
-from ..words.wording import hedged_wording, limit_of, sentences, transient_wording
+from ..words.wording import facts, hedged_wording, limit_of, sentences, transient_wording
 from .clauses import ODD, apart, is_plain_clause
-from .facts import facts
 from .vocabulary import (
     ALLERGEN,
     CITY,

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from typing import Any, Protocol
 
-from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
 from ..interface import (
     ACCOUNTED,
@@ -23,7 +22,7 @@ from ..interface import (
 )
 from ..record.lines import CHANCE_BITS, JSON, Refused, encode
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
-from ..words.wording import content_words
+from ..words.wording import content_words, facts
 from .context import MainContext, Message
 from .fence import fence, fence_turns, visible
 from .recall import LEAST_SHARE, SHARE, RecallMemory, TurnRecall, asks_for_beginning, pieces_of, recall_for_turn
